@@ -1,0 +1,23 @@
+import { Controller, Get } from '@nestjs/common';
+import { CurrentUser, User } from '../auth/current-user';
+import { ApiData } from '../common/api-docs';
+import type { JsonText } from '../common/json-text';
+import { PoolAnalytics, UserAnalytics } from './analytics.dto';
+import { AnalyticsService } from './analytics.service';
+
+@Controller('analytics')
+export class AnalyticsController {
+  constructor(private readonly analytics: AnalyticsService) {}
+
+  @Get('pools')
+  @ApiData(PoolAnalytics, { errors: [401] })
+  pools(): Promise<JsonText> {
+    return this.analytics.pools();
+  }
+
+  @Get('user')
+  @ApiData(UserAnalytics, { errors: [401] })
+  user(@User() user: CurrentUser): Promise<JsonText> {
+    return this.analytics.user(user);
+  }
+}

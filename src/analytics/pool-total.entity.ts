@@ -1,0 +1,24 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { PoolType } from '../common/types';
+
+/** A shard of the global totals by pool type, kept by the database; a total is the sum over its shards. */
+@Entity('pool_totals')
+export class PoolTotal {
+  @PrimaryColumn('smallint', { primaryKeyConstraintName: 'pool_totals_pkey' })
+  shard: number;
+
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pool_totals_pkey', collation: 'C' })
+  type: PoolType;
+
+  @Column('bigint', { default: 0 })
+  pools: string;
+
+  @Column('numeric', { default: 0 })
+  deposited: string;
+
+  @Column('numeric', { default: 0 })
+  yield: string;
+
+  @Column('bigint', { name: 'apr_bps', default: 0 })
+  aprBps: string;
+}

@@ -1,0 +1,44 @@
+import { DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { AnalyticsModule } from './analytics/analytics.module';
+import { AuthModule } from './auth/auth.module';
+import { ChainModule } from './chain/chain.module';
+import { EnvelopeInterceptor } from './common/envelope.interceptor';
+import { ErrorFilter } from './common/error.filter';
+import { RateLimitModule } from './common/rate-limit.module';
+import { DtoPipe } from './common/validation.pipe';
+import { ConfigModule } from './config/config.module';
+import type { Environment } from './config/environment';
+import { DatabaseModule } from './database/database.module';
+import { HealthModule } from './health/health.module';
+import { LotteryModule } from './lottery/lottery.module';
+import { MetricsModule } from './metrics/metrics.module';
+import { PoolsModule } from './pools/pools.module';
+import { TransactionsModule } from './transactions/transactions.module';
+
+@Module({})
+export class AppModule {
+  static register(environment: Environment): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.register(environment),
+        DatabaseModule.register('api'),
+        ChainModule,
+        RateLimitModule,
+        AuthModule,
+        PoolsModule,
+        TransactionsModule,
+        AnalyticsModule,
+        LotteryModule,
+        HealthModule,
+        MetricsModule,
+      ],
+      providers: [
+        { provide: APP_PIPE, useClass: DtoPipe },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+        { provide: APP_INTERCEPTOR, useClass: EnvelopeInterceptor },
+      ],
+    };
+  }
+}

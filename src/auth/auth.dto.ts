@@ -1,0 +1,40 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Matches } from 'class-validator';
+import { ADDRESS } from '../common/rules';
+
+export class NonceRequest {
+  @ApiProperty({ pattern: ADDRESS.source, description: 'The only wallet that the nonce will sign in' })
+  @Matches(ADDRESS, { message: 'must be a wallet address' })
+  address: string;
+}
+
+export class NonceResponse {
+  @ApiProperty({ description: 'Single use, valid for 600 seconds' }) nonce: string;
+}
+
+/** Not validated field by field: whatever is wrong with it, the answer is the same 401. */
+export class VerifyRequest {
+  @ApiProperty({ description: 'The full signed EIP-4361 message' }) message: string;
+  @ApiProperty({ description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet' })
+  signature: string;
+}
+
+export class SignedInUser {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+export class VerifyResponse {
+  @ApiProperty({ description: 'JWT, valid for 7 days' }) token: string;
+  @ApiProperty({ type: SignedInUser }) user: SignedInUser;
+}
+
+export class MeResponse {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+  @ApiProperty({ type: 'integer', description: 'Pools that the user owns' }) poolCount: number;
+  @ApiProperty({ pattern: '^\\d+$', description: 'Sum of the deposits made by the user, pending included' })
+  totalDeposits: string;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}

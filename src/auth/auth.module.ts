@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { JwtModule } from '@nestjs/jwt';
+import { PassportModule } from '@nestjs/passport';
+import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { Environment } from '../config/environment';
+import { AuthController } from './auth.controller';
+import { JwtAuthGuard } from './auth.guard';
+import { AuthService } from './auth.service';
+import { JwtStrategy } from './jwt.strategy';
+
+@Module({
+  imports: [
+    PassportModule,
+    JwtModule.registerAsync({
+      inject: [Environment],
+      useFactory: ({ JWT_SECRET }: Environment) => ({
+        secret: JWT_SECRET,
+        signOptions: { algorithm: 'HS256', expiresIn: '7d' },
+      }),
+    }),
+  ],
+  controllers: [AuthController],
+  providers: [
+    AuthService,
+    JwtStrategy,
+    { provide: APP_GUARD, useClass: JwtAuthGuard },
+    makeCounterProvider({
+      name: 'sign_ins_total',
+      help: 'Sign-in attempts by result: success, or the reason of the refusal',
+      labelNames: ['result'],
+    }),
+  ],
+})
+export class AuthModule {}

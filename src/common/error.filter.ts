@@ -1,0 +1,61 @@
+import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isUnavailable } from '../database/unavailable';
+import { ApiError, ErrorDetail, serviceUnavailable, validationFailed } from './errors';
+
+/** Texts for errors that the framework raised; theirs would tell about the implementation. */
+const TEXTS: Record<number, string> = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  413: 'Payload too large',
+  414: 'URI too long',
+  415: 'Unsupported media type',
+  429: 'Too many requests from this IP',
+  431: 'Request header fields too large',
+  503: 'Service unavailable',
+};
+
+export interface ErrorBody {
+  success: false;
+  error: string;
+  details?: ErrorDetail[];
+}
+
+/** Turns whatever was thrown into the status and body that the interface specifies. */
+export function describeError(error: unknown): { status: number; body: ErrorBody } {
+  const known = toApiError(error);
+  const body: ErrorBody = { success: false, error: known.message };
+  if (known.details) body.details = known.details;
+  return { status: known.getStatus(), body };
+}
+
+function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isUnavailable(error)) return serviceUnavailable();
+  const status =
+    error instanceof HttpException ? error.getStatus() : Number((error as { statusCode?: unknown })?.statusCode);
+  if (status === 400) return validationFailed({ field: 'request', message: 'request is malformed' });
+  if (status >= 400 && status < 600 && TEXTS[status]) return new ApiError(status, TEXTS[status]);
+  return new ApiError(500, 'Internal server error');
+}
+
+/** The one place where error bodies are made. */
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    sendError(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+}
+
+/** Also for errors that Fastify raises before Nest sees the request. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, body } = describeError(error);
+  if (status >= 500) request.log.error({ err: error }, body.error);
+  if (reply.sent) return;
+  if (status === 503) void reply.header('Retry-After', '1');
+  void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}

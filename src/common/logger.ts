@@ -1,0 +1,65 @@
+import type { LoggerService } from '@nestjs/common';
+import pino, { Logger } from 'pino';
+import type { Environment } from '../config/environment';
+
+/**
+ * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
+ * nonces and signatures, never reach the log; what an error carries of them is redacted.
+ */
+export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>): Logger {
+  return pino(
+    {
+      level: LOG_LEVEL,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      redact: [
+        'authorization',
+        '*.authorization',
+        'signature',
+        '*.signature',
+        'nonce',
+        '*.nonce',
+        'token',
+        '*.token',
+        'err.parameters',
+      ],
+    },
+    // Lines of one event loop turn are written together; at exit what is left is flushed.
+    pino.destination({ dest: 1, sync: NODE_ENV !== 'production', minLength: NODE_ENV === 'production' ? 4096 : 0 }),
+  );
+}
+
+/** Contexts of NestJS that list every module and route at start. */
+const WIRING = new Set<string | undefined>(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory']);
+
+/** Sends the messages of NestJS through the same logger. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, context?: string): void {
+    this.logger[WIRING.has(context) ? 'debug' : 'info']({ context }, String(message));
+  }
+
+  debug(message: unknown, context?: string): void {
+    this.logger.debug({ context }, String(message));
+  }
+
+  verbose(message: unknown, context?: string): void {
+    this.logger.trace({ context }, String(message));
+  }
+
+  warn(message: unknown, context?: string): void {
+    this.logger.warn({ context }, String(message));
+  }
+
+  error(message: unknown, ...rest: string[]): void {
+    const context = rest.pop();
+    if (message instanceof Error) this.logger.error({ err: message, context }, message.message);
+    else this.logger.error({ context, stack: rest[0] }, String(message));
+  }
+
+  fatal(message: unknown, context?: string): void {
+    this.logger.fatal({ context }, String(message));
+  }
+}

@@ -1,0 +1,172 @@
+import { Transform, plainToInstance } from 'class-transformer';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Matches,
+  Max,
+  Min,
+  MinLength,
+  ValidateIf,
+  validateSync,
+} from 'class-validator';
+import { isIP } from 'node:net';
+import { POOL_TYPES, PoolType } from '../common/types';
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+const isSet = (value: unknown): boolean => value !== undefined && value !== '';
+
+/** A variable that is empty counts as not set: Kubernetes and compose files cannot unset one. */
+const absent = (value: unknown): unknown => (isSet(value) ? value : undefined);
+
+const Integer = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => {
+    if (typeof value !== 'string') return value;
+    return /^\d+$/.test(value) ? Number(value) : NaN;
+  });
+
+const Flag = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => {
+    if (typeof value !== 'string') return value;
+    return { true: true, '1': true, false: false, '0': false }[value] ?? value;
+  });
+
+const List = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string'
+      ? value
+          .split(',')
+          .map((item) => item.trim())
+          .filter(Boolean)
+      : value,
+  );
+
+/**
+ * Every setting of the service, read from the environment once at start. `.env.example` lists the same names.
+ */
+export class Environment {
+  @IsIn(['development', 'test', 'production'])
+  NODE_ENV: 'development' | 'test' | 'production' = 'development';
+
+  @Integer() @IsInt() @Min(0) @Max(65535) PORT = 3001;
+
+  @IsString() HOST = '0.0.0.0';
+
+  @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// address' })
+  DATABASE_URL: string;
+
+  @Integer() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 20;
+
+  /** Ends a statement that runs longer, in ms; the service answers 503 within 5 s whatever the database does. */
+  readonly statementTimeout: number = 4000;
+
+  @IsOptional()
+  @Matches(/^rediss?(\+sentinel|\+cluster)?:\/\//, { message: 'must be a redis:// or rediss:// address' })
+  REDIS_URL?: string;
+
+  @IsOptional() @Matches(/^https?:\/\//, { message: 'must be an http(s) address' }) RPC_URL?: string;
+
+  @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
+
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
+  @ValidateIf(() => true)
+  @Matches(/^0x[0-9a-f]{40}$/, {
+    each: true,
+    message: 'must name an address for every pool type: individual=0x…,cooperative=0x…,lottery=0x…,rotating=0x…',
+  })
+  POOL_CONTRACTS: Map<PoolType, string> = new Map(POOL_TYPES.map((type) => [type, ZERO_ADDRESS]));
+
+  @Integer() @IsInt() @Min(0) START_BLOCK = 0;
+
+  @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
+
+  /** Seconds of block time. */
+  @Integer() @IsInt() @Min(1) PENDING_DEPOSIT_TTL = 86_400;
+
+  @IsString() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_SECRET: string;
+
+  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_PREVIOUS_SECRET?: string;
+
+  @List() @IsString({ each: true }) SIWE_DOMAINS: string[] = [];
+
+  @List() @IsString({ each: true }) CORS_ORIGINS: string[] = [];
+
+  /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed. */
+  @List()
+  @ValidateIf((environment: Environment) => !environment.TRUST_PROXY.every(isProxyRange))
+  @IsIn([], { message: 'must list IP addresses or CIDR ranges' })
+  TRUST_PROXY: string[] = [];
+
+  @Integer() @IsInt() @Min(1) RATE_LIMIT_GENERAL = 100;
+
+  @Integer() @IsInt() @Min(1) RATE_LIMIT_AUTH = 5;
+
+  /** Seconds. */
+  @Integer() @IsInt() @Min(1) @Max(86_400) RATE_LIMIT_WINDOW = 900;
+
+  /** Smallest token units. */
+  @Matches(/^\d{1,77}$/, { message: 'must be a whole number of smallest token units' })
+  MIN_DEPOSIT = '10000000000000000000';
+
+  @IsOptional() @MinLength(16) METRICS_TOKEN?: string;
+
+  @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
+
+  @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+  LOG_LEVEL = 'info';
+
+  /** Port of the indexer's own health and metrics server. */
+  @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
+}
+
+/**
+ * Reads and checks the environment.
+ * @throws Error whose message names every variable that is wrong or missing, one a line, never its value
+ */
+export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
+  const names = Object.keys(variables).filter((name) => isSet(variables[name]));
+  const environment = plainToInstance(
+    Environment,
+    Object.fromEntries(names.map((name) => [name, absent(variables[name])])),
+    { exposeDefaultValues: true, excludeExtraneousValues: false },
+  );
+  const problems = validateSync(environment, { forbidUnknownValues: false }).map(
+    ({ property, constraints, value }) =>
+      value === undefined
+        ? `${property} is required`
+        : `${property} ${Object.values(constraints ?? {})
+            .map((text) => text.replace(`${property} `, '').replace('each value in ', ''))
+            .join(', ')}`,
+  );
+  problems.push(...productionProblems(environment));
+  if (problems.length > 0) throw new Error(`Configuration is wrong:\n  ${problems.join('\n  ')}`);
+  return environment;
+}
+
+/** What only a developer may leave out. */
+function productionProblems(environment: Environment): string[] {
+  if (environment.NODE_ENV !== 'production') return [];
+  const problems: string[] = [];
+  if (environment.SIWE_DOMAINS.length === 0) problems.push('SIWE_DOMAINS is required in production');
+  const contracts = environment.POOL_CONTRACTS;
+  if (contracts instanceof Map && [...contracts.values()].includes(ZERO_ADDRESS))
+    problems.push('POOL_CONTRACTS is required in production');
+  return problems;
+}
+
+function parseContracts(text: string): Map<PoolType, string> {
+  const given = new Map(
+    text.split(',').map((pair) => pair.split('=').map((part) => part.trim()) as [string, string]),
+  );
+  return new Map(POOL_TYPES.map((type) => [type, (given.get(type) ?? 'missing').toLowerCase()]));
+}
+
+function isProxyRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}

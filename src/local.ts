@@ -1,0 +1,123 @@
+import { ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from './database/data-source';
+import { startPostgres } from './local/postgres';
+
+/**
+ * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, migrates, and runs the API and the indexer
+ * until Ctrl-C. For development and trying out; never part of production.
+ */
+const DATA = path.resolve('.data');
+
+type Stop = () => Promise<unknown> | void;
+const stops: Stop[] = [];
+let stopping = false;
+
+async function main(): Promise<void> {
+  try {
+    process.loadEnvFile();
+  } catch {
+    // There need not be a .env file.
+  }
+  const port = Number(process.env.PORT || 3001);
+  await assertFree(port);
+  mkdirSync(DATA, { recursive: true, mode: 0o755 });
+  const environment: NodeJS.ProcessEnv = {
+    ...process.env,
+    JWT_SECRET: process.env.JWT_SECRET || secret(),
+    DATABASE_URL: process.env.DATABASE_URL || (await database()),
+  };
+  await migrate(environment.DATABASE_URL!);
+  await run('main.js', environment);
+  const base = `http://localhost:${port}`;
+  say(`
+  API       ${base}
+  Docs      ${base}/docs
+  Health    ${base}/health
+  Database  ${environment.DATABASE_URL}
+
+  Ctrl-C stops everything.
+`);
+}
+
+async function database(): Promise<string> {
+  const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: 'savings' });
+  stops.push(() => postgres.stop());
+  return postgres.url;
+}
+
+async function migrate(url: string): Promise<void> {
+  const source = new DataSource(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 }, 'indexer'),
+  );
+  await source.initialize();
+  try {
+    await source.runMigrations({ transaction: 'each' });
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** A random JWT secret, kept so that tokens survive a restart. */
+function secret(): string {
+  const file = path.join(DATA, 'jwt-secret');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    const made = randomBytes(32).toString('hex');
+    writeFileSync(file, made, { mode: 0o600 });
+    return made;
+  }
+}
+
+/** Starts one of the service's processes and waits until it listens. */
+async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
+  const child = fork(path.join(__dirname, script), { env: environment, detached: true });
+  stops.push(() => stopChild(child));
+  child.on('exit', (code) => {
+    if (!stopping) void stop(code ?? 1);
+  });
+  await new Promise((resolve) => child.once('message', resolve));
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+async function assertFree(port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', () => reject(new Error(`Port ${port} is taken; set PORT to use another one.`)));
+    probe.listen(port, process.env.HOST || '0.0.0.0', () => probe.close(() => resolve()));
+  });
+}
+
+/** Stops what was started, newest first. */
+async function stop(code: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  for (const each of stops.reverse()) {
+    try {
+      await each();
+    } catch (error) {
+      say((error as Error).message);
+    }
+  }
+  process.exit(code);
+}
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
+main().catch((error: Error) => {
+  say(error.message);
+  void stop(1);
+});

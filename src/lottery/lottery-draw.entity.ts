@@ -1,0 +1,46 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { DrawStatus } from '../common/types';
+
+/** A lottery draw, as its events on the chain make it. */
+@Entity('lottery_draws')
+@Index('lottery_draws_open_idx', ['drawId'], { where: `status IN ('ACTIVE', 'DRAWING')` })
+@Index('lottery_draws_completed_idx', ['drawnAt', 'drawId'], { where: `status = 'COMPLETED'` })
+@Check('lottery_draws_status_check', `status IN ('ACTIVE', 'DRAWING', 'COMPLETED', 'CANCELLED')`)
+@Check(
+  'lottery_draws_completed_check',
+  `(status = 'COMPLETED') = (winner IS NOT NULL AND prize IS NOT NULL AND drawn_at IS NOT NULL)`,
+)
+export class LotteryDraw {
+  @PrimaryColumn('bigint', { name: 'draw_id', primaryKeyConstraintName: 'lottery_draws_pkey' })
+  drawId: string;
+
+  @Column({ type: 'text', collation: 'C' })
+  status: DrawStatus;
+
+  @Column('numeric', { name: 'ticket_price', precision: 78, scale: 0 })
+  ticketPrice: string;
+
+  @Column('numeric', { name: 'prize_pool' })
+  prizePool: string;
+
+  @Column('integer')
+  participants: number;
+
+  @Column('numeric', { name: 'total_tickets' })
+  totalTickets: string;
+
+  @Column({ type: 'timestamptz', name: 'draw_time', precision: 3 })
+  drawTime: Date;
+
+  @Column({ type: 'text', nullable: true, collation: 'C' })
+  winner: string | null;
+
+  @Column('numeric', { name: 'winner_tickets', nullable: true })
+  winnerTickets: string | null;
+
+  @Column('numeric', { precision: 78, scale: 0, nullable: true })
+  prize: string | null;
+
+  @Column({ type: 'timestamptz', name: 'drawn_at', precision: 3, nullable: true })
+  drawnAt: Date | null;
+}

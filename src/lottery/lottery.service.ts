@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { notFound } from '../common/errors';
+import { JsonText } from '../common/json-text';
+import { Page } from '../common/pagination';
+import { Database } from '../database/database';
+import type { ListWinnersQuery } from './lottery.dto';
+
+const CURRENT_DRAW = {
+  name: 'current_draw',
+  text: `
+    SELECT json_build_object('drawId', draw_id, 'prizePool', prize_pool::text, 'participants', participants,
+      'totalTickets', total_tickets, 'drawTime', iso(draw_time), 'status', status)::text AS data
+    FROM lottery_draws WHERE status IN ('ACTIVE', 'DRAWING') ORDER BY draw_id DESC LIMIT 1`,
+};
+
+const LIST_WINNERS = {
+  name: 'list_winners',
+  text: `
+    SELECT (SELECT count(*)::int FROM lottery_draws WHERE status = 'COMPLETED') AS total,
+      coalesce(json_agg(json_build_object('drawId', draw_id, 'winner', winner, 'prize', prize::text,
+        'tickets', winner_tickets, 'totalTickets', total_tickets, 'drawnAt', iso(drawn_at))), '[]')::text AS data
+    FROM (
+      SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
+      ORDER BY drawn_at DESC, draw_id DESC LIMIT $1 OFFSET $2
+    ) page`,
+};
+
+@Injectable()
+export class LotteryService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError 404 while no draw is open */
+  async current(): Promise<JsonText> {
+    const row = await this.database.one<{ data: string }>(CURRENT_DRAW, []);
+    if (!row) throw notFound();
+    return new JsonText(row.data);
+  }
+
+  /** Winners of the completed draws, newest first. */
+  async winners(query: ListWinnersQuery): Promise<Page> {
+    const { page, limit } = query;
+    const row = await this.database.one<{ total: number; data: string }>(LIST_WINNERS, [
+      limit,
+      (page - 1) * limit,
+    ]);
+    return new Page(new JsonText(row!.data), row!.total, query);
+  }
+}

@@ -1,0 +1,16 @@
+import { createApp } from './app.setup';
+import { createLogger } from './common/logger';
+import { loadEnvironment } from './config/environment';
+import { runUntilSignal } from './shutdown';
+
+async function main(): Promise<void> {
+  const environment = loadEnvironment(process.env);
+  const logger = createLogger(environment);
+  const app = await createApp(environment, logger);
+  await runUntilSignal(app, environment, logger);
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,27 @@
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { PoolType } from '../common/types';
+import { Pool } from './pool.entity';
+
+/** Who may read a pool, by address, so that a wallet that signs in later sees it; the owner is listed too. */
+@Entity('pool_members')
+@Index('pool_members_address_idx', ['address', 'poolId', 'type'])
+@Check('pool_members_role_check', `role IN ('OWNER', 'MEMBER')`)
+@Check('pool_members_address_check', `address ~ '^0x[0-9a-f]{40}$'`)
+export class PoolMember {
+  @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
+  poolId: string;
+
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pool_members_pkey', collation: 'C' })
+  address: string;
+
+  @ManyToOne(() => Pool, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'pool_id', foreignKeyConstraintName: 'pool_members_pool_id_fkey' })
+  pool: Pool;
+
+  @Column({ type: 'text', collation: 'C' })
+  role: 'OWNER' | 'MEMBER';
+
+  /** The pool's type, here too so that one index serves the filtered list. */
+  @Column({ type: 'text', collation: 'C' })
+  type: PoolType;
+}

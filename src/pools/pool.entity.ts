@@ -1,0 +1,71 @@
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { User } from '../auth/user.entity';
+import type { PoolType } from '../common/types';
+
+/**
+ * A savings pool. Amounts are decimal strings in smallest token units. Balance, yield, apr and counts are derived
+ * from its transactions and accruals by the database; the service never writes them.
+ */
+@Entity('pools')
+@Check('pools_type_check', `type IN ('individual', 'cooperative', 'lottery', 'rotating')`)
+@Check('pools_contract_address_check', `contract_address ~ '^0x[0-9a-f]{40}$'`)
+@Check('pools_balance_check', 'balance >= 0')
+@Check('pools_total_yield_check', 'total_yield >= 0')
+@Check('pools_claimed_yield_check', 'claimed_yield >= 0')
+export class Pool {
+  /** UUIDv7, so that ids order as pools were created. */
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'pools_pkey' })
+  id: string;
+
+  @Column({ type: 'text', collation: 'C' })
+  type: PoolType;
+
+  @Column('uuid', { name: 'owner_id' })
+  @Index('pools_owner_id_idx')
+  ownerId: string;
+
+  @ManyToOne(() => User)
+  @JoinColumn({ name: 'owner_id', foreignKeyConstraintName: 'pools_owner_id_fkey' })
+  owner: User;
+
+  @Column({ type: 'text', name: 'contract_address', collation: 'C' })
+  contractAddress: string;
+
+  @Column('numeric', { precision: 78, scale: 0, default: 0 })
+  balance: string;
+
+  @Column('numeric', { name: 'total_yield', default: 0 })
+  totalYield: string;
+
+  @Column('numeric', { name: 'claimed_yield', default: 0 })
+  claimedYield: string;
+
+  /** Annual percentage rate in hundredths of a percent. */
+  @Column('integer', { name: 'apr_bps', default: 0 })
+  aprBps: number;
+
+  @Column('boolean', { name: 'auto_compound', default: false })
+  autoCompound: boolean;
+
+  /** Without the owner. */
+  @Column('smallint', { name: 'member_count', default: 0 })
+  memberCount: number;
+
+  @Column('integer', { name: 'deposit_count', default: 0 })
+  depositCount: number;
+
+  @Column('integer', { name: 'withdrawal_count', default: 0 })
+  withdrawalCount: number;
+
+  @Column('integer', { name: 'claim_count', default: 0 })
+  claimCount: number;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'last_update', precision: 3 })
+  lastUpdate: Date;
+
+  @Column({ type: 'timestamptz', name: 'last_claimed_at', precision: 3, nullable: true })
+  lastClaimedAt: Date | null;
+}

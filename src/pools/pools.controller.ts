@@ -1,0 +1,45 @@
+import { Body, Controller, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import { CurrentUser, User } from '../auth/current-user';
+import { ApiData } from '../common/api-docs';
+import { validationFailed } from '../common/errors';
+import type { JsonText } from '../common/json-text';
+import type { Page } from '../common/pagination';
+import { CreatePoolRequest, CreatedPool, ListPoolsQuery, PoolDetail, PoolItem, YieldReport } from './pools.dto';
+import { PoolsService } from './pools.service';
+
+@Controller('pools')
+export class PoolsController {
+  constructor(private readonly pools: PoolsService) {}
+
+  @Get()
+  @ApiData(PoolItem, { list: true, errors: [400, 401] })
+  list(@User() user: CurrentUser, @Query() query: ListPoolsQuery): Promise<Page> {
+    return this.pools.list(user, query);
+  }
+
+  @Post()
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
+  @ApiData(CreatedPool, { status: 201, errors: [400, 401, 409, 413, 415, 422] })
+  create(
+    @User() user: CurrentUser,
+    @Body() request: CreatePoolRequest,
+    @Headers('idempotency-key') key: string | undefined,
+  ): Promise<JsonText> {
+    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+      throw validationFailed({ field: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' });
+    return this.pools.create(user, request, key);
+  }
+
+  @Get(':id')
+  @ApiData(PoolDetail, { errors: [401, 403, 404] })
+  detail(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText> {
+    return this.pools.detail(user, id);
+  }
+
+  @Get(':id/yield')
+  @ApiData(YieldReport, { errors: [401, 403, 404] })
+  yieldReport(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText> {
+    return this.pools.yieldReport(user, id);
+  }
+}

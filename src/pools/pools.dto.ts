@@ -1,0 +1,115 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsOptional,
+  Matches,
+  ValidateBy,
+  ValidationOptions,
+} from 'class-validator';
+import { PageQuery } from '../common/pagination';
+import { ADDRESS, canonicalAmount } from '../common/rules';
+import { POOL_TYPES, PoolType, TRANSACTION_TYPES, TransactionType } from '../common/types';
+import type { ElementContext } from '../common/validation.pipe';
+
+const AMOUNT = '^\\d+$';
+const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
+
+const IsAmount = (options?: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    {
+      name: 'isAmount',
+      validator: {
+        validate: (value) => canonicalAmount(value) !== undefined,
+        defaultMessage: () => 'must be a string of decimal digits, at most 2^256-1',
+      },
+    },
+    options,
+  );
+
+const everyElement: ElementContext = {
+  element: (value) => typeof value === 'string' && ADDRESS.test(value),
+};
+
+export class ListPoolsQuery extends PageQuery {
+  @ApiPropertyOptional({ enum: POOL_TYPES })
+  @IsOptional()
+  @IsIn(POOL_TYPES)
+  type?: PoolType;
+}
+
+export class CreatePoolRequest {
+  @ApiProperty({ enum: POOL_TYPES })
+  @IsIn(POOL_TYPES)
+  type: PoolType;
+
+  @ApiProperty({ pattern: AMOUNT, description: 'Smallest token units, at least the minimum deposit' })
+  @IsAmount()
+  initialDeposit: string;
+
+  @ApiPropertyOptional({ default: false })
+  @IsOptional()
+  @IsBoolean()
+  autoCompound: boolean = false;
+
+  @ApiPropertyOptional({
+    type: [String],
+    description: 'Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped',
+  })
+  @IsOptional()
+  @IsArray()
+  @Matches(ADDRESS, { each: true, message: 'must be a wallet address', context: everyElement })
+  members: string[] = [];
+}
+
+export class CreatedPool {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ enum: POOL_TYPES }) type: PoolType;
+  @ApiProperty({ pattern: STORED_ADDRESS }) contractAddress: string;
+  @ApiProperty({ pattern: AMOUNT }) balance: string;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+export class TransactionSummary {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
+  @ApiProperty({ pattern: AMOUNT }) amount: string;
+  @ApiProperty({ type: String, nullable: true }) txHash: string | null;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+class PoolFields extends CreatedPool {
+  @ApiProperty({ pattern: AMOUNT }) totalYield: string;
+  @ApiProperty({ description: 'Percent' }) apr: number;
+  @ApiProperty() autoCompound: boolean;
+  @ApiProperty({ format: 'date-time' }) lastUpdate: string;
+}
+
+export class PoolItem extends PoolFields {
+  @ApiProperty({ type: 'integer', description: 'Number of members, without the owner' }) members: number;
+  @ApiProperty({ type: [TransactionSummary], description: 'The 10 newest, newest first' })
+  recentTransactions: TransactionSummary[];
+}
+
+export class PoolOwner {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
+}
+
+export class PoolDetail extends PoolFields {
+  @ApiProperty({ type: PoolOwner }) owner: PoolOwner;
+  @ApiProperty({
+    type: [TransactionSummary],
+    description: 'The 100 newest, newest first; GET /transactions?poolId= pages through all',
+  })
+  transactions: TransactionSummary[];
+}
+
+export class YieldReport {
+  @ApiProperty({ pattern: AMOUNT, description: 'Accrued since the pool was created' }) totalYield: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Accrued and not yet claimed' }) claimableYield: string;
+  @ApiProperty({ description: 'Percent' }) apr: number;
+  @ApiProperty({ description: 'Percent, daily compounding of apr' }) apy: number;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true }) lastClaimed: string | null;
+}

@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { createHash } from 'node:crypto';
+import type { Counter } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
+import type { CurrentUser } from '../auth/current-user';
+import { ApiError, forbidden, invalidToken, notFound, validationFailed } from '../common/errors';
+import { JsonText } from '../common/json-text';
+import { Page } from '../common/pagination';
+import { UUID, canonicalAmount } from '../common/rules';
+import { Environment } from '../config/environment';
+import { Database, Statement } from '../database/database';
+import type { CreatePoolRequest, CreatedPool, ListPoolsQuery } from './pools.dto';
+import {
+  CREATE_POOL,
+  CREATE_POOL_ONCE,
+  FIND_ANSWER,
+  LIST_POOLS,
+  POOL_DETAIL,
+  POOL_YIELD,
+} from './pools.sql';
+
+const MAX_MEMBERS = 100;
+const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
+
+@Injectable()
+export class PoolsService {
+  constructor(
+    private readonly database: Database,
+    private readonly environment: Environment,
+    @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
+  ) {}
+
+  /** The pools that the caller owns or is a member of, newest first. */
+  async list(caller: CurrentUser, query: ListPoolsQuery): Promise<Page> {
+    const { page, limit, type } = query;
+    const row = await this.database.one<{ total: number; data: string }>(LIST_POOLS, [
+      caller.address,
+      type ?? null,
+      limit,
+      (page - 1) * limit,
+    ]);
+    return new Page(new JsonText(row!.data), row!.total, query);
+  }
+
+  /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
+  detail(caller: CurrentUser, id: string): Promise<JsonText> {
+    return this.readable(POOL_DETAIL, caller, id);
+  }
+
+  yieldReport(caller: CurrentUser, id: string): Promise<JsonText> {
+    return this.readable(POOL_YIELD, caller, id);
+  }
+
+  private async readable(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText> {
+    if (!UUID.test(id)) throw notFound();
+    const row = await this.database.one<{ data: string | null }>(statement, [id, caller.address]);
+    if (!row) throw notFound();
+    if (row.data === null) throw forbidden();
+    return new JsonText(row.data);
+  }
+
+  /**
+   * Creates the pool, its members and its pending DEPOSIT in one statement.
+   * @param key makes a repeated request return the first answer for 24 hours
+   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
+   * the key was used for another request
+   */
+  async create(caller: CurrentUser, request: CreatePoolRequest, key?: string): Promise<JsonText> {
+    const amount = canonicalAmount(request.initialDeposit)!;
+    if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT))
+      throw new ApiError(400, 'Initial deposit below minimum');
+    const members = new Set(request.members.map((member) => member.toLowerCase()));
+    members.delete(caller.address);
+    if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
+
+    const now = new Date();
+    const pool: CreatedPool = {
+      id: uuidv7({ msecs: now.getTime() }),
+      type: request.type,
+      contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!,
+      balance: amount,
+      createdAt: now.toISOString(),
+    };
+    const values = [
+      pool.id,
+      pool.type,
+      caller.userId,
+      pool.contractAddress,
+      request.autoCompound,
+      [...members],
+      pool.createdAt,
+      caller.address,
+      uuidv7({ msecs: now.getTime() }),
+      amount,
+    ];
+    const answer = JSON.stringify(pool);
+    if (key === undefined) {
+      await this.run(CREATE_POOL, values);
+    } else {
+      const { type, autoCompound } = request;
+      const hash = createHash('sha256')
+        .update(JSON.stringify([type, amount, autoCompound, [...members].sort()]))
+        .digest('hex');
+      const row = await this.run(CREATE_POOL_ONCE, [...values, key, hash, answer]);
+      if (!row?.id) return this.firstAnswer(caller, key, hash);
+    }
+    this.created.inc({ type: pool.type });
+    return new JsonText(answer);
+  }
+
+  private async run(statement: Statement, values: unknown[]): Promise<{ id: string | null } | undefined> {
+    try {
+      return await this.database.one<{ id: string | null }>(statement, values);
+    } catch (error) {
+      // The token outlived its user's record.
+      if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey') throw invalidToken();
+      throw error;
+    }
+  }
+
+  private async firstAnswer(caller: CurrentUser, key: string, hash: string): Promise<JsonText> {
+    const first = await this.database.one<{ requestHash: string; response: string }>(FIND_ANSWER, [
+      caller.userId,
+      key,
+    ]);
+    if (!first) throw new ApiError(409, 'A request with this Idempotency-Key is still running');
+    if (first.requestHash !== hash)
+      throw new ApiError(422, 'Idempotency-Key was used for another request');
+    return new JsonText(first.response);
+  }
+}

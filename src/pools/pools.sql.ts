@@ -1,0 +1,112 @@
+import { TRANSACTION_TYPES } from '../common/types';
+import type { Statement } from '../database/database';
+
+/**
+ * The newest transactions of pool `p`, newest first. One branch a type, merged in order, as the index begins with
+ * pool and type: this way one index serves the filtered and the unfiltered lists.
+ */
+const newestTransactions = (limit: number): string => `
+  (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
+      'txHash', t.tx_hash, 'createdAt', iso(t.created_at))), '[]')
+   FROM (${TRANSACTION_TYPES.map(
+     (type) =>
+       `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
+   ).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${limit}) t)`;
+
+const POOL_FIELDS = `
+  'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
+  'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+  'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
+
+/** Parameters: address, type or null, limit, offset. Row: total, data (JSON text). */
+export const LIST_POOLS: Statement = {
+  name: 'list_pools',
+  text: `
+    SELECT
+      (SELECT count(*)::int FROM pool_members WHERE address = $1 AND ($2::text IS NULL OR type = $2)) AS total,
+      coalesce(json_agg(json_build_object(${POOL_FIELDS},
+        'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})), '[]')::text AS data
+    FROM (
+      SELECT pool_id FROM pool_members WHERE address = $1 AND ($2::text IS NULL OR type = $2)
+      ORDER BY pool_id DESC LIMIT $3 OFFSET $4
+    ) page
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+};
+
+/** Whether the caller, parameter 2, may read pool `p`. */
+const READABLE = `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = $2)`;
+
+/** Parameters: pool id, address. No row: no such pool; data null: the caller may not read it. */
+export const POOL_DETAIL: Statement = {
+  name: 'pool_detail',
+  text: `
+    SELECT CASE WHEN ${READABLE} THEN json_build_object(${POOL_FIELDS},
+      'owner', json_build_object('id', u.id, 'address', u.address),
+      'transactions', ${newestTransactions(100)})::text END AS data
+    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = $1`,
+};
+
+/**
+ * Parameters and rows as for the detail. apy = (1 + apr/365)^365 - 1 in percent; an apr beyond 100,000 % counts
+ * as that, so that the power stays within double precision.
+ */
+export const POOL_YIELD: Statement = {
+  name: 'pool_yield',
+  text: `
+    SELECT CASE WHEN ${READABLE} THEN json_build_object(
+      'totalYield', p.total_yield::text,
+      'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
+      'apr', trim_scale(p.apr_bps / 100.0),
+      'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+      'lastClaimed', iso(p.last_claimed_at))::text END AS data
+    FROM pools p WHERE p.id = $1`,
+};
+
+/** Pool, its readers and its DEPOSIT. The ids come as parameters, so the order of the inserts does not matter. */
+const createPool = (from: string): string => `
+    pool AS (
+      INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update)
+      SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::boolean, cardinality($6::text[]),
+        $7::timestamptz, $7::timestamptz ${from} RETURNING id, type
+    ), readers AS (
+      INSERT INTO pool_members (pool_id, address, role, type)
+      SELECT pool.id, reader.address, reader.role, pool.type FROM pool,
+        (SELECT $8::text AS address, 'OWNER' AS role UNION ALL SELECT unnest($6::text[]), 'MEMBER') reader
+    ), deposit AS (
+      INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
+      SELECT $9::uuid, pool.id, 'DEPOSIT', 'PENDING', $8::text, $10::numeric, $10::numeric, $7::timestamptz FROM pool
+    )
+    SELECT id FROM pool`;
+
+/** Parameters: pool id, type, owner id, contract, autoCompound, members, time, owner address, transaction id, amount. */
+export const CREATE_POOL: Statement = { name: 'create_pool', text: `WITH ${createPool('')}` };
+
+/**
+ * The same under an idempotency key; 11 key, 12 hash of the request, 13 answer. Creates nothing when the key is in
+ * use: another request holds its lock (`locked` false), or it has a record less than a day old.
+ */
+export const CREATE_POOL_ONCE: Statement = {
+  name: 'create_pool_once',
+  text: `
+    WITH attempt AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(hashtextextended($3::uuid || ' ' || $11::text, 0)) AS locked
+    ), expired AS (
+      DELETE FROM idempotency_keys WHERE (user_id, key) IN (
+        SELECT user_id, key FROM idempotency_keys
+        WHERE created_at < now() - interval '24 hours' AND (user_id, key) <> ($3::uuid, $11::text)
+        ORDER BY created_at LIMIT 3 FOR UPDATE SKIP LOCKED)
+    ), record AS (
+      INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
+      SELECT $3::uuid, $11::text, $12::text, $13::text, now() FROM attempt WHERE locked
+      ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
+        SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
+        WHERE i.created_at < now() - interval '24 hours'
+      RETURNING 1
+    ), ${createPool('FROM record').replace(/SELECT id FROM pool$/, '')}
+    SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
+};
+
+export const FIND_ANSWER: Statement = {
+  name: 'find_answer',
+  text: `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = $1 AND key = $2`,
+};

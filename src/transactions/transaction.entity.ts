@@ -1,0 +1,70 @@
+import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { TransactionStatus, TransactionType } from '../common/types';
+import { Pool } from '../pools/pool.entity';
+
+/** A movement of a pool's money; the ledger that balances and totals are derived from. */
+@Entity('transactions')
+@Index('transactions_pool_id_idx', ['poolId', 'type', 'id'])
+@Index('transactions_tx_hash_idx', ['txHash', 'logIndex'], { where: 'tx_hash IS NOT NULL' })
+@Index('transactions_pending_idx', ['createdAt'], { where: `status = 'PENDING'` })
+@Check('transactions_type_check', `type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')`)
+@Check('transactions_status_check', `status IN ('PENDING', 'CONFIRMED', 'EXPIRED')`)
+@Check('transactions_account_check', `account ~ '^0x[0-9a-f]{40}$'`)
+@Check('transactions_amount_check', 'amount >= 0')
+@Check(
+  'transactions_confirmed_check',
+  `(status = 'CONFIRMED') = (tx_hash IS NOT NULL AND block_number IS NOT NULL AND log_index IS NOT NULL)`,
+)
+export class Transaction {
+  /** UUIDv7 of `createdAt`, so that ids order as time does. */
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'transactions_pkey' })
+  id: string;
+
+  @Column('uuid', { name: 'pool_id' })
+  poolId: string;
+
+  @ManyToOne(() => Pool)
+  @JoinColumn({ name: 'pool_id', foreignKeyConstraintName: 'transactions_pool_id_fkey' })
+  pool: Pool;
+
+  @Column({ type: 'text', collation: 'C' })
+  type: TransactionType;
+
+  @Column({ type: 'text', collation: 'C' })
+  status: TransactionStatus;
+
+  /** The wallet whose money it is, lower-cased. */
+  @Column({ type: 'text', collation: 'C' })
+  account: string;
+
+  /** Smallest token units; the chain's once confirmed. */
+  @Column('numeric', { precision: 78, scale: 0 })
+  amount: string;
+
+  /** What was asked for through the API; null for one that was seen on the chain only. */
+  @Column('numeric', { name: 'requested_amount', precision: 78, scale: 0, nullable: true })
+  requestedAmount: string | null;
+
+  @Column({ type: 'text', name: 'tx_hash', nullable: true, collation: 'C' })
+  txHash: string | null;
+
+  @Column('bigint', { name: 'block_number', nullable: true })
+  blockNumber: string | null;
+
+  @Column('integer', { name: 'log_index', nullable: true })
+  logIndex: number | null;
+
+  @Column('numeric', { name: 'gas_used', precision: 78, scale: 0, nullable: true })
+  gasUsed: string | null;
+
+  /** Wei per gas. */
+  @Column('numeric', { name: 'gas_price', precision: 78, scale: 0, nullable: true })
+  gasPrice: string | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt: Date;
+
+  /** Time of the block. */
+  @Column({ type: 'timestamptz', name: 'confirmed_at', precision: 3, nullable: true })
+  confirmedAt: Date | null;
+}

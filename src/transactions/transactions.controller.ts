@@ -1,0 +1,24 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { CurrentUser, User } from '../auth/current-user';
+import { ApiData } from '../common/api-docs';
+import type { JsonText } from '../common/json-text';
+import type { Page } from '../common/pagination';
+import { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
+import { TransactionsService } from './transactions.service';
+
+@Controller('transactions')
+export class TransactionsController {
+  constructor(private readonly transactions: TransactionsService) {}
+
+  @Get()
+  @ApiData(TransactionItem, { list: true, errors: [400, 401, 403, 404] })
+  list(@User() user: CurrentUser, @Query() query: ListTransactionsQuery): Promise<Page> {
+    return this.transactions.list(user, query);
+  }
+
+  @Get(':hash')
+  @ApiData(TransactionDetail, { errors: [401, 403, 404] })
+  detail(@User() user: CurrentUser, @Param('hash') hash: string): Promise<JsonText> {
+    return this.transactions.byHash(user, hash);
+  }
+}

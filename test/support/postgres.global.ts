@@ -1,0 +1,10 @@
+import { tmpdir } from 'node:os';
+import { startPostgres } from '../../src/local/postgres';
+
+/** Gives the run a PostgreSQL server of its own, unless TEST_DATABASE_URL names one. */
+export default async function start(): Promise<void> {
+  if (process.env.TEST_DATABASE_URL) return;
+  const server = await startPostgres({ dir: tmpdir(), database: 'test', ephemeral: true });
+  process.env.TEST_DATABASE_URL = server.url;
+  Object.assign(globalThis, { testPostgres: server }); // for the teardown; jest shares nothing else with it
+}

@@ -197,7 +197,7 @@ const FUNCTIONS = `
   $$;
 
   CREATE TYPE transaction_delta AS (
-    pool_id uuid, account text, type text, created_at timestamptz, amount numeric, count integer
+    pool_id uuid, account text, type text, created_at timestamptz, at timestamptz, amount numeric, count integer
   );
 
   -- A backend writes to one shard only and has one transaction at a time, so shards are rarely shared. Shard 0
@@ -208,7 +208,7 @@ const FUNCTIONS = `
   $$;
 
   -- The one place where a change of the ledger reaches what is derived from it. Rows are locked in key order.
-  CREATE FUNCTION add_to_totals(deltas transaction_delta[], at timestamptz) RETURNS void LANGUAGE plpgsql AS $$
+  CREATE FUNCTION add_to_totals(deltas transaction_delta[]) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     WITH changed AS (
       SELECT d.pool_id,
@@ -218,7 +218,8 @@ const FUNCTIONS = `
         coalesce(sum(d.count) FILTER (WHERE d.type = 'DEPOSIT'), 0) AS deposits,
         coalesce(sum(d.count) FILTER (WHERE d.type = 'WITHDRAWAL'), 0) AS withdrawals,
         coalesce(sum(d.count) FILTER (WHERE d.type = 'YIELD_CLAIM'), 0) AS claims,
-        max(d.created_at) FILTER (WHERE d.type = 'YIELD_CLAIM') AS claimed_at
+        max(d.created_at) FILTER (WHERE d.type = 'YIELD_CLAIM') AS claimed_at,
+        max(d.at) AS at
       FROM unnest(deltas) d GROUP BY d.pool_id
     ), updated AS (
       UPDATE pools p SET
@@ -231,7 +232,7 @@ const FUNCTIONS = `
           WHEN c.claims > 0 THEN greatest(p.last_claimed_at, c.claimed_at)
           WHEN c.claims < 0 THEN (SELECT max(x.created_at) FROM transactions x WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM')
           ELSE p.last_claimed_at END,
-        last_update = greatest(p.last_update, at)
+        last_update = greatest(p.last_update, c.at)
       FROM changed c WHERE p.id = c.pool_id
       RETURNING p.type, c.deposited
     )
@@ -267,8 +268,8 @@ const FUNCTIONS = `
   CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM add_to_totals(
-      array_agg((pool_id, account, type, created_at, CASE status WHEN 'EXPIRED' THEN 0 ELSE amount END, 1)::transaction_delta),
-      max(coalesce(confirmed_at, created_at)))
+      array_agg((pool_id, account, type, created_at, coalesce(confirmed_at, created_at),
+        CASE status WHEN 'EXPIRED' THEN 0 ELSE amount END, 1)::transaction_delta))
     FROM added HAVING count(*) > 0;
     INSERT INTO transaction_readers (address, type, transaction_id)
       SELECT m.address, a.type, a.id FROM added a JOIN pool_members m ON m.pool_id = a.pool_id;
@@ -278,10 +279,9 @@ const FUNCTIONS = `
   CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM add_to_totals(
-      array_agg((n.pool_id, n.account, n.type, n.created_at,
+      array_agg((n.pool_id, n.account, n.type, n.created_at, coalesce(n.confirmed_at, n.created_at),
         CASE n.status WHEN 'EXPIRED' THEN 0 ELSE n.amount END - CASE o.status WHEN 'EXPIRED' THEN 0 ELSE o.amount END,
-        0)::transaction_delta),
-      max(coalesce(n.confirmed_at, n.created_at)))
+        0)::transaction_delta))
     FROM added n JOIN removed o USING (id)
     WHERE n.amount <> o.amount OR n.status <> o.status
     HAVING count(*) > 0;
@@ -291,8 +291,8 @@ const FUNCTIONS = `
   CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     PERFORM add_to_totals(
-      array_agg((pool_id, account, type, created_at, CASE status WHEN 'EXPIRED' THEN 0 ELSE -amount END, -1)::transaction_delta),
-      max(created_at))
+      array_agg((pool_id, account, type, created_at, created_at,
+        CASE status WHEN 'EXPIRED' THEN 0 ELSE -amount END, -1)::transaction_delta))
     FROM removed HAVING count(*) > 0;
     DELETE FROM transaction_readers r USING removed o, pool_members m
       WHERE m.pool_id = o.pool_id AND r.address = m.address AND r.type = o.type AND r.transaction_id = o.id;

@@ -58,6 +58,8 @@ export class Chain1767312000000 implements MigrationInterface {
         WHERE outcome IN ('UNKNOWN_POOL', 'OVERDRAW');
       CREATE INDEX chain_events_draw_id_idx ON chain_events (draw_id, block_number, log_index)
         WHERE draw_id IS NOT NULL;
+      CREATE INDEX chain_events_waiting_idx ON chain_events (block_number, log_index) WHERE outcome = 'WAITING';
+      CREATE INDEX transactions_unconfirmed_idx ON transactions (pool_id) WHERE status IN ('PENDING', 'EXPIRED');
       CREATE INDEX transactions_gas_idx ON transactions (block_number)
         WHERE status = 'CONFIRMED' AND gas_used IS NULL;
     `);
@@ -65,7 +67,7 @@ export class Chain1767312000000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP INDEX transactions_gas_idx;
+      DROP INDEX transactions_gas_idx, transactions_unconfirmed_idx;
       DROP TABLE chain_events, chain_blocks, chain_cursor;
     `);
   }

@@ -1,8 +1,8 @@
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
-import { FastifyError, FastifyReply, FastifyRequest, LogController } from 'fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
@@ -16,7 +16,13 @@ import { HttpMetrics } from './metrics/http-metrics';
 
 /** Bytes. */
 const BODY_LIMIT = 64 * 1024;
-const EXPOSED_HEADERS = ['X-Request-Id', 'Retry-After', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+const EXPOSED_HEADERS = [
+  'X-Request-Id',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
 
 /** Builds the API as production serves it; the tests use the same. It does not listen yet. */
 export async function createApp(
@@ -61,9 +67,11 @@ function createAdapter(environment: Environment, logger: Logger): FastifyAdapter
     bodyLimit: BODY_LIMIT,
     trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
     // Every path works with and without a leading /api.
-    rewriteUrl: ({ url = '/' }: IncomingMessage) => url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/'),
+    rewriteUrl: ({ url = '/' }: IncomingMessage) =>
+      url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/'),
     // Errors of routing, such as a bad percent-encoding, which neither Nest nor the error handler gets.
-    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => sendError(error, request, reply),
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+      sendError(error, request, reply),
     // A client that sends its request byte by byte does not hold a connection for longer.
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,

@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import { DocumentBuilder, OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
 /** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
 export function createDocument(app: INestApplication): OpenAPIObject {
@@ -14,7 +14,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   return SwaggerModule.createDocument(app, config, {
-    operationIdFactory: (controller, method) => `${controller.replace('Controller', '').toLowerCase()}_${method}`,
+    operationIdFactory: (controller, method) =>
+      `${controller.replace('Controller', '').toLowerCase()}_${method}`,
   });
 }
 

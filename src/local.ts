@@ -1,10 +1,11 @@
-import { ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from './database/data-source';
+import { type LocalChain, startChain } from './local/chain';
 import { startPostgres } from './local/postgres';
 
 /**
@@ -26,26 +27,54 @@ async function main(): Promise<void> {
   const port = Number(process.env.PORT || 3001);
   await assertFree(port);
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
+  const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment: NodeJS.ProcessEnv = {
+    ...chainSettings(chain),
     ...process.env,
     JWT_SECRET: process.env.JWT_SECRET || secret(),
-    DATABASE_URL: process.env.DATABASE_URL || (await database()),
+    DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   };
   await migrate(environment.DATABASE_URL!);
   await run('main.js', environment);
+  if (environment.RPC_URL) await run('indexer.js', environment);
   const base = `http://localhost:${port}`;
   say(`
   API       ${base}
   Docs      ${base}/docs
   Health    ${base}/health
   Database  ${environment.DATABASE_URL}
+  Chain     ${environment.RPC_URL ?? 'off: there is no anvil for this platform, see README'}
 
   Ctrl-C stops everything.
 `);
 }
 
-async function database(): Promise<string> {
-  const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: 'savings' });
+async function startLocalChain(): Promise<LocalChain | undefined> {
+  const chain = await startChain(DATA);
+  if (!chain) return undefined;
+  stops.push(() => chain.stop());
+  if (chain.replaced)
+    say('The state of the local chain was lost. A new chain and an empty database were made; the old data are kept.');
+  return chain;
+}
+
+function chainSettings(chain: LocalChain | undefined): NodeJS.ProcessEnv {
+  if (!chain) return {};
+  const { contracts, startBlock } = chain.deployment;
+  return {
+    RPC_URL: chain.url,
+    CHAIN_ID: String(chain.chainId),
+    POOL_CONTRACTS: Object.entries(contracts)
+      .map(([type, address]) => `${type}=${address}`)
+      .join(','),
+    START_BLOCK: String(startBlock),
+  };
+}
+
+/** One database a chain, named by its genesis, so that data of two chains are never mixed. */
+async function database(chain: LocalChain | undefined): Promise<string> {
+  const name = chain ? `savings_${chain.deployment.genesisHash.slice(2, 10)}` : 'savings';
+  const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: name });
   stops.push(() => postgres.stop());
   return postgres.url;
 }

@@ -1,5 +1,4 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import type { Environment } from './config/environment';
 import { HealthService } from './health/health.service';
@@ -39,7 +38,7 @@ export async function runUntilSignal(
 async function drain(app: NestFastifyApplication, notice: number): Promise<void> {
   app.get(HealthService).drain();
   await new Promise((resolve) => setTimeout(resolve, notice));
-  const server = app.getHttpServer() as Server;
+  const server = app.getHttpServer();
   // Idle keep-alive connections would keep the server open for as long as the client likes.
   const idle = setInterval(() => server.closeIdleConnections(), 100);
   const all = setTimeout(() => server.closeAllConnections(), GRACE);

@@ -11,7 +11,8 @@ export class PoolCounts {
 
 export class PoolAnalytics {
   @ApiProperty({ type: 'integer' }) totalPools: number;
-  @ApiProperty({ pattern: AMOUNT, description: 'Sum of all deposits, pending included' }) totalDeposits: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Sum of all deposits, pending included' })
+  totalDeposits: string;
   @ApiProperty({ pattern: AMOUNT }) totalYield: string;
   @ApiProperty({ description: 'Percent, plain mean over all pools' }) averageAPR: number;
   @ApiProperty({ type: PoolCounts }) byType: PoolCounts;
@@ -24,7 +25,8 @@ export class ChartPoint {
 
 export class ChartData {
   @ApiProperty({ type: [ChartPoint], description: 'Deposited by UTC day, ascending' }) deposits: ChartPoint[];
-  @ApiProperty({ type: [ChartPoint], description: 'Yield claimed by UTC day, ascending' }) yields: ChartPoint[];
+  @ApiProperty({ type: [ChartPoint], description: 'Yield claimed by UTC day, ascending' })
+  yields: ChartPoint[];
 }
 
 export class UserAnalytics {

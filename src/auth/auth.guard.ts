@@ -10,7 +10,8 @@ type Access = 'always' | 'LOTTERY_PUBLIC';
 const PUBLIC = 'public';
 
 /** Opens an endpoint, or a controller, to callers without a token: always, or when the named setting is on. */
-export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, when);
+export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
+  SetMetadata(PUBLIC, when);
 
 type Verified = CurrentUser & { exp: number };
 const MAX_VERIFIED = 10_000;

@@ -1,4 +1,4 @@
-import { ExecutionContext, createParamDecorator } from '@nestjs/common';
+import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 
 /** What a verified token says of its bearer. */
 export interface CurrentUser {
@@ -8,6 +8,5 @@ export interface CurrentUser {
 }
 
 export const User = createParamDecorator(
-  (_: unknown, context: ExecutionContext) =>
-    context.switchToHttp().getRequest<{ user: CurrentUser }>().user,
+  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<{ user: CurrentUser }>().user,
 );

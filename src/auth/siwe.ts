@@ -1,5 +1,5 @@
 import { SiweMessage } from 'siwe';
-import { Address, Hex, PublicClient, isHex, recoverMessageAddress, size, slice } from 'viem';
+import { type Address, type Hex, type PublicClient, isHex, recoverMessageAddress, size, slice } from 'viem';
 
 /** Why a sign-in was refused; for the log and the metric, never for the client. */
 export class SignInRefused extends Error {

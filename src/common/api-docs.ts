@@ -39,7 +39,11 @@ export function ApiData(
   };
   return applyDecorators(
     ApiExtraModels(model, Pagination, ErrorResponse),
-    ApiResponse({ status, description: 'Success', schema: bareCopy ? { allOf: [envelope, payload] } : envelope }),
+    ApiResponse({
+      status,
+      description: 'Success',
+      schema: bareCopy ? { allOf: [envelope, payload] } : envelope,
+    }),
     ...[...errors, 429, 500, 503].map((code) => ApiError(code)),
     ...(errors.includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );

@@ -36,7 +36,9 @@ function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (isUnavailable(error)) return serviceUnavailable();
   const status =
-    error instanceof HttpException ? error.getStatus() : Number((error as { statusCode?: unknown })?.statusCode);
+    error instanceof HttpException
+      ? error.getStatus()
+      : Number((error as { statusCode?: unknown })?.statusCode);
   if (status === 400) return validationFailed({ field: 'request', message: 'request is malformed' });
   if (status >= 400 && status < 600 && TEXTS[status]) return new ApiError(status, TEXTS[status]);
   return new ApiError(500, 'Internal server error');

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import pino, { Logger } from 'pino';
+import pino, { type Logger } from 'pino';
 import type { Environment } from '../config/environment';
 
 /**
@@ -26,12 +26,21 @@ export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEV
       ],
     },
     // Lines of one event loop turn are written together; at exit what is left is flushed.
-    pino.destination({ dest: 1, sync: NODE_ENV !== 'production', minLength: NODE_ENV === 'production' ? 4096 : 0 }),
+    pino.destination({
+      dest: 1,
+      sync: NODE_ENV !== 'production',
+      minLength: NODE_ENV === 'production' ? 4096 : 0,
+    }),
   );
 }
 
 /** Contexts of NestJS that list every module and route at start. */
-const WIRING = new Set<string | undefined>(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory']);
+const WIRING = new Set<string | undefined>([
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestFactory',
+]);
 
 /** Sends the messages of NestJS through the same logger. */
 export class NestLogger implements LoggerService {

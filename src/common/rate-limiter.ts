@@ -53,13 +53,7 @@ export class RateLimiter {
   };
 
   private async count(client: string, { name, limit, message }: Limit, reply: FastifyReply): Promise<void> {
-    const { totalHits, timeToExpire } = await this.storage.increment(
-      client,
-      this.windowMs,
-      limit,
-      0,
-      name,
-    );
+    const { totalHits, timeToExpire } = await this.storage.increment(client, this.windowMs, limit, 0, name);
     const remaining = Math.max(0, limit - totalHits);
     // With two limits the headers tell about the tighter one.
     const told = reply.getHeader('X-RateLimit-Remaining');
@@ -83,7 +77,9 @@ function clientKey(ip: string): string {
   const [head = '', tail = ''] = ip.split('::');
   const groups = head.split(':').filter(Boolean);
   const missing = 8 - groups.length - tail.split(':').filter(Boolean).length;
-  const full = ip.includes('::') ? [...groups, ...Array<string>(missing).fill('0'), ...tail.split(':')] : groups;
+  const full = ip.includes('::')
+    ? [...groups, ...Array<string>(missing).fill('0'), ...tail.split(':')]
+    : groups;
   return full
     .slice(0, 4)
     .map((group) => parseInt(group || '0', 16).toString(16))

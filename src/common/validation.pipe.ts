@@ -47,4 +47,3 @@ function describe(error: ValidationError): ErrorDetail[] {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-

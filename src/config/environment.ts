@@ -75,7 +75,8 @@ export class Environment {
   @ValidateIf(() => true)
   @Matches(/^0x[0-9a-f]{40}$/, {
     each: true,
-    message: 'must name an address for every pool type: individual=0x…,cooperative=0x…,lottery=0x…,rotating=0x…',
+    message:
+      'must name an address for every pool type: individual=0x…,cooperative=0x…,lottery=0x…,rotating=0x…',
   })
   POOL_CONTRACTS: Map<PoolType, string> = new Map(POOL_TYPES.map((type) => [type, ZERO_ADDRESS]));
 

@@ -171,13 +171,13 @@ export function isServer(pid: number, data: string): boolean {
 }
 
 /** What the server says of itself in its data folder; pid is 0 when a crash left the file empty. */
-export function readPidFile(data: string): { pid: number; port: number } | undefined {
+export function readPidFile(data: string): { pid: number; port: number; ready: boolean } | undefined {
   const lines = read(join(data, 'postmaster.pid'))?.split('\n');
-  return lines && { pid: Number(lines[0]), port: Number(lines[3]) };
+  return lines && { pid: Number(lines[0]), port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
 /** The cluster's running server, if any: left by a killed process, or started by another one this moment. */
-export async function findServer(data: string): Promise<{ pid: number; port: number } | undefined> {
+export async function findServer(data: string): Promise<ReturnType<typeof readPidFile>> {
   const found = readPidFile(data);
   if (!found || isServer(found.pid, data)) return found;
   // After a crash the pid may be another program's by now, or the file empty: PostgreSQL gives up on both.

@@ -150,9 +150,8 @@ async function launch(cluster: Cluster): Promise<LocalPostgres> {
   let port = cluster.port ?? lastPort(data) ?? (await freePort());
   let problem = `its server does not accept the password in ${dir}`;
   while (Date.now() < until) {
-    const running = await findServer(data);
-    if (running) {
-      const server = await takeOver(cluster, running.port);
+    if (await findServer(data)) {
+      const server = await takeOver(cluster);
       if (server) return server;
       await wait(100);
       continue;
@@ -160,9 +159,9 @@ async function launch(cluster: Cluster): Promise<LocalPostgres> {
     const { child, output } = await spawnServer(cluster, port);
     const runs = () => child.exitCode === null && child.signalCode === null;
     while (runs() && Date.now() < until) {
-      const server = await takeOver(cluster, port);
+      const server = await takeOver(cluster);
       if (server) return server;
-      await wait(50);
+      await wait(20);
     }
     problem = output();
     if (runs()) await halt(child.pid, data);
@@ -194,10 +193,12 @@ async function spawnServer({ native, dir, data, account, ephemeral, settings }: 
 
 /**
  * Connects and holds an advisory lock for as long as we live. However we end, the connection ends too,
- * so a lock that is held means a living owner. Undefined while the server does not answer.
+ * so a lock that is held means a living owner. Undefined while the server is not up.
  */
-async function takeOver(cluster: Cluster, port: number): Promise<LocalPostgres | undefined> {
+async function takeOver(cluster: Cluster): Promise<LocalPostgres | undefined> {
   const { data, dir, database, ephemeral, password } = cluster;
+  const { pid, port, ready } = readPidFile(data) ?? {};
+  if (!pid || !port || !ready) return undefined;
   const base = `postgres://postgres:${password}@127.0.0.1:${port}`;
   const client = new Client({
     connectionString: `${base}/postgres`,
@@ -219,7 +220,6 @@ async function takeOver(cluster: Cluster, port: number): Promise<LocalPostgres |
     return undefined;
   }
 
-  const pid = readPidFile(data)?.pid ?? 0;
   const kill = () => void (isServer(pid, data) && process.kill(pid, 'SIGQUIT'));
   const shutDown = async () => {
     await halt(pid, data); // ends our connection too: until the server is gone nobody else can take it over

@@ -1,9 +1,9 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { InjectMetric, PrometheusController } from '@willsoto/nestjs-prometheus';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Gauge } from 'prom-client';
+import { Gauge, register } from 'prom-client';
 import { Public } from '../auth/auth.guard';
 import { invalidToken } from '../common/errors';
 import { Environment } from '../config/environment';
@@ -13,29 +13,25 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 @Controller()
 @Public()
-export class MetricsController extends PrometheusController {
+export class MetricsController {
   constructor(
     private readonly environment: Environment,
     private readonly database: Database,
     @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
-  ) {
-    super();
-  }
+  ) {}
 
   /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
   @Get()
   @ApiResponse({ status: 200, description: 'Prometheus text format' })
-  override async index(@Res() reply: FastifyReply, @Req() request?: FastifyRequest): Promise<string> {
+  async scrape(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { METRICS_TOKEN } = this.environment;
-    const given = /^Bearer (.+)$/i.exec(request?.headers.authorization ?? '')?.[1] ?? '';
+    const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     // Digests have one length, so the comparison takes the same time for every guess.
     if (METRICS_TOKEN && !timingSafeEqual(digest(given), digest(METRICS_TOKEN))) throw invalidToken();
     const { totalCount, idleCount, waitingCount } = this.database.pool;
     this.connections.set({ state: 'busy' }, totalCount - idleCount);
     this.connections.set({ state: 'idle' }, idleCount);
     this.connections.set({ state: 'waiting' }, waitingCount);
-    const text = await super.index(reply);
-    await reply.send(text);
-    return text;
+    await reply.type(register.contentType).send(await register.metrics());
   }
 }

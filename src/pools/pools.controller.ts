@@ -5,7 +5,14 @@ import { ApiData } from '../common/api-docs';
 import { validationFailed } from '../common/errors';
 import type { JsonText } from '../common/json-text';
 import type { Page } from '../common/pagination';
-import { CreatePoolRequest, CreatedPool, ListPoolsQuery, PoolDetail, PoolItem, YieldReport } from './pools.dto';
+import {
+  CreatePoolRequest,
+  CreatedPool,
+  ListPoolsQuery,
+  PoolDetail,
+  PoolItem,
+  YieldReport,
+} from './pools.dto';
 import { PoolsService } from './pools.service';
 
 @Controller('pools')
@@ -27,7 +34,10 @@ export class PoolsController {
     @Headers('idempotency-key') key: string | undefined,
   ): Promise<JsonText> {
     if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
-      throw validationFailed({ field: 'Idempotency-Key', message: 'must be 1 to 255 visible ASCII characters' });
+      throw validationFailed({
+        field: 'Idempotency-Key',
+        message: 'must be 1 to 255 visible ASCII characters',
+      });
     return this.pools.create(user, request, key);
   }
 

@@ -55,7 +55,8 @@ export class CreatePoolRequest {
 
   @ApiPropertyOptional({
     type: [String],
-    description: 'Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped',
+    description:
+      'Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped',
   })
   @IsOptional()
   @IsArray()

@@ -11,14 +11,7 @@ import { UUID, canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
 import { Database, Statement } from '../database/database';
 import type { CreatePoolRequest, CreatedPool, ListPoolsQuery } from './pools.dto';
-import {
-  CREATE_POOL,
-  CREATE_POOL_ONCE,
-  FIND_ANSWER,
-  LIST_POOLS,
-  POOL_DETAIL,
-  POOL_YIELD,
-} from './pools.sql';
+import { CREATE_POOL, CREATE_POOL_ONCE, FIND_ANSWER, LIST_POOLS, POOL_DETAIL, POOL_YIELD } from './pools.sql';
 
 const MAX_MEMBERS = 100;
 const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
@@ -125,8 +118,7 @@ export class PoolsService {
       key,
     ]);
     if (!first) throw new ApiError(409, 'A request with this Idempotency-Key is still running');
-    if (first.requestHash !== hash)
-      throw new ApiError(422, 'Idempotency-Key was used for another request');
+    if (first.requestHash !== hash) throw new ApiError(422, 'Idempotency-Key was used for another request');
     return new JsonText(first.response);
   }
 }

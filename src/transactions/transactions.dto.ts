@@ -1,12 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString } from 'class-validator';
 import { PageQuery } from '../common/pagination';
-import {
-  TRANSACTION_STATUSES,
-  TRANSACTION_TYPES,
-  TransactionStatus,
-  TransactionType,
-} from '../common/types';
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '../common/types';
 
 export class ListTransactionsQuery extends PageQuery {
   @ApiPropertyOptional()
@@ -36,7 +31,12 @@ export class TransactionDetail extends TransactionItem {
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
   @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) from: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract of the pool' }) to: string;
-  @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'null until the receipt was read' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    pattern: '^\\d+$',
+    description: 'null until the receipt was read',
+  })
   gasUsed: string | null;
   @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'Wei' })
   gasPrice: string | null;

@@ -1,0 +1,27 @@
+# One image for the API (the default command), the indexer (node dist/src/indexer.js) and the migrations
+# (npm run migration:run:prod). It starts no child processes, so it needs no init.
+FROM node:20-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The scripts of packages only prepare what is for development.
+RUN npm ci --ignore-scripts
+COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
+COPY contracts contracts
+COPY migrations migrations
+COPY src src
+RUN npm run build \
+ && npm prune --omit=dev --omit=optional --ignore-scripts \
+ && rm -rf dist/contracts dist/src/local dist/src/local.*
+
+FROM node:20-bookworm-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# The user `node`, by number, so that Kubernetes can see that it is not root. Nothing is written to the image.
+USER 1000:1000
+EXPOSE 3001
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3001}/health`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/src/main.js"]

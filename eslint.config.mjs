@@ -1,0 +1,104 @@
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** What every part of the service may build on. */
+const FOUNDATION = 'common|config|database|chain';
+/** What a feature may use of another one. */
+const SHARED_AUTH = 'auth/(auth\\.guard|current-user)$';
+/** Entities may be read by analytics and the indexer, and refer to each other for relations. */
+const ENTITIES = '[^/]+/[^/]+\\.entity$';
+
+const NO_FORWARD_REF = {
+  name: '@nestjs/common',
+  importNames: ['forwardRef'],
+  message: 'A cycle between providers is a fault of the design: move what both need into one of its own.',
+};
+
+/** Folders of src are flat, so every import that leaves one begins with `../`. */
+const leavesFor = (...allowed) => `^\\.\\./(?!${allowed.map((each) => `(${each})`).join('|')})`;
+
+/** A boundary: which files, which imports they may not have, and why. */
+const boundary = (files, regex, message, ignores = []) => ({
+  files,
+  ignores,
+  rules: {
+    'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF], patterns: [{ regex, message }] }],
+  },
+});
+
+const FEATURE_RULE =
+  "A feature depends on common, config, database and chain, of other features only on auth's guard and current-user.";
+
+const boundaries = [
+  boundary(
+    ['src/*.ts'],
+    '^\\./(local|indexer)(/|$)',
+    'Nothing imports the indexer, and nothing of production imports what is for development only.',
+    ['src/local.ts', 'src/indexer.ts'],
+  ),
+  boundary(['src/indexer.ts'], '^\\./local(/|$)', 'Production does not import what is for development only.'),
+  boundary(['src/local.ts'], '^\\./indexer(/|$)', 'Nothing imports the indexer; it is a process of its own.'),
+  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH), FEATURE_RULE, ['src/local/**']),
+  boundary(
+    ['src/{common,config,database,chain}/**/*.ts'],
+    leavesFor(`(${FOUNDATION})/`),
+    'common, config, database and chain depend on each other only.',
+  ),
+  boundary(
+    ['src/analytics/*.ts', 'src/indexer/**/*.ts', 'src/*/*.entity.ts'],
+    leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, ENTITIES),
+    `${FEATURE_RULE} Beyond these, only entities.`,
+  ),
+];
+
+export default defineConfig(
+  globalIgnores(['dist', 'coverage', '.data', 'bench/results*']),
+  tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      'no-console': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', ignoreRestSiblings: true }],
+      // It leaves files with decorators alone, where an import that looks like a type is a value of the metadata.
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+    },
+  },
+  {
+    files: ['src/**/*.ts'],
+    rules: {
+      'max-lines': ['error', { max: 250, skipBlankLines: false, skipComments: false }],
+      'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF] }],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
+          message: 'A class with more than five dependencies does too much.',
+        },
+      ],
+    },
+  },
+  ...boundaries,
+  {
+    // Tests, benchmarks and tools of the repository.
+    files: ['test/**/*.ts', 'src/**/*.spec.ts', 'bench/**', 'scripts/**', 'contracts/**', 'examples/**'],
+    rules: {
+      'max-lines': 'off',
+      'no-console': 'off',
+      'no-restricted-imports': 'off',
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+  { files: ['**/*.{js,mjs,cjs}'], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ['**/*.{js,cjs}'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
+);

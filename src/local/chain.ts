@@ -1,0 +1,52 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Deployment, connect, deployContracts, seedDraws } from '../../contracts/deploy';
+import { AnvilUnavailable, startAnvil } from './anvil';
+
+export interface LocalChain {
+  url: string;
+  chainId: number;
+  deployment: Deployment;
+  /** The chain of an earlier start was lost, and this is a new one. */
+  replaced: boolean;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts the EVM chain kept in `dir`, with the reference contracts and two draws on it.
+ * @returns undefined where there is no anvil for the platform
+ */
+export async function startChain(dir: string): Promise<LocalChain | undefined> {
+  const file = path.join(dir, 'deployment.json');
+  try {
+    const anvil = await startAnvil({ stateFile: path.join(dir, 'chain.json') });
+    const known = read(file);
+    const kept = known && (await isOn(anvil.url, known));
+    const deployment = kept ? known : await deployContracts(anvil.url);
+    if (!kept) {
+      await seedDraws(anvil.url, deployment);
+      writeFileSync(file, JSON.stringify(deployment, null, 2));
+    }
+    const { url, chainId, stop } = anvil;
+    return { url, chainId, deployment, replaced: known !== undefined && !kept, stop };
+  } catch (error) {
+    if (error instanceof AnvilUnavailable) return undefined;
+    throw error;
+  }
+}
+
+function read(file: string): Deployment | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Deployment;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the chain is the one that the contracts were deployed to, and still has them. */
+async function isOn(url: string, { genesisHash, contracts }: Deployment): Promise<boolean> {
+  const client = await connect(url);
+  const genesis = await client.getBlock({ blockNumber: 0n });
+  const code = await client.getCode({ address: contracts.lottery });
+  return genesis.hash === genesisHash && code !== undefined;
+}

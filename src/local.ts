@@ -38,6 +38,9 @@ async function main(): Promise<void> {
   await run('main.js', environment);
   if (environment.RPC_URL) await run('indexer.js', environment);
   const base = `http://localhost:${port}`;
+  // For `npm run demo`.
+  const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
+  writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running));
   say(`
   API       ${base}
   Docs      ${base}/docs

@@ -11,14 +11,16 @@ COPY migrations migrations
 COPY src src
 RUN npm run build \
  && npm prune --omit=dev --omit=optional --ignore-scripts \
- && rm -rf dist/contracts dist/src/local dist/src/local.*
+ && rm -rf dist/src/local dist/src/local.*
 
 FROM node:20-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/dist dist
+COPY --from=build /app/dist/src dist/src
+COPY --from=build /app/dist/migrations dist/migrations
+COPY --from=build /app/dist/ormconfig.js dist/
 # The user `node`, by number, so that Kubernetes can see that it is not root. Nothing is written to the image.
 USER 1000:1000
 EXPOSE 3001

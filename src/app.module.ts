@@ -1,9 +1,8 @@
 import { DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AnalyticsModule } from './analytics/analytics.module';
 import { AuthModule } from './auth/auth.module';
 import { ChainModule } from './chain/chain.module';
-import { EnvelopeInterceptor } from './common/envelope.interceptor';
 import { ErrorFilter } from './common/error.filter';
 import { RateLimitModule } from './common/rate-limit.module';
 import { DtoPipe } from './common/validation.pipe';
@@ -37,7 +36,6 @@ export class AppModule {
       providers: [
         { provide: APP_PIPE, useClass: DtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
-        { provide: APP_INTERCEPTOR, useClass: EnvelopeInterceptor },
       ],
     };
   }

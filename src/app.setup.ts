@@ -1,13 +1,15 @@
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import { NestFactory } from '@nestjs/core';
-import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module';
+import { EnvelopeInterceptor } from './common/envelope.interceptor';
 import { sendError } from './common/error.filter';
+import { validationFailed } from './common/errors';
 import { NestLogger, createLogger } from './common/logger';
 import { RateLimiter } from './common/rate-limiter';
 import type { Environment } from './config/environment';
@@ -40,15 +42,28 @@ export async function createApp(
     void reply.header('X-Request-Id', request.id);
     done();
   });
-  await app.register(helmet, { contentSecurityPolicy: false });
-  const { CORS_ORIGINS: origins } = environment;
-  await app.register(cors, {
-    origin: origins.includes('*') ? true : origins,
-    methods: ['GET', 'HEAD', 'POST'],
-    exposedHeaders: EXPOSED_HEADERS,
-    maxAge: 600,
+  await app.register(helmet, {
+    // Of use to pages only, and the API's answers are data.
+    contentSecurityPolicy: false,
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
   });
+  const { CORS_ORIGINS: origins } = environment;
+  if (origins.length > 0)
+    await app.register(cors, {
+      origin: origins.includes('*') ? true : origins,
+      methods: ['GET', 'HEAD', 'POST'],
+      exposedHeaders: EXPOSED_HEADERS,
+      maxAge: 600,
+    });
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
+  fastify.addHook('onRequest', (request, _reply, done) =>
+    done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
+  );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   serveDocs(app);
   await app.init();
@@ -56,8 +71,12 @@ export async function createApp(
   return app;
 }
 
-function createAdapter(environment: Environment, logger: Logger): FastifyAdapter {
-  return new FastifyAdapter({
+function createAdapter(environment: Environment, logger: Logger): EnvelopeInterceptor {
+  return new EnvelopeInterceptor({
+    // There is no Express-style middleware, whose host would cost every request.
+    skipMiddie: true,
+    // One child logger a request costs more than its line; what is logged names the request instead.
+    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: (request: IncomingMessage) => {
@@ -66,15 +85,32 @@ function createAdapter(environment: Environment, logger: Logger): FastifyAdapter
     },
     bodyLimit: BODY_LIMIT,
     trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
-    // Every path works with and without a leading /api.
-    rewriteUrl: ({ url = '/' }: IncomingMessage) =>
-      url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/'),
-    // Errors of routing, such as a bad percent-encoding, which neither Nest nor the error handler gets.
+    rewriteUrl: ({ url = '/' }: IncomingMessage) => {
+      // Every path works with and without a leading /api.
+      const path = url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/');
+      // The router would refuse it ahead of every hook: unlimited, unlogged, without a request id. A hook does instead.
+      return isDecodable(url) ? path : path.replaceAll('%', '%25');
+    },
+    // Whatever else the router refuses, which neither Nest nor the error handler gets.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
       sendError(error, request, reply),
     // A client that sends its request byte by byte does not hold a connection for longer.
     requestTimeout: 30_000,
     keepAliveTimeout: 65_000,
-    routerOptions: { maxParamLength: 200 },
+    // No shorter than what Node accepts for all headers: an id that is too long is one that does not exist.
+    routerOptions: { maxParamLength: 16 * 1024 },
   });
+}
+
+const malformedPath = (): Error =>
+  validationFailed({ field: 'path', message: 'is not a valid percent-encoding' });
+
+function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.replace(/[?#].*$/s, ''));
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -23,7 +23,7 @@ export class AuthController {
   @Post('nonce')
   @HttpCode(200)
   @Public()
-  @ApiData(NonceResponse, { bareCopy: true, errors: [400] })
+  @ApiData(NonceResponse, { bareCopy: true, errors: [400, 413, 415] })
   async nonceFor(@Body() { address }: NonceRequest): Promise<WithBareCopy<NonceResponse>> {
     return new WithBareCopy(await this.auth.issueNonce(address));
   }
@@ -39,7 +39,7 @@ export class AuthController {
   @HttpCode(200)
   @Public()
   @ApiBody({ type: VerifyRequest })
-  @ApiData(VerifyResponse, { bareCopy: true, errors: [400, 401] })
+  @ApiData(VerifyResponse, { bareCopy: true, errors: [400, 401, 413, 415] })
   async verify(
     @Body() body: Partial<Record<keyof VerifyRequest, unknown>> | null | undefined,
     @Req() request: FastifyRequest,
@@ -51,7 +51,7 @@ export class AuthController {
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       this.signIns.inc({ result: error.reason });
-      request.log.info({ reason: error.reason }, 'sign-in refused');
+      request.log.info({ reqId: request.id, reason: error.reason }, 'sign-in refused');
       throw new ApiError(401, 'Authentication failed');
     }
   }

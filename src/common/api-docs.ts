@@ -22,6 +22,24 @@ interface Options {
   errors?: number[];
 }
 
+const DESCRIPTIONS: Record<number, string> = {
+  400: 'Validation failed; `details` names the fields',
+  401: 'Token or sign-in refused',
+  403: 'Neither owned by the caller nor shared with it',
+  404: 'Not found',
+  409: 'The first request with this Idempotency-Key is still running',
+  413: 'Body larger than 64 KiB',
+  415: 'Body that is not JSON',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
+  500: 'Internal server error',
+  503: 'Database out; Retry-After holds the seconds to wait',
+};
+
+/** Documents an error that an endpoint answers with. */
+export const ApiFailure = (status: number): MethodDecorator & ClassDecorator =>
+  ApiResponse({ status, description: DESCRIPTIONS[status] ?? 'Error', type: ErrorResponse });
+
 /** Documents the enveloped answers of an endpoint, from the class of its payload. */
 export function ApiData(
   model: Type,
@@ -44,10 +62,7 @@ export function ApiData(
       description: 'Success',
       schema: bareCopy ? { allOf: [envelope, payload] } : envelope,
     }),
-    ...[...errors, 429, 500, 503].map((code) => ApiError(code)),
+    ...[...errors, 429, 500, 503].map((code) => ApiFailure(code)),
     ...(errors.includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );
 }
-
-const ApiError = (status: number): MethodDecorator =>
-  ApiResponse({ status, description: 'Error', type: ErrorResponse });

@@ -56,7 +56,7 @@ export class ErrorFilter implements ExceptionFilter {
 /** Also for errors that Fastify raises before Nest sees the request. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const { status, body } = describeError(error);
-  if (status >= 500) request.log.error({ err: error }, body.error);
+  if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
   if (reply.sent) return;
   if (status === 503) void reply.header('Retry-After', '1');
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));

@@ -2,9 +2,16 @@ import type { LoggerService } from '@nestjs/common';
 import pino, { type Logger } from 'pino';
 import type { Environment } from '../config/environment';
 
+/** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>;
+  return { name, message, stack, code, constraint, table };
+}
+
 /**
  * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
- * nonces and signatures, never reach the log; what an error carries of them is redacted.
+ * nonces and signatures, never reach the log.
  */
 export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>): Logger {
   return pino(
@@ -13,17 +20,7 @@ export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEV
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      redact: [
-        'authorization',
-        '*.authorization',
-        'signature',
-        '*.signature',
-        'nonce',
-        '*.nonce',
-        'token',
-        '*.token',
-        'err.parameters',
-      ],
+      serializers: { err: describeError },
     },
     // Lines of one event loop turn are written together; at exit what is left is flushed.
     pino.destination({

@@ -5,15 +5,22 @@ import type { Cluster, Redis } from 'ioredis';
 import { Environment } from '../config/environment';
 import { connectRedis } from './redis';
 
-type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+export type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
+
+/** What the limiter counts in: ThrottlerStorage, but that an answer that is known at once may come at once. */
+export interface RateLimitStore {
+  increment(
+    ...parameters: Parameters<ThrottlerStorage['increment']>
+  ): StorageRecord | Promise<StorageRecord>;
+}
 
 /** Counts in this process: fixed windows, one record a key. */
-export class MemoryStorage implements ThrottlerStorage {
+export class MemoryStorage implements RateLimitStore {
   private readonly windows = new Map<string, { hits: number; ends: number }>();
   private sweepAt = 10_000;
 
   /** @param ttl length of the window in ms; times in the record are in seconds */
-  increment(key: string, ttl: number, limit: number, _block: number, name: string): Promise<StorageRecord> {
+  increment(key: string, ttl: number, limit: number, _block: number, name: string): StorageRecord {
     const now = Date.now();
     const id = `${name} ${key}`;
     let window = this.windows.get(id);
@@ -25,12 +32,12 @@ export class MemoryStorage implements ThrottlerStorage {
     window.hits += 1;
     const timeToExpire = Math.ceil((window.ends - now) / 1000);
     const isBlocked = window.hits > limit;
-    return Promise.resolve({
+    return {
       totalHits: window.hits,
       timeToExpire,
       isBlocked,
       timeToBlockExpire: isBlocked ? timeToExpire : 0,
-    });
+    };
   }
 
   /** Forgets ended windows whenever the number of records has doubled, so the cost per request is constant. */
@@ -53,7 +60,7 @@ const PAUSE = 1000;
  * does not answer. Redis going away takes nothing down; limits hold per process meanwhile.
  */
 @Injectable()
-export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown {
+export class RateLimitStorage implements RateLimitStore, OnApplicationShutdown {
   private readonly logger = new Logger(RateLimitStorage.name);
   private readonly memory = new MemoryStorage();
   private readonly client?: Redis | Cluster;
@@ -75,22 +82,16 @@ export class RateLimitStorage implements ThrottlerStorage, OnApplicationShutdown
     return this.client.status === 'ready' && Date.now() >= this.failedUntil ? 'connected' : 'disconnected';
   }
 
-  async increment(
-    key: string,
-    ttl: number,
-    limit: number,
-    block: number,
-    name: string,
-  ): Promise<StorageRecord> {
-    if (!this.shared || this.status !== 'connected')
-      return this.memory.increment(key, ttl, limit, block, name);
-    try {
-      return await within(PATIENCE, this.shared.increment(key, ttl, NEVER_BLOCK, ttl, name));
-    } catch (error) {
+  increment(
+    ...parameters: Parameters<ThrottlerStorage['increment']>
+  ): StorageRecord | Promise<StorageRecord> {
+    if (!this.shared || this.status !== 'connected') return this.memory.increment(...parameters);
+    const [key, ttl, , , name] = parameters;
+    return within(PATIENCE, this.shared.increment(key, ttl, NEVER_BLOCK, ttl, name)).catch((error: Error) => {
       this.failedUntil = Date.now() + PAUSE;
-      this.logger.warn(`Redis does not answer, rate limits hold per process: ${(error as Error).message}`);
-      return this.memory.increment(key, ttl, limit, block, name);
-    }
+      this.logger.warn(`Redis does not answer, rate limits hold per process: ${error.message}`);
+      return this.memory.increment(...parameters);
+    });
   }
 
   onApplicationShutdown(): void {

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isIPv6 } from 'node:net';
 import { Environment } from '../config/environment';
 import { ApiError } from './errors';
-import { RateLimitStorage } from './rate-limit.storage';
+import { RateLimitStorage, type StorageRecord } from './rate-limit.storage';
 
 interface Limit {
   name: string;
@@ -38,39 +38,43 @@ export class RateLimiter {
     this.auth = { name: 'auth', limit: environment.RATE_LIMIT_AUTH, message: 'Too many login attempts' };
   }
 
-  /** @throws ApiError 429 */
-  readonly onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+  /** Ends with an ApiError 429 when a limit is exceeded. Synchronous while the counters are. */
+  readonly onRequest = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error?: Error) => void,
+  ): void => {
     // The matched route, as the raw path may be percent-encoded; unknown paths have none.
     const path = request.routeOptions.url ?? request.url;
-    if (EXEMPT.test(path)) return;
+    if (EXEMPT.test(path)) return done();
     const client = clientKey(request.ip);
-    const general = this.count(client, this.general, reply);
-    if (AUTH.test(path)) {
-      await Promise.all([general, this.count(client, this.auth, reply)]);
-    } else {
-      await general;
-    }
+    const limits = AUTH.test(path) ? [this.general, this.auth] : [this.general];
+    const records = limits.map(({ name, limit }) =>
+      this.storage.increment(client, this.windowMs, limit, 0, name),
+    );
+    if (records.some((record) => record instanceof Promise))
+      Promise.all(records).then((found) => done(decide(limits, found, reply)), done);
+    else done(decide(limits, records as StorageRecord[], reply));
   };
+}
 
-  private async count(client: string, { name, limit, message }: Limit, reply: FastifyReply): Promise<void> {
-    const { totalHits, timeToExpire } = await this.storage.increment(client, this.windowMs, limit, 0, name);
-    const remaining = Math.max(0, limit - totalHits);
-    // With two limits the headers tell about the tighter one.
-    const told = reply.getHeader('X-RateLimit-Remaining');
-    if (told === undefined || remaining < Number(told)) {
-      void reply.header('X-RateLimit-Limit', limit);
-      void reply.header('X-RateLimit-Remaining', remaining);
-      void reply.header('X-RateLimit-Reset', timeToExpire);
-    }
-    if (totalHits > limit) {
-      void reply.header('Retry-After', timeToExpire);
-      throw new ApiError(429, message);
-    }
-  }
+/** Tells about the tighter limit in the headers; the error for the first one that is exceeded, if any. */
+function decide(limits: Limit[], records: StorageRecord[], reply: FastifyReply): ApiError | undefined {
+  const left = limits.map(({ limit }, i) => limit - records[i]!.totalHits);
+  const tight = left.length > 1 && left[1]! < left[0]! ? 1 : 0;
+  const { timeToExpire } = records[tight]!;
+  void reply.header('X-RateLimit-Limit', limits[tight]!.limit);
+  void reply.header('X-RateLimit-Remaining', Math.max(0, left[tight]!));
+  void reply.header('X-RateLimit-Reset', timeToExpire);
+  const exceeded = left.findIndex((count) => count < 0);
+  if (exceeded < 0) return undefined;
+  void reply.header('Retry-After', records[exceeded]!.timeToExpire);
+  return new ApiError(429, limits[exceeded]!.message);
 }
 
 /** IPv4 addresses as they are; of IPv6 the /64 network, since a client has all the addresses in it. */
 function clientKey(ip: string): string {
+  if (!ip.includes(':')) return ip;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip);
   if (mapped?.[1]) return mapped[1];
   if (!isIPv6(ip)) return ip;

@@ -9,9 +9,19 @@ export interface ElementContext {
   element: (value: unknown) => boolean;
 }
 
-/** Validates and transforms DTOs; every violation becomes a detail with the field's path. */
+/** Validated queries that are remembered, of each kind. */
+const MAX_REMEMBERED = 1000;
+/** Longer ones are rare and would cost memory. */
+const MAX_QUERY = 200;
+
+/**
+ * Validates and transforms DTOs; every violation becomes a detail with the field's path. Valid queries, which are few
+ * and come again and again, are remembered: class-transformer and class-validator cost more than a request's routing.
+ */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
+  private readonly remembered = new Map<unknown, Map<string, unknown>>();
+
   constructor() {
     super({
       transform: true,
@@ -22,14 +32,30 @@ export class DtoPipe extends ValidationPipe {
     });
   }
 
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (metadata.type === 'body' && (typeof value !== 'object' || value === null || Array.isArray(value)))
-      throw validationFailed({ field: 'body', message: 'must be a JSON object' });
+  // Not async: most parameters are not DTOs, and pass at once.
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (!this.toValidate(metadata)) return value as Promise<unknown>;
+    if (!isRecord(value)) throw validationFailed({ field: metadata.type, message: 'must be a JSON object' });
+    return metadata.type === 'query' ? this.query(value, metadata) : this.check(value, metadata);
+  }
+
+  private query(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
+    let known = this.remembered.get(metadata.metatype);
+    if (!known) this.remembered.set(metadata.metatype, (known = new Map()));
+    const key = JSON.stringify(value);
+    const before = known.get(key);
+    if (before) return before as Promise<unknown>;
+    return this.check(value, metadata).then((query) => {
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      if (key.length <= MAX_QUERY) known.set(key, Object.freeze(query));
+      return query;
+    });
+  }
+
+  private check(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
     // null counts as absent, so that defaults apply.
-    const given = isRecord(value)
-      ? Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null))
-      : value;
-    return super.transform(given, metadata) as Promise<unknown>;
+    const given = Object.entries(value).filter(([, field]) => field !== null);
+    return super.transform(Object.fromEntries(given), metadata) as Promise<unknown>;
   }
 }
 

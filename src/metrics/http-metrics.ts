@@ -20,6 +20,7 @@ export class HttpMetrics {
     this.duration.observe({ method: request.method, route, status: reply.statusCode }, seconds);
     request.log.info(
       {
+        reqId: request.id,
         method: request.method,
         path: pathOf(request.raw.url ?? ''),
         route,

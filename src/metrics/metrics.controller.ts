@@ -1,10 +1,11 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
-import { ApiResponse } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiResponse } from '@nestjs/swagger';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Gauge, register } from 'prom-client';
 import { Public } from '../auth/auth.guard';
+import { ApiFailure } from '../common/api-docs';
 import { invalidToken } from '../common/errors';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
@@ -22,7 +23,13 @@ export class MetricsController {
 
   /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
   @Get()
-  @ApiResponse({ status: 200, description: 'Prometheus text format' })
+  @ApiResponse({
+    status: 200,
+    description: 'Prometheus text format',
+    content: { 'text/plain': { schema: { type: 'string' } } },
+  })
+  @ApiFailure(401)
+  @ApiBearerAuth()
   async scrape(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { METRICS_TOKEN } = this.environment;
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';

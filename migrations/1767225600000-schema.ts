@@ -299,8 +299,10 @@ const FUNCTIONS = `
     RETURN NULL;
   END $$;
 
+  -- The one statement that creates pools for the API carries the totals along itself, and says so.
   CREATE TRIGGER transactions_inserted AFTER INSERT ON transactions
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION transactions_inserted();
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT
+    WHEN (current_setting('savings.inline', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION transactions_inserted();
   CREATE TRIGGER transactions_updated AFTER UPDATE ON transactions
     REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION transactions_updated();
   CREATE TRIGGER transactions_deleted AFTER DELETE ON transactions
@@ -323,7 +325,8 @@ const FUNCTIONS = `
   END $$;
 
   CREATE TRIGGER pools_inserted AFTER INSERT ON pools
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION pools_inserted();
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT
+    WHEN (current_setting('savings.inline', true) IS DISTINCT FROM 'on') EXECUTE FUNCTION pools_inserted();
   CREATE TRIGGER pools_deleted AFTER DELETE ON pools
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION pools_deleted();
 

@@ -62,19 +62,38 @@ export const POOL_YIELD: Statement = {
     FROM pools p WHERE p.id = $1`,
 };
 
-/** Pool, its readers and its DEPOSIT. The ids come as parameters, so the order of the inserts does not matter. */
+/**
+ * Pool, its readers and its DEPOSIT, with everything derived from them. The triggers that keep derived tables for
+ * other writers would take longer than all the rest here, so this statement, whose few rows are known beforehand,
+ * carries the totals along itself and tells the triggers so, for its own transaction only.
+ */
 const createPool = (from: string): string => `
-    pool AS (
-      INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update)
+    inline AS MATERIALIZED (SELECT set_config('savings.inline', 'on', true) ${from}
+    ), pool AS (
+      INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update,
+        balance, deposit_count)
       SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::boolean, cardinality($6::text[]),
-        $7::timestamptz, $7::timestamptz ${from} RETURNING id, type
-    ), readers AS (
-      INSERT INTO pool_members (pool_id, address, role, type)
-      SELECT pool.id, reader.address, reader.role, pool.type FROM pool,
-        (SELECT $8::text AS address, 'OWNER' AS role UNION ALL SELECT unnest($6::text[]), 'MEMBER') reader
+        $7::timestamptz, $7::timestamptz, $10::numeric, 1 FROM inline RETURNING id, type
+    ), reader AS MATERIALIZED (
+      SELECT pool.id, pool.type, $8::text AS address, 'OWNER' AS role FROM pool
+      UNION ALL SELECT pool.id, pool.type, unnest($6::text[]), 'MEMBER' FROM pool
+    ), members AS (
+      INSERT INTO pool_members (pool_id, address, role, type) SELECT id, address, role, type FROM reader
     ), deposit AS (
       INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
       SELECT $9::uuid, pool.id, 'DEPOSIT', 'PENDING', $8::text, $10::numeric, $10::numeric, $7::timestamptz FROM pool
+    ), readable AS (
+      INSERT INTO transaction_readers (address, type, transaction_id) SELECT address, 'DEPOSIT', $9::uuid FROM reader
+    ), days AS (
+      INSERT INTO account_days AS a (address, day, deposited, readable_deposits)
+      SELECT address, ($7::timestamptz AT TIME ZONE 'UTC')::date, CASE role WHEN 'OWNER' THEN $10::numeric ELSE 0 END, 1
+      FROM reader ORDER BY address
+      ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
+        deposited = a.deposited + excluded.deposited,
+        readable_deposits = a.readable_deposits + excluded.readable_deposits
+    ), total AS (
+      UPDATE pool_totals t SET pools = t.pools + 1, deposited = t.deposited + $10::numeric
+      FROM pool WHERE t.shard = pool_totals_shard() AND t.type = pool.type
     )
     SELECT id FROM pool`;
 

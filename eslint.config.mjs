@@ -85,7 +85,15 @@ export default defineConfig(
   ...boundaries,
   {
     // Tests, benchmarks and tools of the repository.
-    files: ['test/**/*.ts', 'src/**/*.spec.ts', 'bench/**', 'scripts/**', 'contracts/**', 'examples/**'],
+    files: [
+      'test/**/*.ts',
+      'src/**/*.spec.ts',
+      'bench/**',
+      'scripts/**',
+      'contracts/**',
+      'examples/**',
+      'deploy/**',
+    ],
     rules: {
       'max-lines': 'off',
       'no-console': 'off',

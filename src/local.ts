@@ -30,7 +30,8 @@ async function main(): Promise<void> {
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment: NodeJS.ProcessEnv = {
     ...chainSettings(chain),
-    ...process.env,
+    // An empty variable counts as not set.
+    ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== '')),
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   };
@@ -57,7 +58,9 @@ async function startLocalChain(): Promise<LocalChain | undefined> {
   if (!chain) return undefined;
   stops.push(() => chain.stop());
   if (chain.replaced)
-    say('The state of the local chain was lost. A new chain and an empty database were made; the old data are kept.');
+    say(
+      'The state of the local chain was lost. A new chain and an empty database were made; the old data are kept.',
+    );
   return chain;
 }
 

@@ -49,7 +49,10 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     const handler = context.getHandler();
     let open = this.open.get(handler);
     if (open === undefined) {
-      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [handler, context.getClass()]);
+      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [
+        handler,
+        context.getClass(),
+      ]);
       open = access === 'always' || (access !== undefined && this.environment[access]);
       this.open.set(handler, open);
     }

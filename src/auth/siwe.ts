@@ -1,11 +1,20 @@
 import { SiweMessage } from 'siwe';
-import { type Address, type Hex, type PublicClient, isHex, recoverMessageAddress, size, slice } from 'viem';
+import {
+  type Address,
+  type Hex,
+  type PublicClient,
+  isErc6492Signature,
+  isHex,
+  recoverMessageAddress,
+  size,
+  slice,
+} from 'viem';
 
 /** Why a sign-in was refused; for the log and the metric, never for the client. */
 export class SignInRefused extends Error {
   constructor(
     readonly reason:
-      'malformed' | 'domain' | 'uri' | 'chain' | 'not_yet_valid' | 'expired' | 'signature' | 'nonce',
+      'malformed' | 'domain' | 'uri' | 'chain' | 'not_yet_valid' | 'expired' | 'signature' | 'rpc' | 'nonce',
   ) {
     super(`sign-in refused: ${reason}`);
   }
@@ -54,6 +63,7 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
  * Verifies an EIP-191 signature over the message: an EOA locally, so that it needs no RPC, and contract wallets
  * (EIP-1271, not yet deployed ones by ERC-6492) by the chain. Policy for EOAs: 65 bytes with low s; the compact
  * form of EIP-2098 is refused.
+ * @throws SignInRefused when the chain had to be asked and did not answer
  */
 export async function verifySignature(
   message: string,
@@ -64,7 +74,13 @@ export async function verifySignature(
   if (!isHex(signature) || signature.length % 2 !== 0) return false;
   if (await isSignedByKey(message, address, signature)) return true;
   if (!client) return false;
-  return client.verifyMessage({ address, message, signature });
+  try {
+    // For an address without code viem falls back to the key, and would take what the policy above refuses.
+    if (!isErc6492Signature(signature) && !(await client.getCode({ address }))) return false;
+    return await client.verifyMessage({ address, message, signature });
+  } catch {
+    throw new SignInRefused('rpc');
+  }
 }
 
 async function isSignedByKey(message: string, address: Address, signature: Hex): Promise<boolean> {

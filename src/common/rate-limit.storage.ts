@@ -9,9 +9,7 @@ export type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
 
 /** What the limiter counts in: ThrottlerStorage, but that an answer that is known at once may come at once. */
 export interface RateLimitStore {
-  increment(
-    ...parameters: Parameters<ThrottlerStorage['increment']>
-  ): StorageRecord | Promise<StorageRecord>;
+  increment(...parameters: Parameters<ThrottlerStorage['increment']>): StorageRecord | Promise<StorageRecord>;
 }
 
 /** Counts in this process: fixed windows, one record a key. */

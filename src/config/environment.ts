@@ -17,10 +17,8 @@ import { POOL_TYPES, PoolType } from '../common/types';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-const isSet = (value: unknown): boolean => value !== undefined && value !== '';
-
 /** A variable that is empty counts as not set: Kubernetes and compose files cannot unset one. */
-const absent = (value: unknown): unknown => (isSet(value) ? value : undefined);
+const isSet = (value: unknown): boolean => value !== undefined && value !== '';
 
 const Integer = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) => {
@@ -128,12 +126,8 @@ export class Environment {
  * @throws Error whose message names every variable that is wrong or missing, one a line, never its value
  */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
-  const names = Object.keys(variables).filter((name) => isSet(variables[name]));
-  const environment = plainToInstance(
-    Environment,
-    Object.fromEntries(names.map((name) => [name, absent(variables[name])])),
-    { exposeDefaultValues: true, excludeExtraneousValues: false },
-  );
+  const given = Object.entries(variables).filter(([name, value]) => /^[A-Z_]+$/.test(name) && isSet(value));
+  const environment = plainToInstance(Environment, Object.fromEntries(given), { exposeDefaultValues: true });
   const problems = validateSync(environment, { forbidUnknownValues: false }).map(
     ({ property, constraints, value }) =>
       value === undefined

@@ -5,7 +5,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SiweMessage } from 'siwe';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type Deployment, type DevClient, anvilRpc, connect, execute, fund, read } from '../../contracts/deploy';
+import {
+  type Deployment,
+  type DevClient,
+  anvilRpc,
+  connect,
+  execute,
+  fund,
+  read,
+} from '../../contracts/deploy';
 import { POOL_TYPES, type PoolType } from '../common/types';
 
 /**
@@ -37,7 +45,9 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const step = (text: string): void => say(`\n== ${text}`);
 
 /** Every saver comes from an address of its own on the loopback network, as the sign-in limit is per address. */
-function client(base: string): (method: string, path: string, body?: unknown, token?: string) => Promise<unknown> {
+function client(
+  base: string,
+): (method: string, path: string, body?: unknown, token?: string) => Promise<unknown> {
   const localAddress = `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 253)).join('.')}`;
   return (method, route, body, token) =>
     new Promise((resolve, reject) => {
@@ -82,7 +92,8 @@ async function signIn(name: string, { api, rpc, deployment }: Running): Promise<
   return {
     name,
     chain,
-    call: <T>(method: string, route: string, body?: unknown) => send(method, route, body, token) as Promise<T>,
+    call: <T>(method: string, route: string, body?: unknown) =>
+      send(method, route, body, token) as Promise<T>,
   };
 }
 
@@ -118,8 +129,14 @@ async function main(): Promise<void> {
       bytes16(before.id),
       BigInt(before.amount),
     ]);
-    const after = await until(`confirmation of ${type}`, () => depositOf(first, id), (t) => t.status === 'CONFIRMED');
-    say(`${type.padEnd(12)} ${tokens(after.amount)}: ${before.status} -> ${after.status} ${after.txHash?.slice(0, 18)}…`);
+    const after = await until(
+      `confirmation of ${type}`,
+      () => depositOf(first, id),
+      (t) => t.status === 'CONFIRMED',
+    );
+    say(
+      `${type.padEnd(12)} ${tokens(after.amount)}: ${before.status} -> ${after.status} ${after.txHash?.slice(0, 18)}…`,
+    );
   }
 
   const pool = pools.get('cooperative')!;
@@ -133,13 +150,21 @@ async function main(): Promise<void> {
 
   step('The contract earns 6 tokens of yield for it, at 5.25 %');
   await fund(keeper, token, contracts.cooperative, parseEther('1000'));
-  await execute(keeper, 'SavingsPool', contracts.cooperative, 'accrueYield', [bytes16(pool), parseEther('6'), 525]);
+  await execute(keeper, 'SavingsPool', contracts.cooperative, 'accrueYield', [
+    bytes16(pool),
+    parseEther('6'),
+    525,
+  ]);
   await report(first, pool, (now) => now.totalYield !== '0');
 
   step('First claims its share and withdraws 30 tokens');
   const none = bytes16('0'.repeat(32));
   await execute(first.chain, 'SavingsPool', contracts.cooperative, 'claimYield', [bytes16(pool), none]);
-  await execute(first.chain, 'SavingsPool', contracts.cooperative, 'withdraw', [bytes16(pool), none, parseEther('30')]);
+  await execute(first.chain, 'SavingsPool', contracts.cooperative, 'withdraw', [
+    bytes16(pool),
+    none,
+    parseEther('30'),
+  ]);
   await balance(first, pool, '120');
   await report(first, pool, (now) => now.lastClaimed !== null);
 
@@ -160,7 +185,9 @@ async function main(): Promise<void> {
   const all = await first.call<{ totalPools: number; totalDeposits: string }>('GET', '/analytics/pools');
   say(`all pools: ${JSON.stringify(all)}`);
   say(`First:     ${JSON.stringify(await first.call('GET', '/analytics/user'))}`);
-  const { services } = await fetch(`${running.api}/health`).then((r) => r.json() as Promise<{ services: unknown }>);
+  const { services } = await fetch(`${running.api}/health`).then(
+    (r) => r.json() as Promise<{ services: unknown }>,
+  );
   say(`health:    ${JSON.stringify(services)}`);
 }
 
@@ -190,7 +217,9 @@ interface YieldReport {
 async function report(saver: Saver, pool: string, wanted: (now: YieldReport) => boolean): Promise<void> {
   const now = await until('yield', () => saver.call<YieldReport>('GET', `/pools/${pool}/yield`), wanted);
   const { totalYield, claimableYield, apr, apy } = now;
-  say(`yield: ${tokens(totalYield)}, of them claimable ${tokens(claimableYield)}; apr ${apr} %, apy ${apy} %`);
+  say(
+    `yield: ${tokens(totalYield)}, of them claimable ${tokens(claimableYield)}; apr ${apr} %, apy ${apy} %`,
+  );
 }
 
 async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token: Address): Promise<void> {
@@ -211,7 +240,13 @@ async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token:
     say(`${name} buys ${i + 1}`);
   }
   const [saver] = savers as [Saver];
-  type Draw = { drawId: number; totalTickets: number; prizePool: string; participants: number; status: string };
+  type Draw = {
+    drawId: number;
+    totalTickets: number;
+    prizePool: string;
+    participants: number;
+    status: string;
+  };
   const now = await until(
     'the draw',
     () => saver.call<Draw>('GET', '/lottery/current').catch(() => undefined),
@@ -238,7 +273,8 @@ async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token:
 }
 
 main().catch((error: Error & { code?: string }) => {
-  const hint = error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'Is `npm start` running here? ' : '';
+  const hint =
+    error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? 'Is `npm start` running here? ' : '';
   process.stderr.write(`${hint}${error.message}\n`);
   process.exit(1);
 });

@@ -1,0 +1,120 @@
+import {
+  type Address,
+  type Hex,
+  compactSignatureToHex,
+  encodeDeployData,
+  encodeFunctionData,
+  getAddress,
+  getCreate2Address,
+  keccak256,
+  parseSignature,
+  serializeErc6492Signature,
+  serializeSignature,
+  signatureToCompactSignature,
+} from 'viem';
+import { type DevClient, connect, deploy, devAccount } from '../contracts/deploy';
+import { compile } from '../scripts/compile-contracts';
+import { type AnvilNode, startAnvil } from '../src/local/anvil';
+import { TestApp } from './support/app';
+import { type Wallet, newWallet, siweMessage } from './support/wallet';
+
+jest.setTimeout(120_000);
+
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const { SmartWallet, SmartWalletFactory } = compile(['test/support/SmartWallet.sol']);
+const FAILED = { success: false, error: 'Authentication failed' };
+
+let anvil: AnvilNode;
+let client: DevClient;
+let factory: Address;
+const app = new TestApp();
+
+beforeAll(async () => {
+  anvil = await startAnvil();
+  client = await connect(anvil.url, devAccount(0));
+  factory = getAddress((await deploy(client, SmartWalletFactory)).address);
+  await app.start({ RPC_URL: anvil.url });
+});
+afterAll(async () => {
+  await app.stop();
+  await anvil.stop();
+});
+
+const deployed = async (owner: Wallet): Promise<Address> =>
+  getAddress((await deploy(client, SmartWallet, [owner.address])).address);
+
+/** Where the factory will make the wallet, and the call that makes it. */
+function counterfactual(owner: Wallet): { address: Address; data: Hex } {
+  const initCode = encodeDeployData({ ...SmartWallet, args: [owner.address] });
+  return {
+    address: getCreate2Address({
+      from: factory,
+      salt: `0x${'00'.repeat(32)}`,
+      bytecodeHash: keccak256(initCode),
+    }),
+    data: encodeFunctionData({ abi: SmartWalletFactory.abi, functionName: 'deploy', args: [owner.address] }),
+  };
+}
+
+/** Signs in as `address` with a signature of `signer`, as `change` leaves it. */
+async function attempt(address: Address, signer: Wallet, change = (signature: Hex): Hex => signature) {
+  const message = siweMessage({ address, nonce: await app.nonce(address) });
+  const signature = change(await signer.signMessage({ message }));
+  return app.post('/auth/verify', { message, signature });
+}
+
+it('EIP-1271: a deployed wallet signs in with the signature of its owner only', async () => {
+  const owner = newWallet();
+  const wallet = await deployed(owner);
+  const answer = await attempt(wallet, owner);
+  expect(answer.status).toBe(200);
+  expect(answer.body.user.address).toBe(wallet.toLowerCase());
+  const refused = await attempt(wallet, newWallet());
+  expect([refused.status, refused.body]).toEqual([401, FAILED]);
+});
+
+it('EIP-1271: a contract that knows nothing of signatures signs nobody in', async () => {
+  expect((await attempt(factory, newWallet())).status).toBe(401);
+});
+
+it('ERC-6492: a wallet that is not deployed yet signs in', async () => {
+  const owner = newWallet();
+  const { address, data } = counterfactual(owner);
+  const wrapped = (signature: Hex): Hex => serializeErc6492Signature({ address: factory, data, signature });
+  const answer = await attempt(address, owner, wrapped);
+  expect(answer.status).toBe(200);
+  expect(answer.body.user.address).toBe(address.toLowerCase());
+  expect(await client.getCode({ address })).toBeUndefined();
+
+  expect((await attempt(address, newWallet(), wrapped)).status).toBe(401);
+  expect((await attempt(address, owner)).status).toBe(401);
+  expect((await attempt(counterfactual(newWallet()).address, owner, wrapped)).status).toBe(401);
+});
+
+it('keys sign in as without a chain: no malleated, no compact signature', async () => {
+  const wallet = newWallet();
+  expect((await attempt(wallet.address, wallet)).status).toBe(200);
+  const malleated = (signature: Hex): Hex => {
+    const { r, s, yParity } = parseSignature(signature);
+    return serializeSignature({
+      r,
+      s: `0x${(ORDER - BigInt(s)).toString(16).padStart(64, '0')}`,
+      yParity: yParity ? 0 : 1,
+    });
+  };
+  const compact = (signature: Hex): Hex =>
+    compactSignatureToHex(signatureToCompactSignature(parseSignature(signature)));
+  expect((await attempt(wallet.address, wallet, malleated)).status).toBe(401);
+  expect((await attempt(wallet.address, wallet, compact)).status).toBe(401);
+  expect((await attempt(wallet.address, newWallet())).status).toBe(401);
+});
+
+it('with the chain out contract wallets are refused, and keys are not', async () => {
+  const owner = newWallet();
+  const wallet = await deployed(owner);
+  await anvil.stop();
+  const refused = await attempt(wallet, owner);
+  expect([refused.status, refused.body]).toEqual([401, FAILED]);
+  expect((await attempt(owner.address, owner)).status).toBe(200);
+  expect((await app.get('/metrics')).text).toContain('sign_ins_total{result="rpc"} 1');
+});

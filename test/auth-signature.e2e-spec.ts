@@ -1,0 +1,198 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  type Hex,
+  compactSignatureToHex,
+  parseSignature,
+  serializeSignature,
+  signatureToCompactSignature,
+} from 'viem';
+import { SignInRefused, parseSiweMessage, verifySignature } from '../src/auth/siwe';
+import { useApp } from './support/app';
+import { type MessageFields, newWallet, siweMessage } from './support/wallet';
+
+const app = useApp();
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+const wallet = newWallet();
+
+/** Posts a valid message with what `change` makes of its valid signature. */
+async function withSignature(change: (signature: Hex) => unknown): Promise<number> {
+  const message = siweMessage({ address: wallet.address, nonce: await app.nonce() });
+  const signature = await wallet.signMessage({ message });
+  return (await app.post('/auth/verify', { message, signature: change(signature) })).status;
+}
+
+const hex = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
+
+describe('signature', () => {
+  it('is taken as wallets make it, also with a recovery byte of 0 or 1', async () => {
+    expect(await withSignature((signature) => signature)).toBe(200);
+    expect(await withSignature((signature) => `0x${signature.slice(2).toUpperCase()}`)).toBe(200);
+    const zeroBased = (signature: Hex): string =>
+      signature.slice(0, -2) + (parseInt(signature.slice(-2), 16) - 27).toString().padStart(2, '0');
+    expect(await withSignature(zeroBased)).toBe(200);
+  });
+
+  it('with a high s, the malleated twin of a valid one, is refused', async () => {
+    const twin = (signature: Hex): Hex => {
+      const { r, s, yParity } = parseSignature(signature);
+      return serializeSignature({ r, s: hex(ORDER - BigInt(s)), yParity: yParity ? 0 : 1 });
+    };
+    expect(await withSignature(twin)).toBe(401);
+    expect(await withSignature((signature) => twin(twin(signature)))).toBe(200);
+  });
+
+  it('in the compact form of EIP-2098 is refused', async () => {
+    const compact = (signature: Hex): Hex =>
+      compactSignatureToHex(signatureToCompactSignature(parseSignature(signature)));
+    expect(await withSignature(compact)).toBe(401);
+  });
+
+  it.each<[string, (signature: Hex) => unknown]>([
+    ['empty', () => ''],
+    ['no bytes', () => '0x'],
+    ['not hex', () => '0xzz'],
+    ['words', () => 'signature'],
+    ['half a byte short', (signature) => signature.slice(0, -1)],
+    ['a byte short', (signature) => signature.slice(0, -2)],
+    ['a byte long', (signature) => `${signature}00`],
+    ['zeros', () => `0x${'00'.repeat(65)}`],
+    ['r zero', (signature) => `0x${'00'.repeat(32)}${signature.slice(66)}`],
+    ['r and s beyond the order', () => `0x${'ff'.repeat(64)}1b`],
+    ['r the order', (signature) => `${hex(ORDER)}${signature.slice(66)}`],
+    ['another recovery byte', (signature) => `${signature.slice(0, -2)}1d`],
+    [
+      'the other recovery byte',
+      (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '1c' : '1b'),
+    ],
+    ['without 0x', (signature) => signature.slice(2)],
+    ['with a space', (signature) => ` ${signature}`],
+    ['huge', () => `0x${'00'.repeat(30_000)}`],
+    ['ERC-6492 without a chain to ask', (signature) => `${signature}${'6492'.repeat(16)}`],
+    ['a number', () => 1],
+    ['a list', (signature) => [signature]],
+  ])('that is wrong is refused: %s', async (_, change) => {
+    expect(await withSignature(change)).toBe(401);
+  });
+
+  it('is over the message as it was sent, to the last byte', async () => {
+    const message = siweMessage({ address: wallet.address, nonce: await app.nonce(), statement: 'Sign.' });
+    const signature = await wallet.signMessage({ message });
+    for (const other of [message.replace('Sign.', 'Sign!'), `${message} `, message.replaceAll('\n', '\r\n')])
+      expect((await app.post('/auth/verify', { message: other, signature })).status).toBe(401);
+    expect((await app.post('/auth/verify', { message, signature })).status).toBe(200);
+  });
+
+  it('is of the address in the message', async () => {
+    const message = siweMessage({ address: newWallet().address, nonce: await app.nonce() });
+    const signature = await wallet.signMessage({ message });
+    expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
+  });
+});
+
+const rules = { domains: [] };
+
+describe('EIP-4361 form', () => {
+  const base = { address: wallet.address, nonce: 'abcdefgh12345678' };
+  const good = siweMessage(base);
+
+  it.each<[string, Partial<MessageFields>]>([
+    ['no optional field', {}],
+    [
+      'all optional fields',
+      {
+        statement: 'I accept the terms: https://service.org/tos',
+        expirationTime: '2100-01-01T00:00:00Z',
+        notBefore: '2020-01-01T00:00:00.000Z',
+        requestId: 'some-id',
+        resources: ['https://service.org/a', 'ipfs://Qme7ss3ARVgxv6rXqVPiikMJ8u2NLgmgszg13pYrDKEoiu'],
+      },
+    ],
+    ['domain with port', { domain: 'localhost:4361' }],
+    ['ipv6', { domain: '[::1]:80', uri: 'http://[::1]/' }],
+    ['a time zone', { issuedAt: '2021-09-30T16:25:24.000+02:00' }],
+  ])('is read: %s', (_, fields) => {
+    const message = parseSiweMessage(siweMessage({ ...base, ...fields }), rules);
+    expect(message).toMatchObject({ ...base, chainId: 1, ...fields });
+  });
+
+  const altered: [string, string][] = [
+    ['no domain', good.replace('app.example.org wants', ' wants')],
+    ['no address', good.replace(wallet.address, '')],
+    ['address not in EIP-55', good.replace(wallet.address, wallet.address.toLowerCase())],
+    ['no URI', good.replace(/URI: .*\n/, '')],
+    ['version 2', good.replace('Version: 1', 'Version: 2')],
+    ['no version', good.replace('Version: 1\n', '')],
+    ['chain id not a number', good.replace('Chain ID: 1', 'Chain ID: one')],
+    ['nonce too short', good.replace(base.nonce, 'abcdefg')],
+    ['nonce not alphanumeric', good.replace(base.nonce, 'abcdefgh-1234567')],
+    ['issued at no time', good.replace(/Issued At: .*/, 'Issued At: yesterday')],
+    ['no issued at', good.replace(/\nIssued At: .*/, '')],
+    ['expiration at no time', `${good}\nExpiration Time: soon`],
+    ['not before at no time', `${good}\nNot Before: soon`],
+    ['out of order', good.replace(/(Version: 1)\n(Chain ID: 1)/, '$2\n$1')],
+    ['statement of two lines', siweMessage({ ...base, statement: 'one\ntwo' })],
+    ['something before', `x\n${good}`],
+    ['something behind', `${good}\nx`],
+    ['CR LF', good.replaceAll('\n', '\r\n')],
+    ['empty', ''],
+    ['huge', `${good}\nResources:${'\n- https://a.b'.repeat(10_000)}\nx`],
+  ];
+  it.each(altered)('is refused: %s', async (_, message) => {
+    expect(() => parseSiweMessage(message, rules)).toThrow(SignInRefused);
+    const signature = await wallet.signMessage({ message });
+    expect((await app.post('/auth/verify', { message, signature })).status).not.toBe(200);
+  });
+});
+
+/** Of spruceid/siwe, a folder that some checkouts have beside them; the tests above do without. */
+const VECTORS = join(__dirname, '../../shared/vectors/eip4361');
+
+if (existsSync(VECTORS))
+  describe('published vector', () => {
+    const load = <T>(file: string): [string, T][] =>
+      Object.entries(JSON.parse(readFileSync(join(VECTORS, file), 'utf8')) as Record<string, T>);
+    const then = new Date('2022-03-18T00:00:00Z');
+
+    type Signed = MessageFields & {
+      signature: string;
+      time?: string;
+      domainBinding?: string;
+      matchNonce?: string;
+    };
+    const accepts = async (fields: Signed): Promise<boolean> => {
+      const message = siweMessage(fields);
+      const domains = fields.domainBinding ? [fields.domainBinding] : [];
+      const now = fields.time ? new Date(fields.time) : new Date();
+      if (refusal(() => parseSiweMessage(message, { domains }, now))) return false;
+      if (fields.matchNonce && fields.matchNonce !== fields.nonce) return false;
+      return verifySignature(message, fields.address as Hex, fields.signature, undefined);
+    };
+
+    it.each(load<{ message: string; fields: object }>('parsing_positive.json'))(
+      'parses: %s',
+      (_, { message, fields }) => {
+        const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+        expect({ ...parseSiweMessage(message, rules, then) }).toMatchObject(present);
+      },
+    );
+    it.each(load<string>('parsing_negative.json'))('does not parse: %s', (_, message) =>
+      expect(refusal(() => parseSiweMessage(message, rules, then))).toBe('malformed'),
+    );
+    it.each(load<Signed>('verification_positive.json'))('verifies: %s', async (_, fields) =>
+      expect(await accepts(fields)).toBe(true),
+    );
+    it.each(load<Signed>('verification_negative.json'))('does not verify: %s', async (_, fields) =>
+      expect(await accepts(fields)).toBe(false),
+    );
+  });
+
+function refusal(action: () => unknown): string | undefined {
+  try {
+    action();
+    return undefined;
+  } catch (error) {
+    if (error instanceof SignInRefused) return error.reason;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+import { encodeAbiParameters, keccak256 } from 'viem';
+import { connect, deployContracts, read, seedDraws } from '../contracts/deploy';
+import { startAnvil } from '../src/local/anvil';
+import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, PRICE, REF, revertOf } from './support/contracts';
+
+const GRACE = 7n * 24n * HOUR;
+let t: ContractBench;
+
+beforeAll(async () => {
+  t = await ContractBench.start();
+});
+beforeEach(() => t.newPool());
+afterAll(() => t?.anvil.stop());
+
+describe('savings', () => {
+  it('gives back what was put in, and no more', async () => {
+    await t.call(t.alice, 'deposit', POOL, REF, 100n);
+    await t.call(t.bob, 'deposit', POOL, NO_REF, 50n);
+    expect(await t.view('totalOf', POOL)).toBe(150n);
+    expect(await revertOf(t.call(t.alice, 'withdraw', POOL, REF, 101n))).toBe('InsufficientBalance');
+    expect(await revertOf(t.call(t.alice, 'withdraw', OTHER_POOL, REF, 1n))).toBe('InsufficientBalance');
+    expect(await revertOf(t.call(t.owner, 'withdraw', POOL, REF, 1n))).toBe('InsufficientBalance');
+    expect(await revertOf(t.call(t.alice, 'deposit', POOL, REF, 0n))).toBe('ZeroAmount');
+    expect(await revertOf(t.call(t.alice, 'withdraw', POOL, REF, 0n))).toBe('ZeroAmount');
+    await t.call(t.alice, 'withdraw', POOL, REF, 100n);
+    expect([await t.view('totalOf', POOL), await t.tokens(t.pool)]).toEqual([50n, 50n]);
+
+    const [deposited, , withdrawn] = await t.events();
+    const args = { poolId: POOL, ref: REF, account: t.alice.account.address, amount: 100n };
+    expect(deposited).toMatchObject({ eventName: 'Deposited', args: { ...args, seq: 1n } });
+    expect(withdrawn).toMatchObject({ eventName: 'Withdrawn', args: { ...args, seq: 3n } });
+  });
+
+  it('shares yield by balance at the time, and keeps the remainder', async () => {
+    await t.call(t.alice, 'deposit', POOL, NO_REF, 200n);
+    await t.call(t.bob, 'deposit', POOL, NO_REF, 100n);
+    await t.call(t.owner, 'accrueYield', POOL, 100n, 450);
+    await t.call(t.bob, 'deposit', POOL, NO_REF, 100n);
+    await t.call(t.alice, 'withdraw', POOL, NO_REF, 200n);
+    await t.call(t.owner, 'accrueYield', POOL, 10n, 450);
+    expect(await t.view('claimableOf', POOL, t.alice.account.address)).toBe(66n);
+    expect(await t.view('claimableOf', POOL, t.bob.account.address)).toBe(42n);
+    await t.call(t.alice, 'claimYield', POOL, REF);
+    await t.call(t.bob, 'claimYield', POOL, REF);
+    expect(await t.tokens(t.pool)).toBe(200n + 2n);
+    expect(await revertOf(t.call(t.alice, 'claimYield', POOL, REF))).toBe('NothingToClaim');
+    const claimed = (await t.events()).filter((event) => event.eventName === 'YieldClaimed');
+    expect(claimed.map(({ args }) => args.amount)).toEqual([66n, 42n]);
+  });
+
+  it('takes yield from the t.owner alone, who pays for it', async () => {
+    expect(await revertOf(t.call(t.owner, 'accrueYield', POOL, 10n, 450))).toBe('NoDeposits');
+    await t.call(t.alice, 'deposit', POOL, NO_REF, 200n);
+    expect(await revertOf(t.call(t.alice, 'accrueYield', POOL, 10n, 450))).toBe('OwnableUnauthorizedAccount');
+    expect(await revertOf(t.call(t.owner, 'accrueYield', POOL, 0n, 450))).toBe('ZeroAmount');
+    const before = await t.tokens(t.owner.account.address);
+    await t.call(t.owner, 'accrueYield', POOL, 10n, 450);
+    expect(await t.tokens(t.owner.account.address)).toBe(before - 10n);
+  });
+
+  it('makes many deposits with one transfer', async () => {
+    const receipt = await t.call(
+      t.alice,
+      'depositMany',
+      [POOL, OTHER_POOL, POOL],
+      [REF, NO_REF, REF],
+      [1n, 2n, 3n],
+    );
+    expect(receipt.logs.map(({ address }) => address)).toEqual([t.pool, t.pool, t.pool, t.token]);
+    expect([await t.view('totalOf', POOL), await t.view('totalOf', OTHER_POOL)]).toEqual([4n, 2n]);
+    expect(await t.tokens(t.pool)).toBe(6n);
+    expect(await revertOf(t.call(t.alice, 'depositMany', [POOL], [REF, REF], [1n]))).toBe('LengthMismatch');
+  });
+});
+
+describe('draws', () => {
+  it('gives the whole prize to the holder of the ticket the block hash picks', async () => {
+    const drawId = await t.openDraw();
+    expect(await revertOf(t.openDraw())).toBe('WrongStatus');
+    await t.call(t.alice, 'buyTickets', drawId, 3n);
+    await t.call(t.bob, 'buyTickets', drawId, 2n);
+    await t.call(t.bob, 'fundPrize', drawId, 7n);
+    expect(await revertOf(t.call(t.owner, 'closeDraw', drawId))).toBe('TooEarly');
+    await t.passTime(HOUR);
+    expect(await revertOf(t.call(t.alice, 'buyTickets', drawId, 1n))).toBe('DrawTimePassed');
+    expect(await revertOf(t.call(t.alice, 'closeDraw', drawId))).toBe('OwnableUnauthorizedAccount');
+    const { blockNumber } = await t.call(t.owner, 'closeDraw', drawId);
+    expect(await revertOf(t.call(t.owner, 'cancelDraw', drawId))).toBe('NotAllowed');
+    expect(await revertOf(t.call(t.alice, 'fundPrize', drawId, 1n))).toBe('WrongStatus');
+    await t.mine(2);
+    await t.call(t.alice, 'completeDraw', drawId);
+
+    const { hash } = await t.owner.getBlock({ blockNumber: blockNumber + 1n });
+    const types = [{ type: 'bytes32' }, { type: 'address' }, { type: 'uint64' }];
+    const ticket = BigInt(keccak256(encodeAbiParameters(types, [hash, t.pool, drawId]))) % 5n;
+    const winner = (ticket < 3n ? t.alice : t.bob).account.address;
+    const prize = 5n * PRICE + 7n;
+    expect((await t.events()).at(-1)).toMatchObject({
+      eventName: 'DrawCompleted',
+      args: { drawId, winner, prize },
+    });
+    const before = await t.tokens(winner);
+    await t.call(t.owner, 'claimPrize', drawId);
+    expect([(await t.tokens(winner)) - before, await t.tokens(t.pool)]).toEqual([prize, 0n]);
+    expect(await revertOf(t.call(t.owner, 'claimPrize', drawId))).toBe('NothingToClaim');
+    expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
+    expect(await t.openDraw()).toBe(drawId + 1n);
+  });
+
+  it('refunds tickets and gifts of a cancelled draw, once', async () => {
+    const drawId = await t.openDraw();
+    await t.call(t.alice, 'buyTickets', drawId, 3n);
+    await t.call(t.bob, 'fundPrize', drawId, 7n);
+    expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
+    expect(await revertOf(t.call(t.alice, 'cancelDraw', drawId))).toBe('NotAllowed');
+    await t.call(t.owner, 'cancelDraw', drawId);
+    const before = await t.tokens(t.alice.account.address);
+    await t.call(t.alice, 'refund', drawId);
+    await t.call(t.bob, 'refund', drawId);
+    expect([(await t.tokens(t.alice.account.address)) - before, await t.tokens(t.pool)]).toEqual([
+      3n * PRICE,
+      0n,
+    ]);
+    expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
+    expect(await revertOf(t.call(t.alice, 'buyTickets', drawId, 1n))).toBe('WrongStatus');
+  });
+
+  it('can only cancel a draw without tickets', async () => {
+    const drawId = await t.openDraw();
+    await t.passTime(HOUR);
+    expect(await revertOf(t.call(t.owner, 'closeDraw', drawId))).toBe('NoTickets');
+    expect(await revertOf(t.call(t.owner, 'completeDraw', drawId))).toBe('WrongStatus');
+    await t.call(t.owner, 'cancelDraw', drawId);
+  });
+
+  it('lets anyone end a draw that its t.owner abandons', async () => {
+    const first = await t.openDraw();
+    await t.call(t.alice, 'buyTickets', first, 1n);
+    await t.passTime(HOUR + GRACE - 60n);
+    expect(await revertOf(t.call(t.alice, 'cancelDraw', first))).toBe('NotAllowed');
+    await t.passTime(60n);
+    await t.call(t.alice, 'cancelDraw', first);
+
+    const second = await t.openDraw();
+    await t.call(t.alice, 'buyTickets', second, 1n);
+    await t.passTime(HOUR);
+    await t.call(t.owner, 'closeDraw', second);
+    expect(await revertOf(t.call(t.alice, 'completeDraw', second))).toBe('HashUnavailable');
+    await t.mine(300);
+    expect(await revertOf(t.call(t.alice, 'completeDraw', second))).toBe('HashUnavailable');
+    await t.call(t.bob, 'cancelDraw', second);
+    for (const drawId of [first, second]) await t.call(t.alice, 'refund', drawId);
+    expect(await t.tokens(t.pool)).toBe(0n);
+  });
+});
+
+describe('a development chain', () => {
+  it('has a contract for each pool type, a finished draw and an open one', async () => {
+    const anvil = await startAnvil({ chainId: 4242 });
+    try {
+      const deployment = await deployContracts(anvil.url);
+      const { contracts, startBlock, genesisHash } = deployment;
+      expect(new Set(Object.values(contracts)).size).toBe(4);
+      const draws = await seedDraws(anvil.url, deployment);
+      expect(draws).toEqual({ finished: 1n, open: 2n });
+
+      const client = await connect(anvil.url);
+      expect(await client.getChainId()).toBe(4242);
+      expect((await client.getBlock({ blockNumber: 0n })).hash).toBe(genesisHash);
+      const all = await client.getLogs({ address: Object.values(contracts), fromBlock: 0n });
+      expect(Number(all[0].blockNumber)).toBeGreaterThanOrEqual(startBlock);
+      const drawOf = (id: bigint) => read(client, 'LotteryPool', contracts.lottery, 'drawOf', [id]);
+      expect(await drawOf(1n)).toMatchObject({ status: 3, tickets: 10n, paid: true });
+      expect(await drawOf(2n)).toMatchObject({ status: 1, tickets: 10n, paid: false });
+      const { timestamp } = await client.getBlock();
+      expect(Number(timestamp)).toBeLessThan(Date.now() / 1000 + 60);
+    } finally {
+      await anvil.stop();
+    }
+  });
+});

@@ -1,0 +1,212 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Client } from 'pg';
+import { createDatabase, startPostgres, type LocalPostgres } from '../src/local/postgres';
+import { isServer, readPidFile } from '../src/local/postgres-host';
+
+jest.setTimeout(120_000);
+
+const launcher = join(__dirname, '../src/local/postgres.ts');
+let dir: string;
+let cleanups: (() => unknown)[];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'local-postgres-'));
+  await chmod(dir, 0o755);
+  cleanups = [() => rm(dir, { recursive: true, force: true })];
+});
+
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+
+async function start(
+  name = 'one',
+  options: { port?: number; ephemeral?: boolean } = {},
+): Promise<LocalPostgres> {
+  const server = await startPostgres({ dir: join(dir, name), database: 'savings', ...options });
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+/** Another process that starts a server and keeps it until it is killed. */
+function startElsewhere(name = 'one', ephemeral = false) {
+  const options = JSON.stringify({ dir: join(dir, name), database: 'savings', ephemeral });
+  const code = `require(${JSON.stringify(launcher)}).startPostgres(${options}).then((s) => console.log(JSON.stringify(s)))`;
+  const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  cleanups.push(() => child.kill('SIGKILL'));
+  const ready = once(child.stdout, 'data').then(([line]) => JSON.parse(String(line)) as LocalPostgres);
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+  return { child, ready, kill };
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.end());
+  return rows;
+}
+
+async function until(condition: () => unknown): Promise<void> {
+  while (!(await condition())) await wait(5);
+}
+
+async function occupy(wanted: number): Promise<number> {
+  const server = createServer((socket) => socket.destroy()).listen(wanted, '127.0.0.1');
+  await once(server, 'listening');
+  cleanups.push(() => once(server.close(), 'close'));
+  return (server.address() as AddressInfo).port;
+}
+
+it('keeps what was written when the server is killed', async () => {
+  const first = await start();
+  await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  process.kill(first.pid, 'SIGKILL');
+  await until(() => !isServer(first.pid, first.dataDir));
+
+  const second = await start();
+  expect(second.pid).not.toBe(first.pid);
+  expect(second.port).toBe(first.port);
+  expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  await first.stop();
+  expect(isServer(second.pid, second.dataDir)).toBe(true);
+});
+
+it('takes over, and later stops, the server of a killed process', async () => {
+  const other = startElsewhere();
+  const left = await other.ready;
+  await other.kill();
+  expect(isServer(left.pid, left.dataDir)).toBe(true);
+
+  const server = await start();
+  expect(server).toMatchObject({ pid: left.pid, port: left.port, url: left.url, dataDir: left.dataDir });
+  await server.stop();
+  expect(isServer(left.pid, left.dataDir)).toBe(false);
+});
+
+it('leaves the server of a living process alone', async () => {
+  const other = startElsewhere();
+  const { pid, url, dataDir } = await other.ready;
+  await expect(start()).rejects.toThrow(`in use by process ${other.child.pid}`);
+  expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  await other.kill();
+  await (await start()).stop();
+  expect(isServer(pid, dataDir)).toBe(false);
+});
+
+it('lets one of two starts at once have the folder, and the other fail', async () => {
+  const starts = await Promise.allSettled([start(), start()]);
+  const failed = starts.filter((result) => result.status === 'rejected');
+  expect(failed.map(({ reason }) => String(reason))).toEqual([
+    expect.stringContaining('is in use by process'),
+  ]);
+  const [server] = starts.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
+  expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+it('runs servers on two folders at once', async () => {
+  const [one, two] = await Promise.all([start('one'), start('two')]);
+  expect(one.port).not.toBe(two.port);
+  expect(one.url).not.toBe(two.url);
+  await Promise.all([one, two].map(({ url }) => query(url, 'SELECT 1')));
+});
+
+it('uses another port when the wanted one, or its last one, is taken', async () => {
+  const taken = await occupy(0);
+  const first = await start('one', { port: taken });
+  expect(first.port).not.toBe(taken);
+  await first.stop();
+  await occupy(first.port);
+  expect((await start()).port).not.toBe(first.port);
+});
+
+it('remakes a cluster whose making was killed', async () => {
+  const other = startElsewhere();
+  other.ready.catch(() => undefined);
+  const home = join(dir, 'one');
+  const halfMade = async (): Promise<boolean> => {
+    const work = existsSync(home) && (await readdir(home)).find((name) => name.startsWith('new-'));
+    return !!work && existsSync(join(home, work, 'data/PG_VERSION'));
+  };
+  await until(halfMade);
+  await other.kill();
+  expect(existsSync(join(home, 'data'))).toBe(false);
+
+  const server = await start();
+  expect((await readdir(home)).filter((name) => name.startsWith('new-'))).toEqual([]);
+  expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});
+
+it('starts after a crash that left an unusable postmaster.pid', async () => {
+  const first = await start();
+  await first.stop();
+  for (const content of ['', `${process.pid}\n${first.dataDir}\n0\n${first.port}\n\n127.0.0.1\n`]) {
+    await writeFile(join(first.dataDir, 'postmaster.pid'), content);
+    await (await start()).stop();
+  }
+});
+
+it('speaks UTF-8 and UTC, on 127.0.0.1 only, and asks for the password', async () => {
+  const { url } = await start();
+  const shown = `SELECT pg_encoding_to_char(encoding) AS encoding, datlocale AS locale,
+    current_setting('TimeZone') AS zone, current_setting('listen_addresses') AS addresses,
+    current_setting('unix_socket_directories') AS sockets, current_setting('fsync') AS fsync
+    FROM pg_database WHERE datname = 'savings'`;
+  const expected = { encoding: 'UTF8', locale: 'C.UTF-8', zone: 'UTC', addresses: '127.0.0.1' };
+  expect(await query(url, shown)).toEqual([{ ...expected, sockets: '', fsync: 'on' }]);
+  await expect(query(url.replace(/:\w+@/, ':guess@'), 'SELECT 1')).rejects.toThrow('authentication failed');
+});
+
+it('copies a database', async () => {
+  const { url } = await start('one', { ephemeral: true });
+  await query(url, 'CREATE TABLE copied AS SELECT 1 AS one');
+  const copy = await createDatabase(url, 'a "copy"', 'savings');
+  expect(await query(copy, 'SELECT one FROM copied')).toEqual([{ one: 1 }]);
+});
+
+it('leaves nothing of an ephemeral server, at stop or after its process was killed', async () => {
+  const other = startElsewhere('tests', true);
+  const left = await other.ready;
+  await other.kill();
+  const server = await start('tests', { ephemeral: true });
+  expect(isServer(left.pid, left.dataDir)).toBe(false);
+  expect(existsSync(left.dataDir)).toBe(false);
+  expect(readPidFile(server.dataDir)?.pid).toBe(server.pid);
+  await server.stop();
+  expect(existsSync(dirname(server.dataDir))).toBe(false);
+});
+
+it('says why a server does not start', async () => {
+  const options = { dir: join(dir, 'one'), database: 'savings', settings: { max_connections: 'many' } };
+  await expect(startPostgres(options)).rejects.toThrow('invalid value for parameter "max_connections"');
+});
+
+const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+
+itAsRoot('keeps the data elsewhere when the account of the server cannot reach the folder', async () => {
+  await chmod(dir, 0o700);
+  const first = await start();
+  cleanups.splice(1, 0, () => rm(dirname(first.dataDir), { recursive: true }));
+  expect(first.dataDir.startsWith(dir)).toBe(false);
+  await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+  await first.stop();
+
+  const second = await start();
+  expect(second.dataDir).toBe(first.dataDir);
+  expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  await second.stop();
+
+  await rm(join(dir, 'one'), { recursive: true });
+  await expect(query((await start()).url, 'SELECT answer FROM kept')).rejects.toThrow('does not exist');
+});

@@ -1,0 +1,293 @@
+import { v7 as uuidv7 } from 'uuid';
+import { CONTRACTS, TEN, type SignedIn, useApp } from './support/app';
+import { accrue, addTransaction } from './support/ledger';
+import { newWallet } from './support/wallet';
+
+const app = useApp();
+let owner: SignedIn;
+let member: SignedIn;
+let stranger: SignedIn;
+
+beforeAll(async () => {
+  [owner, member, stranger] = [await app.signIn(), await app.signIn(), await app.signIn()];
+});
+
+const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
+const NOT_FOUND = { success: false, error: 'Not found' };
+const FORBIDDEN = { success: false, error: 'Forbidden' };
+
+describe('the list', () => {
+  it('is empty for a newcomer: pages 0', async () => {
+    const { status, body } = await app.get('/pools', await app.signIn());
+    expect(status).toBe(200);
+    expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 20, total: 0, pages: 0 } });
+  });
+
+  it('has the pools one owns and those one is a member of, newest first, and no others', async () => {
+    const [a, b] = [await app.signIn(), await app.signIn()];
+    const own = await app.createPool(a, { type: 'rotating' });
+    const shared = await app.createPool(b, { type: 'lottery', members: [a.wallet.address] });
+    const other = await app.createPool(b);
+    expect(ids(await app.get('/pools', a))).toEqual([shared.id, own.id]);
+    expect(ids(await app.get('/pools', b))).toEqual([other.id, shared.id]);
+    const { data } = (await app.get('/pools', a)).body;
+    expect(data[1]).toEqual({
+      ...own,
+      totalYield: '0',
+      apr: 0,
+      autoCompound: false,
+      lastUpdate: own.createdAt,
+      members: 0,
+      recentTransactions: [
+        { id: expect.any(String), type: 'DEPOSIT', amount: TEN, txHash: null, createdAt: own.createdAt },
+      ],
+    });
+    expect(data[0]).toMatchObject({ contractAddress: CONTRACTS.lottery, members: 1 });
+  });
+
+  it('shows a pool to a member that signs in only later', async () => {
+    const late = newWallet();
+    const pool = await app.createPool(owner, { members: [late.address] });
+    expect(ids(await app.get('/pools', await app.signIn(late)))).toEqual([pool.id]);
+  });
+
+  it('is filtered by type', async () => {
+    const user = await app.signIn();
+    const [rotating, lottery] = [
+      await app.createPool(user, { type: 'rotating' }),
+      await app.createPool(user, { type: 'lottery' }),
+    ];
+    expect(ids(await app.get('/pools?type=rotating', user))).toEqual([rotating.id]);
+    const answer = await app.get('/pools?type=lottery', user);
+    expect(ids(answer)).toEqual([lottery.id]);
+    expect(answer.body.pagination).toEqual({ page: 1, limit: 20, total: 1, pages: 1 });
+    expect((await app.get('/pools?type=individual', user)).body.pagination).toMatchObject({
+      total: 0,
+      pages: 0,
+    });
+  });
+
+  it('has pages, the last one full or not, and none behind', async () => {
+    const user = await app.signIn();
+    const made: string[] = [];
+    for (let i = 0; i < 6; i++) made.unshift((await app.createPool(user)).id as string);
+    const page = (page: number, limit: number) => app.get(`/pools?page=${page}&limit=${limit}`, user);
+    expect(ids(await page(1, 4))).toEqual(made.slice(0, 4));
+    expect(ids(await page(2, 4))).toEqual(made.slice(4));
+    const full = await page(2, 3);
+    expect(ids(full)).toEqual(made.slice(3));
+    expect(full.body.pagination).toEqual({ page: 2, limit: 3, total: 6, pages: 2 });
+    const behind = await page(3, 3);
+    expect(behind.body).toEqual({
+      success: true,
+      data: [],
+      pagination: { page: 3, limit: 3, total: 6, pages: 2 },
+    });
+    const far = await page(2147483647, 100);
+    expect(far.body).toMatchObject({ data: [], pagination: { page: 2147483647, total: 6, pages: 1 } });
+  });
+
+  it('has 20 a page unless told', async () => {
+    const user = await app.signIn();
+    for (let i = 0; i < 21; i++) await app.createPool(user);
+    const answer = await app.get('/pools', user);
+    expect(answer.body.data).toHaveLength(20);
+    expect(answer.body.pagination).toEqual({ page: 1, limit: 20, total: 21, pages: 2 });
+    expect((await app.get('/pools?limit=100', user)).body.data).toHaveLength(21);
+  });
+
+  it.each([
+    ['limit=101', 'limit'],
+    ['limit=0', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=', 'limit'],
+    ['limit=1.5', 'limit'],
+    ['limit=1e1', 'limit'],
+    ['limit=0x10', 'limit'],
+    ['limit=ten', 'limit'],
+    ['limit=%2010', 'limit'],
+    ['limit=1&limit=2', 'limit'],
+    ['page=0', 'page'],
+    ['page=-1', 'page'],
+    ['page=99999999999999999999', 'page'],
+    ['page=2147483648', 'page'],
+    ['page=NaN', 'page'],
+    ['page=%00', 'page'],
+    ['type=savings', 'type'],
+    ['type=', 'type'],
+    ['type=lottery&type=lottery', 'type'],
+  ])('refuses ?%s', async (query, field) => {
+    const { status, body } = await app.get(`/pools?${query}`, owner);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ success: false, error: 'Validation failed' });
+    expect([...new Set((body.details as { field: string }[]).map((detail) => detail.field))]).toEqual([
+      field,
+    ]);
+  });
+
+  it('ignores parameters it does not know', async () => {
+    expect((await app.get('/pools?sort=apr&__proto__=1&constructor=2', owner)).status).toBe(200);
+  });
+
+  it('shows the 10 newest transactions of each pool, newest first', async () => {
+    const user = await app.signIn();
+    const pool = await app.createPool(user);
+    const start = Date.now() + 1000;
+    const rows = [];
+    for (let i = 0; i < 12; i++) {
+      const type = (['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const)[i % 3];
+      const at = new Date(start + i * 1000);
+      rows.unshift(
+        await addTransaction(app, {
+          poolId: pool.id,
+          account: user.address,
+          type,
+          amount: `${i}`,
+          createdAt: at,
+        }),
+      );
+    }
+    const [item] = (await app.get('/pools', user)).body.data;
+    expect(item.recentTransactions).toEqual(
+      rows.slice(0, 10).map(({ id, type, amount, txHash, createdAt }) => ({
+        id,
+        type,
+        amount,
+        txHash,
+        createdAt: createdAt.toISOString(),
+      })),
+    );
+  });
+});
+
+describe('the detail', () => {
+  it('has owner and transactions, for the owner and for members', async () => {
+    const pool = await app.createPool(owner, { members: [member.address], autoCompound: true });
+    const { status, body } = await app.get(`/pools/${pool.id}`, owner);
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      success: true,
+      data: {
+        ...pool,
+        totalYield: '0',
+        apr: 0,
+        autoCompound: true,
+        lastUpdate: pool.createdAt,
+        owner: { id: owner.user.id, address: owner.address },
+        transactions: [
+          { id: expect.any(String), type: 'DEPOSIT', amount: TEN, txHash: null, createdAt: pool.createdAt },
+        ],
+      },
+    });
+    expect((await app.get(`/pools/${pool.id}`, member)).body).toEqual(body);
+    expect((await app.get(`/pools/${(pool.id as string).toUpperCase()}`, owner)).body).toEqual(body);
+  });
+
+  it('has the 100 newest transactions', async () => {
+    const pool = await app.createPool(owner);
+    const start = Date.now();
+    for (let i = 1; i <= 101; i++)
+      await addTransaction(app, {
+        poolId: pool.id,
+        account: owner.address,
+        amount: `${i}`,
+        createdAt: new Date(start + i * 1000),
+      });
+    const { transactions } = (await app.get(`/pools/${pool.id}`, owner)).body.data;
+    const amounts = (transactions as { amount: string }[]).map(({ amount }) => Number(amount));
+    expect(amounts).toEqual(Array.from({ length: 100 }, (_, i) => 101 - i));
+  });
+
+  it('moves lastUpdate with what happens to the pool', async () => {
+    const pool = await app.createPool(owner);
+    const confirmedAt = new Date(Date.now() + 60_000);
+    await addTransaction(app, { poolId: pool.id, account: owner.address, confirmedAt });
+    const { data } = (await app.get(`/pools/${pool.id}`, owner)).body;
+    expect(data).toMatchObject({ lastUpdate: confirmedAt.toISOString(), createdAt: pool.createdAt });
+  });
+
+  it.each(['', '/yield'])('is 403 for others and 404 where there is none: %s', async (suffix) => {
+    const pool = await app.createPool(owner, { members: [member.address] });
+    const refused = await app.get(`/pools/${pool.id}${suffix}`, stranger);
+    expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
+    const strange = [
+      uuidv7(),
+      'nonsense',
+      '%00',
+      '__proto__',
+      '1',
+      '%F0%9F%92%B0',
+      'a'.repeat(8000),
+      "';--",
+      '%2F',
+    ];
+    for (const id of strange) {
+      const missing = await app.get(`/pools/${id}${suffix}`, owner);
+      expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
+    }
+  });
+});
+
+describe('the yield', () => {
+  const report = async (id: string, as = owner) => (await app.get(`/pools/${id}/yield`, as)).body.data;
+
+  it('is nothing at first', async () => {
+    const { id } = await app.createPool(owner, { members: [member.address] });
+    const expected = { totalYield: '0', claimableYield: '0', apr: 0, apy: 0, lastClaimed: null };
+    expect(await report(id)).toEqual(expected);
+    expect(await report(id, member)).toEqual(expected);
+  });
+
+  it('is what accrued, less what was claimed', async () => {
+    const { id } = await app.createPool(owner);
+    await accrue(app, id, '1000000000000000000', 400);
+    await accrue(app, id, '7', 525);
+    const createdAt = new Date(Date.now() + 5000);
+    await addTransaction(app, {
+      poolId: id,
+      account: owner.address,
+      type: 'YIELD_CLAIM',
+      amount: '3',
+      createdAt,
+    });
+    expect(await report(id)).toEqual({
+      totalYield: '1000000000000000007',
+      claimableYield: '1000000000000000004',
+      apr: 5.25,
+      apy: 5.39,
+      lastClaimed: createdAt.toISOString(),
+    });
+    const { data } = (await app.get(`/pools/${id}`, owner)).body;
+    expect(data).toMatchObject({ totalYield: '1000000000000000007', apr: 5.25, balance: TEN });
+  });
+
+  // (1 + apr/365)^365 - 1, computed with 50 digits.
+  it.each([
+    [1, 0.01, 0.01],
+    [100, 1, 1.01],
+    [500, 5, 5.13],
+    [1000, 10, 10.52],
+    [1234, 12.34, 13.13],
+    [10000, 100, 171.46],
+    [100000, 1000, 1925283.27],
+  ])('compounds daily: %d basis points', async (bps, apr, apy) => {
+    const { id } = await app.createPool(owner);
+    await accrue(app, id, '1', bps);
+    expect(await report(id)).toMatchObject({ apr, apy });
+  });
+
+  it('has the apr of the newest accrual that is left', async () => {
+    const { id } = await app.createPool(owner);
+    await accrue(app, id, '10', 400);
+    const last = await accrue(app, id, '20', 900);
+    await app.sql('DELETE FROM yield_accruals WHERE pool_id = $1 AND block_number = $2', [id, last]);
+    expect(await report(id)).toMatchObject({ apr: 4, totalYield: '10' });
+  });
+
+  it('never shows less than nothing to claim', async () => {
+    const { id } = await app.createPool(owner);
+    await accrue(app, id, '5', 400);
+    await addTransaction(app, { poolId: id, account: owner.address, type: 'YIELD_CLAIM', amount: '9' });
+    expect(await report(id)).toMatchObject({ totalYield: '5', claimableYield: '0' });
+  });
+});

@@ -1,0 +1,175 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Pool, type QueryResultRow } from 'pg';
+import pino, { type Logger } from 'pino';
+import { register } from 'prom-client';
+import { createApp } from '../../src/app.setup';
+import { type Environment, loadEnvironment } from '../../src/config/environment';
+import { type TestDatabase, freshDatabase } from './database';
+import { DocumentValidator, type OpenApiDocument } from './openapi';
+import { type Wallet, newWallet, siweMessage } from './wallet';
+
+export const JWT_SECRET = 'a secret of the tests that is long enough';
+/** Contract of each pool type. */
+export const CONTRACTS = {
+  individual: `0x${'11'.repeat(20)}`,
+  cooperative: `0x${'22'.repeat(20)}`,
+  lottery: `0x${'33'.repeat(20)}`,
+  rotating: `0x${'44'.repeat(20)}`,
+};
+
+export interface Request {
+  method?: string;
+  url: string;
+  /** An object is sent as JSON, text as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  as?: { token: string };
+  /** Address of the peer. */
+  ip?: string;
+}
+
+export interface Response {
+  status: number;
+  headers: Record<string, string | undefined>;
+  /** Parsed, when it is JSON. */
+  body: any;
+  text: string;
+}
+
+export interface SignedIn {
+  token: string;
+  wallet: Wallet;
+  /** Lower-cased. */
+  address: string;
+  user: { id: string; address: string; createdAt: string };
+}
+
+export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Environment =>
+  loadEnvironment({
+    NODE_ENV: 'test',
+    LOG_LEVEL: 'silent',
+    DATABASE_URL: url,
+    DATABASE_POOL_SIZE: '10',
+    JWT_SECRET,
+    RATE_LIMIT_GENERAL: '1000000000',
+    RATE_LIMIT_AUTH: '1000000000',
+    POOL_CONTRACTS: Object.entries(CONTRACTS)
+      .map((pair) => pair.join('='))
+      .join(','),
+    ...overrides,
+  });
+
+/** The API as production builds it, on a database of its own. Every answer is held against the OpenAPI document. */
+export class TestApp {
+  nest: NestFastifyApplication;
+  database: TestDatabase;
+  environment: Environment;
+  validator: DocumentValidator;
+  private pool: Pool;
+
+  /** @param prepare is given the database before the app starts */
+  async start(
+    overrides: NodeJS.ProcessEnv = {},
+    logger: Logger = pino({ level: 'silent' }),
+    prepare?: (database: TestDatabase) => Promise<NodeJS.ProcessEnv>,
+  ): Promise<this> {
+    this.database = await freshDatabase();
+    this.pool = new Pool({ connectionString: this.database.url, max: 5 });
+    // Tests end connections of the server, these too.
+    this.pool.on('error', () => undefined);
+    this.environment = settings(this.database.url, { ...overrides, ...(await prepare?.(this.database)) });
+    // prom-client has one registry a process, which a second app in a test file would not share in production.
+    register.clear();
+    this.nest = await createApp(this.environment, logger);
+    const document = await this.nest.inject({ method: 'GET', url: '/docs/openapi.json' });
+    this.validator = new DocumentValidator(document.json<OpenApiDocument>());
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.nest?.close();
+    await this.pool?.end();
+    await this.database?.drop();
+  }
+
+  async send({ method = 'GET', url, body, headers = {}, as, ip }: Request): Promise<Response> {
+    const text = typeof body === 'string' || body === undefined ? body : JSON.stringify(body);
+    const answer = await this.nest.inject({
+      method: method as 'GET',
+      url,
+      payload: text,
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(as && { authorization: `Bearer ${as.token}` }),
+        ...headers,
+      },
+      remoteAddress: ip,
+    });
+    const { statusCode: status, payload } = answer;
+    this.validator.check({ method, url, status, headers: answer.headers, text: payload });
+    const json = String(answer.headers['content-type']).startsWith('application/json') && payload !== '';
+    return {
+      status,
+      headers: answer.headers as Response['headers'],
+      body: json ? (JSON.parse(payload) as unknown) : undefined,
+      text: payload,
+    };
+  }
+
+  get(url: string, as?: { token: string }, headers?: Record<string, string>): Promise<Response> {
+    return this.send({ url, as, headers });
+  }
+
+  post(
+    url: string,
+    body: unknown,
+    as?: { token: string },
+    headers?: Record<string, string>,
+  ): Promise<Response> {
+    return this.send({ method: 'POST', url, body, as, headers });
+  }
+
+  async sql<Row extends QueryResultRow = QueryResultRow>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
+    return (await this.pool.query<Row>(text, values)).rows;
+  }
+
+  async nonce(address?: string): Promise<string> {
+    const answer = address ? await this.post('/auth/nonce', { address }) : await this.get('/auth/nonce');
+    return (answer.body as { nonce: string }).nonce;
+  }
+
+  async signIn(wallet: Wallet = newWallet()): Promise<SignedIn> {
+    const message = siweMessage({ address: wallet.address, nonce: await this.nonce(wallet.address) });
+    const signature = await wallet.signMessage({ message });
+    const answer = await this.post('/auth/verify', { message, signature });
+    if (answer.status !== 200) throw new Error(`sign-in failed: ${answer.text}`);
+    const { token, user } = answer.body as { token: string; user: SignedIn['user'] };
+    return { token, user, wallet, address: wallet.address.toLowerCase() };
+  }
+
+  /** @returns the payload of the answer */
+  async createPool(as: { token: string }, fields: Record<string, unknown> = {}): Promise<any> {
+    const answer = await this.post('/pools', { type: 'individual', initialDeposit: TEN, ...fields }, as);
+    if (answer.status !== 201) throw new Error(`pool not created: ${answer.text}`);
+    return answer.body.data;
+  }
+}
+
+/** The minimum deposit. */
+export const TEN = '10000000000000000000';
+
+/** An app for the tests of a file or of a describe block. */
+export function useApp(overrides?: NodeJS.ProcessEnv): TestApp {
+  const app = new TestApp();
+  beforeAll(() => app.start(overrides));
+  afterAll(() => app.stop());
+  return app;
+}
+
+/** Waits until it holds; the test's time limit is the limit. */
+export async function until(condition: () => unknown): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+}

@@ -1,0 +1,99 @@
+import { BaseError, ContractFunctionRevertedError, parseEther, type Address, type Hex } from 'viem';
+import type { TransactionReceipt } from 'viem';
+import {
+  anvilRpc,
+  artifacts,
+  connect,
+  deploy,
+  devAccount,
+  execute,
+  fund,
+  read,
+} from '../../contracts/deploy';
+import type { DevClient } from '../../contracts/deploy';
+import { contractAbi } from '../../src/chain/contract.abi';
+import { startAnvil, type AnvilNode } from '../../src/local/anvil';
+
+export const POOL = `0x${'a1'.repeat(16)}` as Hex;
+export const OTHER_POOL = `0x${'b2'.repeat(16)}` as Hex;
+export const REF = `0x${'c3'.repeat(16)}` as Hex;
+export const NO_REF = `0x${'00'.repeat(16)}` as Hex;
+export const PRICE = parseEther('2');
+export const HOUR = 3600n;
+
+/** A chain of its own with a LotteryPool, its owner and two accounts that have tokens. */
+export class ContractBench {
+  pool: Address = '0x';
+
+  private constructor(
+    readonly anvil: AnvilNode,
+    readonly owner: DevClient,
+    readonly alice: DevClient,
+    readonly bob: DevClient,
+    readonly token: Address,
+  ) {}
+
+  static async start(): Promise<ContractBench> {
+    const anvil = await startAnvil();
+    const [owner, alice, bob] = await Promise.all([0, 1, 2].map((i) => connect(anvil.url, devAccount(i))));
+    const { address } = await deploy(owner, artifacts.TestToken);
+    return new ContractBench(anvil, owner, alice, bob, address);
+  }
+
+  async newPool(): Promise<void> {
+    const args = [this.token, this.owner.account.address];
+    this.pool = (await deploy(this.owner, artifacts.LotteryPool, args)).address;
+    for (const client of [this.owner, this.alice, this.bob]) {
+      await fund(client, this.token, this.pool, parseEther('1000'));
+    }
+  }
+
+  call(client: DevClient, name: string, ...args: unknown[]): Promise<TransactionReceipt> {
+    return execute(client, 'LotteryPool', this.pool, name, args);
+  }
+
+  view<T = bigint>(name: string, ...args: unknown[]): Promise<T> {
+    return read<T>(this.owner, 'LotteryPool', this.pool, name, args);
+  }
+
+  tokens(of: Address): Promise<bigint> {
+    return read<bigint>(this.owner, 'TestToken', this.token, 'balanceOf', [of]);
+  }
+
+  events() {
+    return this.owner.getContractEvents({
+      address: this.pool,
+      abi: contractAbi,
+      fromBlock: 0n,
+      strict: true,
+    });
+  }
+
+  async mine(blocks: number): Promise<void> {
+    await anvilRpc(this.owner, 'anvil_mine', blocks);
+  }
+
+  async passTime(seconds: bigint): Promise<void> {
+    await anvilRpc(this.owner, 'evm_increaseTime', Number(seconds));
+    await this.mine(1);
+  }
+
+  async openDraw(): Promise<bigint> {
+    const { timestamp } = await this.owner.getBlock();
+    await this.call(this.owner, 'openDraw', PRICE, timestamp + HOUR);
+    return this.view('currentDraw');
+  }
+}
+
+/** The name of the error a call reverts with, undefined if it goes through; any other failure is thrown. */
+export async function revertOf(sent: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await sent;
+    return undefined;
+  } catch (error) {
+    const revert =
+      error instanceof BaseError && error.walk((e) => e instanceof ContractFunctionRevertedError);
+    if (revert instanceof ContractFunctionRevertedError && revert.data) return revert.data.errorName;
+    throw error;
+  }
+}

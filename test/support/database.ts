@@ -1,0 +1,82 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../src/database/data-source';
+import { createDatabase } from '../../src/local/postgres';
+
+const MIGRATIONS = join(__dirname, '../../migrations');
+/** Of the lock under which the template is made; any number that nothing else on the server uses. */
+const TEMPLATE_LOCK = 4361;
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+const serverUrl = (): string => {
+  const url = process.env.TEST_DATABASE_URL;
+  if (!url) throw new Error('TEST_DATABASE_URL is not set: jest starts the server in its globalSetup');
+  return url;
+};
+
+/** Runs with a connection to the server's maintenance database. */
+async function maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {
+  const url = new URL(serverUrl());
+  url.pathname = '/postgres';
+  const client = new Client({ connectionString: url.href });
+  await client.connect();
+  return work(client).finally(() => client.end());
+}
+
+/** A database of one's own with nothing in it. */
+export async function emptyDatabase(template?: string): Promise<TestDatabase> {
+  const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  const url = await createDatabase(serverUrl(), name, template);
+  const drop = async (): Promise<void> => {
+    await maintain((client) =>
+      client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`),
+    );
+  };
+  return { url, drop };
+}
+
+/** A database of one's own with every migration applied. */
+export async function freshDatabase(): Promise<TestDatabase> {
+  return emptyDatabase(await migratedTemplate());
+}
+
+/**
+ * Migrations run once a server: everyone copies the result. Its name holds a digest of the migrations, so a server
+ * that lives longer than a run never serves an old schema.
+ */
+async function migratedTemplate(): Promise<string> {
+  const digest = createHash('sha256');
+  for (const file of readdirSync(MIGRATIONS).sort()) digest.update(readFileSync(join(MIGRATIONS, file)));
+  const name = `template_${digest.digest('hex').slice(0, 16)}`;
+  await maintain(async (client) => {
+    await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
+    if (rowCount) return;
+    // Under another name until it is complete, so that a run that was killed leaves no half-made template.
+    const draft = `${name}_${randomBytes(4).toString('hex')}`;
+    await migrate(await createDatabase(serverUrl(), draft));
+    await client.query(`ALTER DATABASE ${escapeIdentifier(draft)} RENAME TO ${escapeIdentifier(name)}`);
+  });
+  return name;
+}
+
+/** As `npm run migration:run` does it. */
+export async function migrationSource(url: string): Promise<DataSource> {
+  const options = dataSourceOptions(
+    { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 },
+    'indexer',
+  );
+  return new DataSource(options).initialize();
+}
+
+async function migrate(url: string): Promise<void> {
+  const source = await migrationSource(url);
+  await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+}

@@ -1,0 +1,83 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { TestApp } from './app';
+
+export interface LedgerRow {
+  id: string;
+  poolId: string;
+  type: 'DEPOSIT' | 'WITHDRAWAL' | 'YIELD_CLAIM';
+  status: 'PENDING' | 'CONFIRMED' | 'EXPIRED';
+  account: string;
+  amount: string;
+  txHash: string | null;
+  blockNumber: number | null;
+  logIndex: number | null;
+  gasUsed: string | null;
+  gasPrice: string | null;
+  createdAt: Date;
+  confirmedAt: Date | null;
+}
+
+let counter = 0;
+/** A transaction hash that no other call gives. */
+export const newHash = (): string => `0x${(++counter).toString(16).padStart(64, 'a')}`;
+
+/** A row as the indexer writes it: confirmed, unless the status says otherwise. */
+export function ledgerRow(fields: Partial<LedgerRow> & Pick<LedgerRow, 'poolId' | 'account'>): LedgerRow {
+  const createdAt = fields.createdAt ?? new Date();
+  const confirmed = (fields.status ?? 'CONFIRMED') === 'CONFIRMED';
+  return {
+    id: uuidv7({ msecs: createdAt.getTime() }),
+    type: 'DEPOSIT',
+    status: 'CONFIRMED',
+    amount: '1000',
+    txHash: confirmed ? newHash() : null,
+    blockNumber: confirmed ? 100 + counter : null,
+    logIndex: confirmed ? 0 : null,
+    gasUsed: null,
+    gasPrice: null,
+    confirmedAt: confirmed ? createdAt : null,
+    ...fields,
+    createdAt,
+  };
+}
+
+export const INSERT_ROW = `
+  INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, gas_used,
+    gas_price, created_at, confirmed_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+
+export const rowValues = (row: LedgerRow): unknown[] => [
+  row.id,
+  row.poolId,
+  row.type,
+  row.status,
+  row.account,
+  row.amount,
+  row.txHash,
+  row.blockNumber,
+  row.logIndex,
+  row.gasUsed,
+  row.gasPrice,
+  row.createdAt,
+  row.confirmedAt,
+];
+
+export async function addTransaction(
+  app: TestApp,
+  fields: Parameters<typeof ledgerRow>[0],
+): Promise<LedgerRow> {
+  const row = ledgerRow(fields);
+  await app.sql(INSERT_ROW, rowValues(row));
+  return row;
+}
+
+let block = 0;
+/** Yield that the chain credits to a pool; later calls are later on the chain. */
+export async function accrue(app: TestApp, poolId: string, amount: string, aprBps: number): Promise<number> {
+  await app.sql(
+    `INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
+     VALUES ($1, $2, 0, $3, $4, now())`,
+    [poolId, ++block, amount, aprBps],
+  );
+  return block;
+}

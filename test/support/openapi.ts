@@ -1,0 +1,165 @@
+import Ajv, { type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+
+type Json = Record<string, unknown>;
+
+export interface Operation {
+  parameters?: { name: string; in: string }[];
+  requestBody?: Json;
+  security?: Json[];
+  responses: Record<string, { content?: Record<string, { schema?: Json }> }>;
+}
+
+export interface OpenApiDocument {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Json> };
+}
+
+export interface Answer {
+  method: string;
+  /** As sent, with query, and with /api or not. */
+  url: string;
+  status: number;
+  headers: Record<string, unknown>;
+  text: string;
+}
+
+/** What may come from a path that the document does not have. */
+const UNKNOWN_PATH = [400, 404, 413, 414, 415, 429, 503];
+const HTML = /^\/docs(\/|$)/;
+
+/** Tells whether an answer is one that the document describes. */
+export class DocumentValidator {
+  private readonly ajv = new Ajv({
+    strict: true,
+    allErrors: true,
+    strictTypes: false,
+    strictRequired: false,
+  });
+  private readonly compiled = new Map<string, ValidateFunction>();
+
+  constructor(readonly document: OpenApiDocument) {
+    addFormats(this.ajv);
+    this.ajv.addVocabulary(['components', 'example']);
+    const { schemas } = document.components;
+    for (const name of Object.keys(schemas)) schemas[name] = closed(schemas[name], schemas);
+  }
+
+  /** @throws Error that says what in the answer is not as documented */
+  check(answer: Answer): void {
+    const { method, url, status, headers, text } = answer;
+    const complain = (what: string): never => {
+      throw new Error(`${method} ${url.slice(0, 200)} gave ${status}: ${what}\n${text.slice(0, 2000)}`);
+    };
+    if (!headers['x-request-id']) complain('no X-Request-Id');
+    if (status === 204 || method === 'OPTIONS') return;
+    const path = pathOf(url);
+    if (HTML.test(path)) return;
+    const operation = this.find(path, method);
+    const documented = operation?.responses[status];
+    if (operation && !documented) complain('this status is not in the document');
+    if (!operation && !UNKNOWN_PATH.includes(status)) complain('no such operation in the document');
+    if (method === 'HEAD') return text === '' ? undefined : complain('HEAD with a body');
+
+    const content = documented?.content ?? this.errorContent();
+    const type = String(headers['content-type']).split(';')[0];
+    const schema = content[type]?.schema;
+    if (!schema) return complain(`content type ${type} is not in the document`);
+    const validate = this.validator(schema);
+    if (!validate(type === 'application/json' ? parse(text, complain) : text))
+      complain(this.ajv.errorsText(validate.errors));
+  }
+
+  /** The operation of a path: one with fixed segments is preferred, as the router does. */
+  find(path: string, method: string): Operation | undefined {
+    const segments = path.split('/');
+    const fits = (template: string): boolean => {
+      const wanted = template.split('/');
+      return (
+        wanted.length === segments.length &&
+        wanted.every((part, i) => (part.startsWith('{') ? segments[i] !== '' : part === segments[i]))
+      );
+    };
+    const [template] = Object.keys(this.document.paths)
+      .filter(fits)
+      .sort((a, b) => a.split('{').length - b.split('{').length);
+    return template
+      ? this.document.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()]
+      : undefined;
+  }
+
+  private errorContent(): Record<string, { schema: Json }> {
+    return { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } };
+  }
+
+  private validator(schema: Json): ValidateFunction {
+    const key = JSON.stringify(schema);
+    let validate = this.compiled.get(key);
+    if (!validate) {
+      const { components } = this.document;
+      validate = this.ajv.compile({ ...closed(schema, components.schemas), components });
+      this.compiled.set(key, validate);
+    }
+    return validate;
+  }
+}
+
+/** Without /api and query, decoded; a path that cannot be decoded is none of the document's. */
+function pathOf(url: string): string {
+  const path = url.replace(/[?#].*$/s, '').replace(/^\/api(?=\/|$)/, '');
+  try {
+    return path
+      .split('/')
+      .map(decodeURIComponent)
+      .map((part) => part.replaceAll('/', '%2F'))
+      .join('/');
+  } catch {
+    return '';
+  }
+}
+
+function parse(text: string, complain: (what: string) => never): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return complain('not JSON');
+  }
+}
+
+/**
+ * The schema with no room for what it does not mention: objects get `additionalProperties: false`, all parts of an
+ * `allOf` being one object. A field that the service sends and nobody documented fails the tests this way.
+ */
+function closed(schema: Json, schemas: Record<string, Json>): Json {
+  const { allOf, ...rest } = schema;
+  if (Array.isArray(allOf)) {
+    const parts = allOf.map((part: Json) => closed(resolve(part, schemas), schemas));
+    return closed(
+      {
+        ...rest,
+        type: 'object',
+        properties: Object.assign({}, ...parts.map((part) => part.properties as Json)) as Json,
+        required: parts.flatMap((part) => (part.required as string[] | undefined) ?? []),
+      },
+      schemas,
+    );
+  }
+  const result: Json = { ...rest };
+  if (rest.properties) {
+    result.properties = Object.fromEntries(
+      Object.entries(rest.properties as Record<string, Json>).map(([name, value]) => [
+        name,
+        closed(value, schemas),
+      ]),
+    );
+    result.additionalProperties = false;
+    if (Array.isArray(rest.required)) result.required = [...new Set(rest.required)];
+  }
+  if (rest.items) result.items = closed(rest.items as Json, schemas);
+  return result;
+}
+
+function resolve(schema: Json, schemas: Record<string, Json>): Json {
+  const name = typeof schema.$ref === 'string' ? schema.$ref.split('/').pop() : undefined;
+  return name === undefined ? schema : schemas[name];
+}

@@ -41,8 +41,11 @@ export async function createApp(
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.register(environment), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
+    // Fastify's own parser for JSON, and none for anything else: other content types are 415.
+    bodyParser: false,
   });
   const fastify = adapter.getInstance();
+  fastify.removeContentTypeParser('text/plain');
   // Ahead of the rate limit, so that a browser may read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.header('X-Request-Id', request.id);
@@ -65,6 +68,8 @@ export async function createApp(
       methods: ['GET', 'HEAD', 'POST'],
       exposedHeaders: EXPOSED_HEADERS,
       maxAge: 600,
+      // An OPTIONS that is no preflight is answered as one, not with an error body of the plugin's own.
+      strictPreflight: false,
     });
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   fastify.addHook('onRequest', (request, _reply, done) =>

@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import pino, { type Logger } from 'pino';
+import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Environment } from '../config/environment';
 
 /** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
@@ -13,7 +13,10 @@ function describeError(error: unknown): unknown {
  * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
  * nonces and signatures, never reach the log.
  */
-export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>): Logger {
+export function createLogger(
+  { LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>,
+  destination: DestinationStream = standardOutput(NODE_ENV),
+): Logger {
   return pino(
     {
       level: LOG_LEVEL,
@@ -22,15 +25,18 @@ export function createLogger({ LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEV
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
     },
-    // Production writes lines in blocks, at least once a second and at exit: a write a request costs more than the line.
-    pino.destination({
-      dest: 1,
-      sync: NODE_ENV !== 'production',
-      minLength: NODE_ENV === 'production' ? 4096 : 0,
-      periodicFlush: NODE_ENV === 'production' ? 1000 : 0,
-    }),
+    destination,
   );
 }
+
+/** Production writes lines in blocks, at least once a second and at exit: a write a request costs more than the line. */
+const standardOutput = (environment: Environment['NODE_ENV']): DestinationStream =>
+  pino.destination({
+    dest: 1,
+    sync: environment !== 'production',
+    minLength: environment === 'production' ? 4096 : 0,
+    periodicFlush: environment === 'production' ? 1000 : 0,
+  });
 
 /** Contexts of NestJS that list every module and route at start. */
 const WIRING = new Set<string | undefined>([

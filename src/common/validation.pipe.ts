@@ -14,6 +14,9 @@ const MAX_REMEMBERED = 1000;
 /** Longer ones are rare and would cost memory. */
 const MAX_QUERY = 200;
 
+/** Levels of lists and objects in a field. No request needs as many, and what transforms them is recursive. */
+const MAX_DEPTH = 16;
+
 /**
  * Validates and transforms DTOs; every violation becomes a detail with the field's path. Valid queries, which are few
  * and come again and again, are remembered: class-transformer and class-validator cost more than a request's routing.
@@ -55,6 +58,9 @@ export class DtoPipe extends ValidationPipe {
   private check(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
     // null counts as absent, so that defaults apply.
     const given = Object.entries(value).filter(([, field]) => field !== null);
+    const deep = given.filter(([, field]) => isDeeper(field, MAX_DEPTH));
+    if (deep.length > 0)
+      throw validationFailed(...deep.map(([field]) => ({ field, message: 'is nested too deeply' })));
     return super.transform(Object.fromEntries(given), metadata) as Promise<unknown>;
   }
 }
@@ -73,3 +79,8 @@ function describe(error: ValidationError): ErrorDetail[] {
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** What may befall a reader of a chain; reading again later may help. */
+export class ChainTrouble extends Error {}
+
 /** The node answered that it will not do this: asking again for the same is of no use. */
-export class RpcError extends Error {
+export class RpcError extends ChainTrouble {
   constructor(
-    readonly method: string,
+    method: string,
     readonly code: number,
     message: string,
   ) {
@@ -12,7 +15,7 @@ export class RpcError extends Error {
 }
 
 /** The node did not answer usably for several seconds. */
-export class RpcUnavailable extends Error {}
+export class RpcUnavailable extends ChainTrouble {}
 
 export type Call = [method: string, params: unknown[]];
 export type RetryKind = 'rate_limit' | 'http' | 'network' | 'incomplete';
@@ -38,9 +41,10 @@ class Retryable extends Error {
  */
 const TIMEOUT = 2500;
 const PATIENCE = 5000;
-/** Wait in ms before the nth retry, doubled each time. */
-const BACKOFF = 50;
-const RATE_LIMIT = /rate.?limit|too many requests|request limit|throughput|capacity/i;
+/** Wait in ms before the first retry, doubled each time. */
+const BACKOFF = 100;
+/** Providers use one and the same code for too many requests and for too many results. */
+const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 
 /**
  * JSON-RPC 2.0 over HTTP. Failures of the way (network, 429, 5xx, timeout, lost or mangled answers) are retried
@@ -59,22 +63,28 @@ export class Rpc {
     return result;
   }
 
+  /** @throws RpcError for the first call that the node refuses; otherwise as `settled` */
+  async batch<T extends unknown[]>(calls: Call[]): Promise<T> {
+    const results = await this.settled(calls);
+    for (const result of results) if (result instanceof RpcError) throw result;
+    return results as T;
+  }
+
   /**
    * Sends all calls in one HTTP request, so that behind a balancer one node answers them all.
-   * @returns results in the order of the calls, whatever order the node answers in
-   * @throws RpcError for the first call that the node refuses
+   * @returns results in the order of the calls, whatever order the node answers in; an RpcError for what it refuses
    */
-  async batch<T extends unknown[]>(calls: Call[]): Promise<T> {
+  async settled(calls: Call[]): Promise<unknown[]> {
     const start = Date.now();
-    for (let attempt = 1; ; attempt += 1) {
+    for (let wait = BACKOFF; ; wait *= 2) {
       try {
-        return (await this.send(calls)) as T;
+        return await this.send(calls);
       } catch (error) {
         if (!(error instanceof Retryable)) throw error;
         this.onRetry(error.kind);
-        const wait = BACKOFF * 2 ** attempt * (0.5 + Math.random());
-        if (Date.now() + wait - start > PATIENCE) throw new RpcUnavailable(error.message);
-        await sleep(wait);
+        const jittered = wait * (0.5 + Math.random());
+        if (Date.now() + jittered - start > PATIENCE) throw new RpcUnavailable(error.message);
+        await sleep(jittered);
       }
     }
   }
@@ -82,20 +92,19 @@ export class Rpc {
   private async send(calls: Call[]): Promise<unknown[]> {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
     const answers = await this.post(requests.length === 1 ? requests[0] : requests);
-    const list = (Array.isArray(answers) ? answers : [answers]) as Answer[];
+    const list = (Array.isArray(answers) ? answers : [answers]) as (Answer | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
     return requests.map(({ id, method }) => {
       // Some nodes refuse a whole batch with one error without id.
-      const answer = byId.get(id) ?? (list.length === 1 && list[0]?.error ? list[0] : undefined);
+      const answer = byId.get(id) ?? (list[0]?.error && list.length === 1 ? list[0] : undefined);
       if (!answer) throw new Retryable('incomplete', `${method}: no answer in the batch`);
-      if (answer.error) {
-        const { code = 0, message = 'error without message' } = answer.error;
-        if (code === -32005 || code === 429 || RATE_LIMIT.test(message))
-          throw new Retryable('rate_limit', message);
-        throw new RpcError(method, code, message);
+      if (!answer.error) {
+        if ('result' in answer) return answer.result;
+        throw new Retryable('incomplete', `${method}: answer without result`);
       }
-      if (!('result' in answer)) throw new Retryable('incomplete', `${method}: answer without result`);
-      return answer.result;
+      const { code = 0, message = 'error without message' } = answer.error;
+      if (code === 429 || RATE_LIMIT.test(message)) throw new Retryable('rate_limit', message);
+      return new RpcError(method, code, message);
     });
   }
 

@@ -27,8 +27,8 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
       await seedDraws(anvil.url, deployment);
       writeFileSync(file, JSON.stringify(deployment, null, 2));
     }
-    const { url, chainId, stop } = anvil;
-    return { url, chainId, deployment, replaced: known !== undefined && !kept, stop };
+    const { url, chainId } = anvil;
+    return { url, chainId, deployment, replaced: known !== undefined && !kept, stop: () => anvil.stop() };
   } catch (error) {
     if (error instanceof AnvilUnavailable) return undefined;
     throw error;

@@ -1,37 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SiweMessage } from 'siwe';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import {
-  type Deployment,
-  type DevClient,
-  anvilRpc,
-  connect,
-  execute,
-  fund,
-  read,
-} from '../../contracts/deploy';
+import { type DevClient, anvilRpc, connect, execute, fund, read } from '../../contracts/deploy';
 import { POOL_TYPES, type PoolType } from '../common/types';
+import { type Running, type Saver, signIn } from './demo-saver';
 
 /**
  * `npm run demo` beside a running `npm start`: the life of four pools and a lottery draw, on the chain and through
  * the API, with a reorganisation in the middle. Each step prints what the API says afterwards.
  */
-interface Running {
-  api: string;
-  rpc: string;
-  deployment: Deployment;
-}
-
-interface Saver {
-  name: string;
-  chain: DevClient;
-  call: <T>(method: string, path: string, body?: unknown) => Promise<T>;
-}
-
 interface Transaction {
   id: string;
   status: string;
@@ -43,59 +21,6 @@ const bytes16 = (id: string): string => `0x${id.replaceAll('-', '')}`;
 const tokens = (amount: string): string => `${formatEther(BigInt(amount))} tokens`;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const step = (text: string): void => say(`\n== ${text}`);
-
-/** Every saver comes from an address of its own on the loopback network, as the sign-in limit is per address. */
-function client(
-  base: string,
-): (method: string, path: string, body?: unknown, token?: string) => Promise<unknown> {
-  const localAddress = `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 253)).join('.')}`;
-  return (method, route, body, token) =>
-    new Promise((resolve, reject) => {
-      const headers = {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(token && { authorization: `Bearer ${token}` }),
-      };
-      const sent = request(new URL(route, base), { method, headers, localAddress }, (response) => {
-        let text = '';
-        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
-        response.on('end', () => {
-          const answer = JSON.parse(text) as { data: unknown; error?: string };
-          if (answer.error) reject(new Error(`${method} ${route}: ${response.statusCode} ${answer.error}`));
-          else resolve(answer.data);
-        });
-      });
-      sent.on('error', reject);
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
-    });
-}
-
-async function signIn(name: string, { api, rpc, deployment }: Running): Promise<Saver> {
-  const wallet = privateKeyToAccount(generatePrivateKey());
-  const send = client(api);
-  const { nonce } = (await send('POST', '/auth/nonce', { address: wallet.address })) as { nonce: string };
-  const { host, origin } = new URL(api);
-  const message = new SiweMessage({
-    domain: host,
-    uri: origin,
-    address: wallet.address,
-    version: '1',
-    chainId: 31337,
-    nonce,
-  }).prepareMessage();
-  const signature = await wallet.signMessage({ message });
-  const { token } = (await send('POST', '/auth/verify', { message, signature })) as { token: string };
-  const chain = await connect(rpc, wallet);
-  await anvilRpc(chain, 'anvil_setBalance', wallet.address, toHex(parseEther('10')));
-  for (const contract of Object.values(deployment.contracts))
-    await fund(chain, deployment.token, contract, parseEther('1000'));
-  say(`${name} is ${wallet.address}`);
-  return {
-    name,
-    chain,
-    call: <T>(method: string, route: string, body?: unknown) =>
-      send(method, route, body, token) as Promise<T>,
-  };
-}
 
 /** Asks until the answer is as wanted: the indexer needs a moment for each block. */
 async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
@@ -115,6 +40,7 @@ async function main(): Promise<void> {
   const first = await signIn('First', running);
   const second = await signIn('Second', running);
   const third = await signIn('Third', running);
+  for (const { name, chain } of [first, second, third]) say(`${name} is ${chain.account.address}`);
   const members = [second, third].map(({ chain }) => chain.account.address);
 
   step('First opens a pool of each type, and deposits on the chain what was announced');
@@ -193,7 +119,7 @@ async function main(): Promise<void> {
 
 async function depositOf(saver: Saver, pool: string): Promise<Transaction> {
   const [deposit] = await saver.call<Transaction[]>('GET', `/transactions?poolId=${pool}&type=DEPOSIT`);
-  return deposit!;
+  return deposit;
 }
 
 async function balance(saver: Saver, pool: string, wanted: string): Promise<void> {
@@ -264,8 +190,8 @@ async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token:
     () => saver.call<{ drawId: number; winner: string; prize: string }[]>('GET', '/lottery/winners?limit=1'),
     (found) => found[0]?.drawId === Number(id),
   );
-  const name = savers.find(({ chain }) => chain.account.address.toLowerCase() === winner!.winner)?.name;
-  say(`${name} wins ${tokens(winner!.prize)}`);
+  const name = savers.find(({ chain }) => chain.account.address.toLowerCase() === winner.winner)?.name;
+  say(`${name} wins ${tokens(winner.prize)}`);
   // As found: with a draw open.
   await fund(keeper, token, lottery, parseEther('25'));
   const next = await open(7 * 86_400);

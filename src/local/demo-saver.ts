@@ -1,0 +1,71 @@
+import { request } from 'node:http';
+import { SiweMessage } from 'siwe';
+import { parseEther, toHex } from 'viem';
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { type Deployment, type DevClient, anvilRpc, connect, fund } from '../../contracts/deploy';
+
+/** What a running `npm start` leaves in .data/running.json. */
+export interface Running {
+  api: string;
+  rpc: string;
+  deployment: Deployment;
+}
+
+/** A wallet that is signed in and has money on the chain. */
+export interface Saver {
+  name: string;
+  chain: DevClient;
+  call: <T>(method: string, path: string, body?: unknown) => Promise<T>;
+}
+
+/** Every saver comes from an address of its own on the loopback network, as the sign-in limit is per address. */
+function client(
+  base: string,
+): (method: string, path: string, body?: unknown, token?: string) => Promise<unknown> {
+  const localAddress = `127.${[0, 0, 0].map(() => 1 + Math.floor(Math.random() * 253)).join('.')}`;
+  return (method, route, body, token) =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(token && { authorization: `Bearer ${token}` }),
+      };
+      const sent = request(new URL(route, base), { method, headers, localAddress }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => {
+          const answer = JSON.parse(text) as { data: unknown; error?: string };
+          if (answer.error) reject(new Error(`${method} ${route}: ${response.statusCode} ${answer.error}`));
+          else resolve(answer.data);
+        });
+      });
+      sent.on('error', reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+}
+
+export async function signIn(name: string, { api, rpc, deployment }: Running): Promise<Saver> {
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  const send = client(api);
+  const { nonce } = (await send('POST', '/auth/nonce', { address: wallet.address })) as { nonce: string };
+  const { host, origin } = new URL(api);
+  const message = new SiweMessage({
+    domain: host,
+    uri: origin,
+    address: wallet.address,
+    version: '1',
+    chainId: 31337,
+    nonce,
+  }).prepareMessage();
+  const signature = await wallet.signMessage({ message });
+  const { token } = (await send('POST', '/auth/verify', { message, signature })) as { token: string };
+  const chain = await connect(rpc, wallet);
+  await anvilRpc(chain, 'anvil_setBalance', wallet.address, toHex(parseEther('10')));
+  for (const contract of Object.values(deployment.contracts))
+    await fund(chain, deployment.token, contract, parseEther('1000'));
+  return {
+    name,
+    chain,
+    call: <T>(method: string, route: string, body?: unknown) =>
+      send(method, route, body, token) as Promise<T>,
+  };
+}

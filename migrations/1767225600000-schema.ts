@@ -210,6 +210,10 @@ const FUNCTIONS = `
   -- The one place where a change of the ledger reaches what is derived from it. Rows are locked in key order.
   CREATE FUNCTION add_to_totals(deltas transaction_delta[]) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
+    -- The newest claim that is left is looked up below: under the lock, so that what others did to it is seen.
+    IF EXISTS (SELECT FROM unnest(deltas) d WHERE d.count < 0 AND d.type = 'YIELD_CLAIM') THEN
+      PERFORM FROM pools WHERE id IN (SELECT pool_id FROM unnest(deltas)) ORDER BY id FOR NO KEY UPDATE;
+    END IF;
     WITH changed AS (
       SELECT d.pool_id,
         coalesce(sum(d.amount) FILTER (WHERE d.type = 'DEPOSIT'), 0) AS deposited,
@@ -330,16 +334,18 @@ const FUNCTIONS = `
   CREATE TRIGGER pools_deleted AFTER DELETE ON pools
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION pools_deleted();
 
-  -- A pool's apr is that of its newest accrual that is left.
+  -- A pool's apr is that of its newest accrual that is left. The pools are locked by a statement of its own, so that
+  -- the next one, whose snapshot is newer, sees every accrual of others who had the lock before.
   CREATE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
+    PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
     WITH changed AS (
       SELECT a.pool_id, sum(a.amount) AS amount, max(a.accrued_at) AS at,
         (SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = a.pool_id
          ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1) AS apr_bps
       FROM added a GROUP BY a.pool_id
     ), before AS (
-      SELECT p.id, p.type, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id ORDER BY p.id FOR UPDATE OF p
+      SELECT p.id, p.type, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id
     ), updated AS (
       UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
         last_update = greatest(p.last_update, c.at)
@@ -354,13 +360,14 @@ const FUNCTIONS = `
 
   CREATE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
+    PERFORM FROM pools WHERE id IN (SELECT pool_id FROM removed) ORDER BY id FOR NO KEY UPDATE;
     WITH changed AS (
       SELECT r.pool_id, sum(r.amount) AS amount,
         coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = r.pool_id
          ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0) AS apr_bps
       FROM removed r GROUP BY r.pool_id
     ), before AS (
-      SELECT p.id, p.type, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id ORDER BY p.id FOR UPDATE OF p
+      SELECT p.id, p.type, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id
     ), updated AS (
       UPDATE pools p SET total_yield = p.total_yield - c.amount, apr_bps = c.apr_bps
       FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id

@@ -54,20 +54,23 @@ export class Chain1767312000000 implements MigrationInterface {
         CONSTRAINT chain_events_outcome_check
           CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED'))
       );
-      CREATE INDEX chain_events_unapplied_idx ON chain_events (pool_id, block_number, log_index)
-        WHERE outcome IN ('UNKNOWN_POOL', 'OVERDRAW');
+      CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
       CREATE INDEX chain_events_draw_id_idx ON chain_events (draw_id, block_number, log_index)
         WHERE draw_id IS NOT NULL;
-      CREATE INDEX chain_events_waiting_idx ON chain_events (block_number, log_index) WHERE outcome = 'WAITING';
+      CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX transactions_unconfirmed_idx ON transactions (pool_id) WHERE status IN ('PENDING', 'EXPIRED');
       CREATE INDEX transactions_gas_idx ON transactions (block_number)
         WHERE status = 'CONFIRMED' AND gas_used IS NULL;
+
+      -- A sum of amounts, which the chain may drive beyond any one of them.
+      ALTER TABLE pools ALTER COLUMN balance TYPE numeric;
     `);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_gas_idx, transactions_unconfirmed_idx;
+      ALTER TABLE pools ALTER COLUMN balance TYPE numeric(78,0);
       DROP TABLE chain_events, chain_blocks, chain_cursor;
     `);
   }

@@ -14,7 +14,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module';
 import { EnvelopeInterceptor } from './common/envelope.interceptor';
-import { sendError } from './common/error.filter';
+import { refuseConnection, sendError } from './common/error.filter';
 import { validationFailed } from './common/errors';
 import { NestLogger, createLogger } from './common/logger';
 import { RateLimiter } from './common/rate-limiter';
@@ -107,6 +107,8 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeInterc
       return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     },
     bodyLimit: BODY_LIMIT,
+    // What still comes on an open connection while the server drains is answered, not refused with a body of Fastify's.
+    return503OnClosing: false,
     trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
     rewriteUrl: ({ url = '/' }: IncomingMessage) => {
       // Every path works with and without a leading /api.
@@ -117,9 +119,13 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeInterc
     // Whatever else the router refuses, which neither Nest nor the error handler gets.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
       sendError(error, request, reply),
-    // A client that sends its request byte by byte does not hold a connection for longer.
-    requestTimeout: 30_000,
+    // A client that sends nothing, or byte by byte, or does not read its answers holds no connection for longer; in ms.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    requestTimeout: 15_000,
+    connectionTimeout: 15_000,
+    // Between requests; longer than balancers wait, so that it is they who close a connection.
     keepAliveTimeout: 65_000,
+    clientErrorHandler: refuseConnection,
     // No shorter than what Node accepts for all headers: an id that is too long is one that does not exist.
     routerOptions: { maxParamLength: 16 * 1024 },
   });

@@ -35,7 +35,8 @@ export async function runUntilSignal(
   process.send?.('listening');
 }
 
-async function drain(app: NestFastifyApplication, notice: number): Promise<void> {
+/** @param notice ms in which requests are still accepted after readiness failed */
+export async function drain(app: NestFastifyApplication, notice: number): Promise<void> {
   app.get(HealthService).drain();
   await new Promise((resolve) => setTimeout(resolve, notice));
   const server = app.getHttpServer();

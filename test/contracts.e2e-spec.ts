@@ -48,7 +48,7 @@ describe('savings', () => {
     expect(claimed.map(({ args }) => args.amount)).toEqual([66n, 42n]);
   });
 
-  it('takes yield from the t.owner alone, who pays for it', async () => {
+  it('takes yield from the owner alone, who pays for it', async () => {
     expect(await revertOf(t.call(t.owner, 'accrueYield', POOL, 10n, 450))).toBe('NoDeposits');
     await t.call(t.alice, 'deposit', POOL, NO_REF, 200n);
     expect(await revertOf(t.call(t.alice, 'accrueYield', POOL, 10n, 450))).toBe('OwnableUnauthorizedAccount');
@@ -133,7 +133,7 @@ describe('draws', () => {
     await t.call(t.owner, 'cancelDraw', drawId);
   });
 
-  it('lets anyone end a draw that its t.owner abandons', async () => {
+  it('lets anyone end a draw that its owner abandons', async () => {
     const first = await t.openDraw();
     await t.call(t.alice, 'buyTickets', first, 1n);
     await t.passTime(HOUR + GRACE - 60n);

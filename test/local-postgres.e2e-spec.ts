@@ -192,13 +192,13 @@ it('says why a server does not start', async () => {
   await expect(startPostgres(options)).rejects.toThrow('invalid value for parameter "max_connections"');
 });
 
-const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
-
-itAsRoot('keeps the data elsewhere when the account of the server cannot reach the folder', async () => {
+it('keeps the data below a folder that is ours alone, or elsewhere when the account of the server cannot reach it', async () => {
   await chmod(dir, 0o700);
   const first = await start();
-  cleanups.splice(1, 0, () => rm(dirname(first.dataDir), { recursive: true }));
-  expect(first.dataDir.startsWith(dir)).toBe(false);
+  // PostgreSQL refuses to run as root, so for root it runs as an account that such a folder shuts out.
+  const elsewhere = process.getuid?.() === 0;
+  if (elsewhere) cleanups.splice(1, 0, () => rm(dirname(first.dataDir), { recursive: true }));
+  expect(first.dataDir.startsWith(dir)).toBe(!elsewhere);
   await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
   await first.stop();
 

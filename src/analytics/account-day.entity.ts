@@ -1,7 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /** What an address did in a UTC day, and how many transactions of that day it may read; kept by the database. */
-@Entity('account_days')
+@Entity('account_days', {
+  comment:
+    'Derived: per UTC day what an address deposited and claimed, and how many transactions it may read',
+})
 export class AccountDay {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'account_days_pkey', collation: 'C' })
   address: string;

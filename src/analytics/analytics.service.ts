@@ -4,7 +4,7 @@ import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Database } from '../database/database';
 
-const POOL_ANALYTICS = {
+export const POOL_ANALYTICS = {
   name: 'pool_analytics',
   text: `
     SELECT json_build_object(
@@ -20,7 +20,7 @@ const POOL_ANALYTICS = {
     FROM pool_totals`,
 };
 
-const USER_ANALYTICS = {
+export const USER_ANALYTICS = {
   name: 'user_analytics',
   text: `
     SELECT json_build_object(

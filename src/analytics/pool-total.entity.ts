@@ -2,7 +2,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '../common/types';
 
 /** A shard of the global totals by pool type, kept by the database; a total is the sum over its shards. */
-@Entity('pool_totals')
+@Entity('pool_totals', {
+  comment:
+    'Derived: global totals, split over shards so that writers do not queue behind one row; a total is the sum of its shards',
+})
 export class PoolTotal {
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'pool_totals_pkey' })
   shard: number;

@@ -16,7 +16,7 @@ import { SignInRefused, parseSiweMessage, verifySignature } from './siwe';
 const NONCE_LIFETIME = 600;
 
 // Expired nonces go here, a few at a time, so that no timer is needed and the table stays small.
-const ISSUE_NONCE = {
+export const ISSUE_NONCE = {
   name: 'issue_nonce',
   text: `
     WITH expired AS (
@@ -29,7 +29,7 @@ const ISSUE_NONCE = {
 
 // One statement: of any number of simultaneous sign-ins with one nonce exactly one finds a row to delete. The
 // update on conflict changes nothing; it makes RETURNING give the user that was there already.
-const SIGN_IN = {
+export const SIGN_IN = {
   name: 'sign_in',
   text: `
     WITH used AS (
@@ -40,7 +40,7 @@ const SIGN_IN = {
     RETURNING id, address, iso(created_at) AS "createdAt"`,
 };
 
-const ME = {
+export const ME = {
   name: 'me',
   text: `
     SELECT json_build_object(

@@ -1,5 +1,7 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
 import { ApiError, ErrorDetail, serviceUnavailable, validationFailed } from './errors';
 
@@ -60,4 +62,18 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   if (reply.sent) return;
   if (status === 503) void reply.header('Retry-After', '1');
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
+}
+
+/** For what never became a request, for it was too slow, too large or no HTTP: there is only the socket to answer on. */
+export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const statusCode = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }[error.code ?? ''] ?? 400;
+  const { status, body } = describeError({ statusCode });
+  const text = JSON.stringify(body);
+  if (socket.writable)
+    socket.write(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
+    );
+  socket.destroy();
 }

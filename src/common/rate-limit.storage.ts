@@ -1,7 +1,8 @@
-import { Injectable, Logger, OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Cluster, Redis } from 'ioredis';
+import { once } from 'node:events';
 import { Environment } from '../config/environment';
 import { connectRedis } from './redis';
 
@@ -49,8 +50,10 @@ export class MemoryStorage implements RateLimitStore {
 /** No block beyond the window: what counts is the number of hits in it. */
 const NEVER_BLOCK = Number.MAX_SAFE_INTEGER;
 /** Longest wait for Redis in ms before a request is counted here instead. */
-const PATIENCE = 250;
-/** Once Redis failed, requests are counted here for this long, in ms, before it is asked again. */
+const PATIENCE = 400;
+/** Between two looks at whether Redis answers, in ms. */
+const INTERVAL = 250;
+/** Once a request had no answer, Redis is not asked for this long, in ms: of a cluster a part may be out. */
 const PAUSE = 1000;
 
 /**
@@ -58,11 +61,14 @@ const PAUSE = 1000;
  * does not answer. Redis going away takes nothing down; limits hold per process meanwhile.
  */
 @Injectable()
-export class RateLimitStorage implements RateLimitStore, OnApplicationShutdown {
+export class RateLimitStorage implements RateLimitStore, OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(RateLimitStorage.name);
   private readonly memory = new MemoryStorage();
   private readonly client?: Redis | Cluster;
   private readonly shared?: ThrottlerStorage;
+  private timer?: NodeJS.Timeout;
+  private looking = false;
+  private answers?: boolean;
   private failedUntil = 0;
 
   constructor({ REDIS_URL }: Environment) {
@@ -77,7 +83,17 @@ export class RateLimitStorage implements RateLimitStore, OnApplicationShutdown {
 
   get status(): 'connected' | 'disconnected' | 'disabled' {
     if (!this.client) return 'disabled';
-    return this.client.status === 'ready' && Date.now() >= this.failedUntil ? 'connected' : 'disconnected';
+    return this.answers && Date.now() >= this.failedUntil ? 'connected' : 'disconnected';
+  }
+
+  /** A replica that starts counts in Redis from its first request on, unless Redis is out. */
+  async onModuleInit(): Promise<void> {
+    const { client } = this;
+    if (!client) return;
+    if (client.status !== 'ready')
+      await within(PATIENCE, once(client, 'ready')).catch((error: Error) => this.lost(error));
+    await within(PATIENCE, this.look(client)).catch((error: Error) => this.lost(error));
+    this.timer = setInterval(() => void this.look(client), INTERVAL).unref();
   }
 
   increment(
@@ -87,20 +103,53 @@ export class RateLimitStorage implements RateLimitStore, OnApplicationShutdown {
     const [key, ttl, , , name] = parameters;
     return within(PATIENCE, this.shared.increment(key, ttl, NEVER_BLOCK, ttl, name)).catch((error: Error) => {
       this.failedUntil = Date.now() + PAUSE;
-      this.logger.warn(`Redis does not answer, rate limits hold per process: ${error.message}`);
+      this.lost(error);
       return this.memory.increment(...parameters);
     });
   }
 
   onApplicationShutdown(): void {
+    clearInterval(this.timer);
+    this.answers = false; // by intention, so nothing to warn about
     this.client?.disconnect();
+  }
+
+  /** Finds out without any request waiting for it. A ping without an answer is waited for, however long it takes. */
+  private async look(client: Redis | Cluster): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    const pong = client.ping();
+    await within(PATIENCE, pong).catch((error: Error) => this.lost(error));
+    try {
+      await pong;
+      if (this.answers === false) this.logger.log('Redis answers again, rate limits hold over all replicas');
+      this.answers = true;
+    } catch (error) {
+      this.lost(error as Error);
+    }
+    this.looking = false;
+  }
+
+  private lost({ message }: Error): void {
+    if (this.answers !== false)
+      this.logger.warn(`Redis does not answer, rate limits hold per process: ${message}`);
+    this.answers = false;
   }
 }
 
+/**
+ * Rejects when there was no answer in that many ms. It takes them in several steps, between which answers are
+ * received: a process that was busy itself for as long does not take that for silence.
+ */
 function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  const steps = 5;
   let timer: NodeJS.Timeout;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${ms} ms`)), ms);
+    const step = (left: number): void => {
+      if (left === 0) reject(new Error(`no answer in ${ms} ms`));
+      else timer = setTimeout(step, ms / steps, left - 1);
+    };
+    step(steps);
   });
   return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

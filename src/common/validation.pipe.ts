@@ -44,7 +44,7 @@ export class DtoPipe extends ValidationPipe {
 
   private query(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
     let known = this.remembered.get(metadata.metatype);
-    if (!known) this.remembered.set(metadata.metatype, (known = new Map()));
+    if (!known) this.remembered.set(metadata.metatype, (known = new Map<string, unknown>()));
     const key = JSON.stringify(value);
     const before = known.get(key);
     if (before) return before as Promise<unknown>;

@@ -10,6 +10,7 @@ import {
   Min,
   MinLength,
   ValidateIf,
+  getMetadataStorage,
   validateSync,
 } from 'class-validator';
 import { isIP } from 'node:net';
@@ -121,12 +122,21 @@ export class Environment {
   @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
 }
 
+/** Names of all settings: whatever has a rule. Other variables, secrets of other programs too, stay outside. */
+export const SETTINGS = [
+  ...new Set(
+    getMetadataStorage()
+      .getTargetValidationMetadatas(Environment, '', false, false)
+      .map(({ propertyName }) => propertyName),
+  ),
+].sort();
+
 /**
  * Reads and checks the environment.
  * @throws Error whose message names every variable that is wrong or missing, one a line, never its value
  */
 export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
-  const given = Object.entries(variables).filter(([name, value]) => /^[A-Z_]+$/.test(name) && isSet(value));
+  const given = SETTINGS.filter((name) => isSet(variables[name])).map((name) => [name, variables[name]]);
   const environment = plainToInstance(Environment, Object.fromEntries(given), { exposeDefaultValues: true });
   const problems = validateSync(environment, { forbidUnknownValues: false }).map(
     ({ property, constraints, value }) =>

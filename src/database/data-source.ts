@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import path from 'node:path';
 import type { DataSourceOptions } from 'typeorm';
 import type { Environment } from '../config/environment';
@@ -42,6 +43,9 @@ export function dataSourceOptions(
         query_timeout: environment.statementTimeout - 1000,
       }),
       keepAlive: true,
+      // A connection that is cut while it is in use emits this event besides failing its statement; without a
+      // listener that ends the process.
+      onConnect: (client: EventEmitter) => void client.on('error', () => undefined),
       idleTimeoutMillis: 30_000,
     },
   };

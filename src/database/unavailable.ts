@@ -10,8 +10,8 @@ const MESSAGE =
 
 /** Whether the database, and not the request, is the reason of the failure. */
 export function isUnavailable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code, message } = error as Error & { code?: unknown };
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code === 'string' && (SQLSTATE.test(code) || NETWORK.test(code))) return true;
-  return MESSAGE.test(message);
+  return typeof message === 'string' && MESSAGE.test(message);
 }

@@ -7,7 +7,7 @@ import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dt
 /** A beat older than this many seconds means that no indexer is at work. */
 const STALE_BEAT = 15;
 
-const CHAIN_STATE = {
+export const CHAIN_STATE = {
   name: 'chain_state',
   text: `
     SELECT state, beat_at < now() - interval '${STALE_BEAT} seconds' AS stale FROM chain_cursor`,

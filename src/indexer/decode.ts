@@ -104,7 +104,7 @@ export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
     drawTime: null,
   };
   const fields = event as unknown as Record<string, string | number | null>;
-  indexed.forEach(([field, read], n) => (fields[field] = read(topics[n + 1]!.slice(2))));
+  indexed.forEach(([field, read], n) => (fields[field] = read(topics[n + 1].slice(2))));
   plain.forEach(([field, read], n) => (fields[field] = read(data.slice(2 + 64 * n, 66 + 64 * n))));
   return event;
 }

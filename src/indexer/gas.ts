@@ -1,19 +1,18 @@
 import type { Client } from 'pg';
-import { Rpc, RpcError } from './rpc';
+import { type Call, type Rpc, RpcError } from './rpc';
 import { hex } from './source';
 
 interface Receipt {
   transactionHash: string;
-  blockHash: string;
   gasUsed: string;
-  effectiveGasPrice: string;
+  effectiveGasPrice?: string;
 }
 
 const BLOCKS_AT_ONCE = 50;
 
 /**
  * Fills in gas of confirmed transactions while the chain rests: receipts of whole blocks, some fifty blocks a call.
- * @returns whether there was any to fill
+ * @returns whether any was filled in
  */
 export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
   const { rows } = await client.query<{ number: string; hashes: string[] }>(
@@ -22,34 +21,24 @@ export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
     [BLOCKS_AT_ONCE],
   );
   if (rows.length === 0) return false;
-  const wanted = new Set(rows.flatMap(({ hashes }) => hashes));
-  const receipts = await readReceipts(rpc, rows.map(({ number }) => Number(number)), [...wanted]);
-  const found = receipts.filter((receipt) => receipt && wanted.has(receipt.transactionHash)) as Receipt[];
-  const decimal = (value: string): string => BigInt(value).toString();
+  const byBlock = rows.map(({ number }): Call => ['eth_getBlockReceipts', [hex(Number(number))]]);
+  const byHash = rows.flatMap(({ hashes }) =>
+    hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]),
+  );
+  let answers = await rpc.settled(byBlock);
+  // Not every node has the method.
+  if (answers.some((answer) => answer instanceof RpcError)) answers = await rpc.settled(byHash.slice(0, 100));
+  const receipts = answers.flat().filter((answer) => answer && !(answer instanceof RpcError)) as Receipt[];
+  const decimal = (value = '0x0'): string => BigInt(value).toString();
   const filled = await client.query(
     `UPDATE transactions t SET gas_used = r.used, gas_price = r.price
      FROM unnest($1::text[], $2::numeric[], $3::numeric[]) AS r(hash, used, price)
      WHERE t.tx_hash = r.hash AND t.gas_used IS NULL`,
     [
-      found.map((receipt) => receipt.transactionHash),
-      found.map((receipt) => decimal(receipt.gasUsed)),
-      found.map((receipt) => decimal(receipt.effectiveGasPrice ?? '0x0')),
+      receipts.map((receipt) => receipt.transactionHash),
+      receipts.map((receipt) => decimal(receipt.gasUsed)),
+      receipts.map((receipt) => decimal(receipt.effectiveGasPrice)),
     ],
   );
   return (filled.rowCount ?? 0) > 0;
-}
-
-async function readReceipts(rpc: Rpc, blocks: number[], hashes: string[]): Promise<(Receipt | null)[]> {
-  try {
-    const found = await rpc.batch<(Receipt[] | null)[]>(
-      blocks.map((number) => ['eth_getBlockReceipts', [hex(number)]]),
-    );
-    return found.flatMap((receipts) => receipts ?? []);
-  } catch (error) {
-    if (!(error instanceof RpcError)) throw error;
-    // Not every node has the method.
-    return rpc.batch<(Receipt | null)[]>(
-      hashes.slice(0, 100).map((hash) => ['eth_getTransactionReceipt', [hash]]),
-    );
-  }
 }

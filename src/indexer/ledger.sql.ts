@@ -3,50 +3,79 @@
  * table `batch`, set by set, within the transaction that moves the cursor.
  */
 
-/** One row an event; `fresh` ones are not in chain_events yet. */
+/** One row an event; those that are `kept` are in chain_events already. */
 export const CREATE_BATCH = `
   CREATE TEMPORARY TABLE IF NOT EXISTS batch (
     block_number bigint, log_index integer, block_hash text COLLATE "C", block_time timestamptz(3),
     tx_hash text COLLATE "C", contract text COLLATE "C", seq bigint, kind text COLLATE "C",
     pool_id uuid, ref uuid, draw_id numeric(20,0), account text COLLATE "C", amount numeric(78,0),
-    apr_bps bigint, draw_time timestamptz(3), outcome text COLLATE "C", transaction_id uuid,
-    fresh boolean, matched boolean NOT NULL DEFAULT false
+    apr_bps bigint, draw_time timestamptz(3), transaction_id uuid, outcome text COLLATE "C",
+    kept boolean, matched boolean NOT NULL DEFAULT false
   ) ON COMMIT DELETE ROWS`;
 
 const EVENT = `block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id, ref, draw_id,
-  account, amount, apr_bps, draw_time`;
+  account, amount, apr_bps, draw_time, transaction_id`;
 
-/** Parameters: the columns as arrays, in the order of EVENT, then the ids for transactions born on the chain. */
-export const LOAD_FRESH = `
-  INSERT INTO batch (${EVENT}, transaction_id, fresh)
-  SELECT block_number, log_index, block_hash, to_timestamp(block_time), tx_hash, contract, seq, kind, pool_id, ref,
-    draw_id, account, amount, apr_bps, to_timestamp(draw_time), transaction_id, true
-  FROM unnest($1::bigint[], $2::int[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::bigint[], $8::text[],
-    $9::uuid[], $10::uuid[], $11::numeric[], $12::text[], $13::numeric[], $14::bigint[], $15::bigint[], $16::uuid[])
-    AS e(block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id, ref, draw_id, account,
-      amount, apr_bps, draw_time, transaction_id)`;
+/** Parameters: the last block that takes effect, the contract that holds draws. */
+const load = (kept: boolean, source: string): string => `
+  INSERT INTO batch (${EVENT}, outcome, kept)
+  SELECT ${EVENT.replace(/\w+/g, 'e.$&')}, CASE
+      WHEN e.block_number > $1 THEN 'WAITING'
+      WHEN e.draw_id IS NOT NULL THEN
+        CASE WHEN e.contract = $2 AND e.draw_id < 9223372036854775808 THEN 'APPLIED' ELSE 'REFUSED' END
+      WHEN p.id IS NULL THEN 'UNKNOWN_POOL'
+      WHEN p.contract_address <> e.contract THEN 'REFUSED'
+      ELSE 'APPLIED' END, ${kept}
+  FROM ${source}`;
 
-/** Events that need more confirmations are only kept. Parameter: the last block that takes effect. */
-export const KEEP_UNCONFIRMED = `
-  WITH early AS (DELETE FROM batch WHERE block_number > $1 RETURNING *)
-  INSERT INTO chain_events (${EVENT}, outcome, transaction_id) SELECT ${EVENT}, 'WAITING', transaction_id FROM early`;
+/** Further parameters: the columns of EVENT as arrays. */
+export const LOAD_FRESH = load(
+  false,
+  `(SELECT block_number, log_index, block_hash, to_timestamp(block_time) AS block_time, tx_hash, contract, seq, kind,
+      pool_id, ref, draw_id, account, amount, apr_bps, to_timestamp(draw_time) AS draw_time, transaction_id
+    FROM unnest($3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[],
+      $11::uuid[], $12::uuid[], $13::numeric[], $14::text[], $15::numeric[], $16::bigint[], $17::bigint[],
+      $18::uuid[]) AS u(${EVENT})) e
+  LEFT JOIN pools p ON p.id = e.pool_id`,
+);
+/** Events that have got their confirmations. */
+export const LOAD_CONFIRMED = load(
+  true,
+  `chain_events e LEFT JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'WAITING' AND e.block_number <= $1`,
+);
+/** Earlier events of the pools in the batch, as it is the first to know these pools. */
+export const LOAD_APPEARED = load(
+  true,
+  `chain_events e JOIN pools p ON p.id = e.pool_id
+   WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id IN (SELECT pool_id FROM batch WHERE outcome = 'APPLIED')`,
+);
+/** The same, of whatever pool has appeared. */
+export const LOAD_ALL_APPEARED = load(
+  true,
+  `chain_events e JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'UNKNOWN_POOL'`,
+);
 
-/** Events kept before that can take effect now: confirmed, or of a pool that has appeared, or overdrawn before. */
-export const LOAD_KEPT = `
-  INSERT INTO batch (${EVENT}, transaction_id, fresh)
-  SELECT ${EVENT}, transaction_id, false FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1
-  UNION ALL
-  SELECT ${EVENT}, transaction_id, false FROM chain_events e
-  WHERE outcome IN ('UNKNOWN_POOL', 'OVERDRAW') AND EXISTS (SELECT FROM pools WHERE id = e.pool_id)`;
-
-export const CLASSIFY = `
-  UPDATE batch b SET outcome = CASE
-    WHEN b.pool_id IS NULL THEN 'APPLIED'
-    WHEN p.id IS NULL THEN 'UNKNOWN_POOL'
-    WHEN p.contract_address <> b.contract THEN 'REFUSED'
-    ELSE 'APPLIED' END
-  FROM batch x LEFT JOIN pools p ON p.id = x.pool_id
-  WHERE x.block_number = b.block_number AND x.log_index = b.log_index`;
+/**
+ * A withdrawal beyond what was deposited on the chain before it is kept unapplied, never clamped. Marks the first of
+ * each pool and is repeated until there is none, so that one that is refused does not count against the next.
+ */
+export const FIND_OVERDRAWS = `
+  WITH confirmed AS (
+    SELECT id, balance - coalesce((
+      SELECT sum(amount) FROM transactions t WHERE t.pool_id = p.id AND t.status = 'PENDING'), 0) AS balance
+    FROM pools p WHERE id IN (SELECT pool_id FROM batch WHERE kind = 'Withdrawn' AND outcome = 'APPLIED')
+  ), running AS (
+    SELECT b.pool_id, b.block_number, b.log_index,
+      c.balance + sum(CASE b.kind WHEN 'Deposited' THEN b.amount ELSE -b.amount END)
+        OVER (PARTITION BY b.pool_id ORDER BY b.block_number, b.log_index) AS balance
+    FROM batch b JOIN confirmed c ON c.id = b.pool_id
+    WHERE b.kind IN ('Deposited', 'Withdrawn') AND b.outcome = 'APPLIED'
+  ), first AS (
+    SELECT DISTINCT ON (pool_id) block_number, log_index FROM running WHERE balance < 0
+    ORDER BY pool_id, block_number, log_index
+  )
+  UPDATE batch b SET outcome = 'OVERDRAW' FROM first f
+  WHERE b.block_number = f.block_number AND b.log_index = f.log_index`;
 
 /**
  * Finds the pending row of each deposit: by reference, but only if pool and account agree, since a reference is
@@ -81,7 +110,7 @@ export const MATCH_DEPOSITS = `
   UPDATE batch b SET transaction_id = m.id, matched = true FROM matches m
   WHERE b.block_number = m.block_number AND b.log_index = m.log_index`;
 
-/** Rows: one a deposit whose amount on the chain is not the requested one; the chain's wins. */
+/** Row: how many have another amount on the chain than was requested; the chain's wins. */
 export const CONFIRM_DEPOSITS = `
   WITH confirmed AS (
     UPDATE transactions t SET status = 'CONFIRMED', amount = b.amount, tx_hash = b.tx_hash,
@@ -91,26 +120,13 @@ export const CONFIRM_DEPOSITS = `
   )
   SELECT count(*)::int AS count FROM confirmed WHERE differs`;
 
-const insertTransactions = (kinds: string): string => `
+export const INSERT_TRANSACTIONS = `
   INSERT INTO transactions
     (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at, confirmed_at)
   SELECT transaction_id, pool_id,
     CASE kind WHEN 'Deposited' THEN 'DEPOSIT' WHEN 'Withdrawn' THEN 'WITHDRAWAL' ELSE 'YIELD_CLAIM' END,
     'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
-  FROM batch WHERE kind IN (${kinds}) AND outcome = 'APPLIED' AND NOT matched`;
-
-export const INSERT_DEPOSITS_AND_CLAIMS = insertTransactions(`'Deposited', 'YieldClaimed'`);
-export const INSERT_WITHDRAWALS = insertTransactions(`'Withdrawn'`);
-
-/** Withdrawals beyond a pool's balance are kept unapplied, never clamped. Rows: one a withdrawal. */
-export const FIND_OVERDRAWS = `
-  UPDATE batch b SET outcome = 'OVERDRAW'
-  FROM (
-    SELECT w.block_number, w.log_index, p.balance,
-      sum(w.amount) OVER (PARTITION BY w.pool_id ORDER BY w.block_number, w.log_index) AS withdrawn
-    FROM batch w JOIN pools p ON p.id = w.pool_id WHERE w.kind = 'Withdrawn' AND w.outcome = 'APPLIED'
-  ) w
-  WHERE w.withdrawn > w.balance AND b.block_number = w.block_number AND b.log_index = w.log_index`;
+  FROM batch WHERE kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND outcome = 'APPLIED' AND NOT matched`;
 
 export const INSERT_ACCRUALS = `
   INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
@@ -118,18 +134,18 @@ export const INSERT_ACCRUALS = `
   FROM batch WHERE kind = 'YieldAccrued' AND outcome = 'APPLIED'`;
 
 export const KEEP_FRESH = `
-  INSERT INTO chain_events (${EVENT}, outcome, transaction_id)
-  SELECT ${EVENT}, outcome, transaction_id FROM batch WHERE fresh`;
+  INSERT INTO chain_events (${EVENT}, outcome) SELECT ${EVENT}, outcome FROM batch WHERE NOT kept`;
 
 export const UPDATE_KEPT = `
   UPDATE chain_events e SET outcome = b.outcome, transaction_id = b.transaction_id
-  FROM batch b WHERE NOT b.fresh AND e.block_number = b.block_number AND e.log_index = b.log_index`;
+  FROM batch b WHERE b.kept AND e.block_number = b.block_number AND e.log_index = b.log_index`;
 
 /** Rows: kind of anomaly, count. */
 export const COUNT_ANOMALIES = `
-  SELECT lower(outcome) AS kind, count(*)::int AS count FROM batch WHERE fresh AND outcome <> 'APPLIED' GROUP BY 1`;
+  SELECT lower(outcome) AS kind, count(*)::int AS count FROM batch
+  WHERE outcome NOT IN ('APPLIED', 'WAITING') GROUP BY 1`;
 
-export const BATCH_DRAWS = `SELECT DISTINCT draw_id FROM batch WHERE draw_id IS NOT NULL`;
+export const BATCH_DRAWS = `SELECT DISTINCT draw_id FROM batch WHERE draw_id IS NOT NULL AND outcome = 'APPLIED'`;
 
 /**
  * Draws are made anew from all their applied events whenever one comes or goes: taking single events back was found
@@ -163,15 +179,11 @@ export const MAKE_DRAWS = `
 
 /** Parameters: block time in seconds, life time in seconds. Outages expire nothing, as the chain's clock counts. */
 export const EXPIRE_DEPOSITS = `
-  WITH expired AS (
-    UPDATE transactions SET status = 'EXPIRED'
-    WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint - $2::bigint) RETURNING 1
-  )
-  SELECT count(*)::int AS count FROM expired`;
+  UPDATE transactions SET status = 'EXPIRED'
+  WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint - $2::bigint)`;
 
 /** Taking back: everything that came from blocks after parameter 1. */
 export const UNDO = {
-  draws: `SELECT DISTINCT draw_id FROM chain_events WHERE draw_id IS NOT NULL AND block_number > $1`,
   born: `
     DELETE FROM transactions t USING chain_events e
     WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id AND t.requested_amount IS NULL`,
@@ -184,19 +196,21 @@ export const UNDO = {
     DELETE FROM yield_accruals y USING chain_events e
     WHERE e.block_number > $1 AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
-  events: `DELETE FROM chain_events WHERE block_number > $1`,
+  /** Rows: one an event. */
+  events: `DELETE FROM chain_events WHERE block_number > $1 RETURNING draw_id`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
 };
 
-/** Parameters: number, hash, time, applied number, head, state; hash before, epoch. */
+/** Parameters: number, hash, time, last block in effect, head, state; hash before, epoch. */
 export const MOVE_CURSOR = `
   UPDATE chain_cursor SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint),
     applied_number = $4, head_number = $5, state = $6, beat_at = now()
   WHERE block_hash = $7 AND epoch = $8`;
 
-/** Parameters: numbers, hashes, parent hashes, times; the newest block that leaves the window. */
+/** Parameters: numbers, hashes, parent hashes, times. Block 0 stays, it tells one chain from another. */
 export const KEEP_BLOCKS = `
-  WITH gone AS (DELETE FROM chain_blocks WHERE number < $5)
   INSERT INTO chain_blocks (number, hash, parent_hash, time)
   SELECT number, hash, parent_hash, to_timestamp(time)
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS b(number, hash, parent_hash, time)`;
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS b(number, hash, parent_hash, time)
+  ON CONFLICT DO NOTHING`;
+export const DROP_BLOCKS = `DELETE FROM chain_blocks WHERE number < $1 AND number > 0`;

@@ -1,11 +1,13 @@
 import type { Client } from 'pg';
-import { ChainEvent, transactionId } from './decode';
+import { type ChainEvent, transactionId } from './decode';
 import * as sql from './ledger.sql';
-import { Batch, Block, WINDOW } from './source';
+import { type Batch, type Block, WINDOW } from './source';
 
 export interface Cursor extends Block {
   epoch: number;
 }
+
+type Applicable = Pick<Batch, 'to' | 'blocks' | 'events'>;
 
 /** What a batch did, for metrics and log. */
 export interface Applied {
@@ -21,7 +23,16 @@ export interface LedgerRules {
   confirmations: number;
   /** Seconds. */
   pendingTtl: number;
+  /** Address. */
+  lottery: string;
 }
+
+export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
+
+/** Blocks behind the head that still count as synced. */
+const SYNCED_WITHIN = 5;
+export const stateAt = (cursor: Block, head: number): 'synced' | 'syncing' =>
+  head - cursor.number <= SYNCED_WITHIN ? 'synced' : 'syncing';
 
 /**
  * Writes what the chain says, one database transaction a batch: readers never see half of it. The cursor moves by
@@ -38,7 +49,7 @@ export class Ledger {
     await this.client.query(sql.CREATE_BATCH);
   }
 
-  /** The last event number of each contract. */
+  /** The last event number of each contract that has events. */
   async lastSeqs(contracts: string[]): Promise<Map<string, number>> {
     const { rows } = await this.client.query<{ contract: string; seq: string | null }>(
       `SELECT contract, (SELECT max(seq) FROM chain_events e WHERE e.contract = c.contract) AS seq
@@ -48,18 +59,33 @@ export class Ledger {
     return new Map(rows.flatMap(({ contract, seq }) => (seq === null ? [] : [[contract, Number(seq)]])));
   }
 
-  /** The block of a contract's last event that is kept. */
+  /** The block of a contract's last event. */
   async lastEventBlock(contract: string): Promise<number | undefined> {
-    const { rows } = await this.client.query<{ block_number: string }>(
-      'SELECT block_number FROM chain_events WHERE contract = $1 ORDER BY seq DESC LIMIT 1',
+    const { rows } = await this.client.query<{ number: string }>(
+      'SELECT block_number AS number FROM chain_events WHERE contract = $1 ORDER BY seq DESC LIMIT 1',
       [contract],
     );
-    return rows[0] && Number(rows[0].block_number);
+    return rows[0] && Number(rows[0].number);
   }
 
-  /** Blocks of the window, newest first. */
+  /** The last block with an event, up to `number`. */
+  async eventBlock(number: number): Promise<Pick<Block, 'number' | 'hash'> | undefined> {
+    const { rows } = await this.client.query<{ number: string; hash: string }>(
+      `SELECT block_number AS number, block_hash AS hash FROM chain_events WHERE block_number <= $1
+       ORDER BY block_number DESC LIMIT 1`,
+      [number],
+    );
+    return rows[0] && { number: Number(rows[0].number), hash: rows[0].hash };
+  }
+
+  /** Blocks of the window, newest first, and last block 0. */
   async window(): Promise<Block[]> {
-    const { rows } = await this.client.query<{ number: string; hash: string; parent_hash: string; time: string }>(
+    const { rows } = await this.client.query<{
+      number: string;
+      hash: string;
+      parent_hash: string;
+      time: string;
+    }>(
       'SELECT number, hash, parent_hash, extract(epoch FROM time)::bigint AS time FROM chain_blocks ORDER BY number DESC',
     );
     return rows.map((row) => ({
@@ -70,42 +96,36 @@ export class Ledger {
     }));
   }
 
-  async apply(cursor: Cursor, { to, blocks, events }: Batch, head: number): Promise<Applied> {
+  async apply(cursor: Cursor, { to, blocks, events }: Applicable, head: number): Promise<Applied> {
     return this.transaction(async () => {
-      const effective = to.number - this.rules.confirmations;
-      if (events.length > 0) await this.client.query({ name: 'load_fresh', text: sql.LOAD_FRESH, values: columns(events) });
-      const kept = this.rules.confirmations > 0 && events.length > 0;
-      if (kept) await this.client.query(sql.KEEP_UNCONFIRMED, [effective]);
-      const loaded = await this.client.query(sql.LOAD_KEPT, [effective]);
-      const anomalies = new Map<string, number>();
-      if (events.length > 0 || loaded.rowCount) await this.applyBatch(anomalies);
-      const expired = await this.client.query<{ count: number }>(sql.EXPIRE_DEPOSITS, [
-        to.time,
-        this.rules.pendingTtl,
-      ]);
-      await this.client.query(sql.KEEP_BLOCKS, [...blockColumns(blocks), to.number - WINDOW]);
-      const next = await this.move(cursor, to, effective, head);
-      return { cursor: next, anomalies, expired: expired.rows[0]!.count };
+      const moved = await this.move(cursor, to, head);
+      const anomalies = await this.applyEvents(events, to.number - this.rules.confirmations);
+      const { rowCount } = await this.client.query(sql.EXPIRE_DEPOSITS, [to.time, this.rules.pendingTtl]);
+      if (blocks.length > 0) await this.keepBlocks(blocks);
+      return { cursor: moved, anomalies, expired: rowCount ?? 0 };
     });
   }
 
-  private async applyBatch(anomalies: Map<string, number>): Promise<void> {
-    await this.client.query(sql.CLASSIFY);
+  /** Events above block `effective` are only kept until they get their confirmations. */
+  private async applyEvents(events: ChainEvent[], effective: number): Promise<Map<string, number>> {
+    const anomalies = new Map<string, number>();
+    const rules = [effective, this.rules.lottery];
+    const fresh = { name: 'load_fresh', text: sql.LOAD_FRESH, values: [...rules, ...columns(events)] };
+    if (events.length > 0) await this.client.query(fresh);
+    // In this order: a pool that one of these statements sees, the next one sees too.
+    const confirmed = await this.client.query(sql.LOAD_CONFIRMED, rules);
+    const resting = events.length === 0 && !confirmed.rowCount;
+    const appeared = await this.client.query(resting ? sql.LOAD_ALL_APPEARED : sql.LOAD_APPEARED, rules);
+    if (resting && !appeared.rowCount) return anomalies;
+
     const { rows } = await this.client.query<{ kind: string }>('SELECT DISTINCT kind FROM batch');
     const kinds = new Set(rows.map(({ kind }) => kind));
-    if (kinds.has('Deposited')) {
-      const matched = await this.client.query(sql.MATCH_DEPOSITS);
-      if (matched.rowCount) {
-        const { rows: differing } = await this.client.query<{ count: number }>(sql.CONFIRM_DEPOSITS);
-        if (differing[0]?.count) anomalies.set('amount', differing[0].count);
-      }
+    if (kinds.has('Withdrawn')) while ((await this.client.query(sql.FIND_OVERDRAWS)).rowCount);
+    if (kinds.has('Deposited') && (await this.client.query(sql.MATCH_DEPOSITS)).rowCount) {
+      const differing = await this.client.query<{ count: number }>(sql.CONFIRM_DEPOSITS);
+      if (differing.rows[0].count > 0) anomalies.set('amount', differing.rows[0].count);
     }
-    if (kinds.has('Deposited') || kinds.has('YieldClaimed'))
-      await this.client.query(sql.INSERT_DEPOSITS_AND_CLAIMS);
-    if (kinds.has('Withdrawn')) {
-      await this.client.query(sql.FIND_OVERDRAWS);
-      await this.client.query(sql.INSERT_WITHDRAWALS);
-    }
+    await this.client.query(sql.INSERT_TRANSACTIONS);
     if (kinds.has('YieldAccrued')) await this.client.query(sql.INSERT_ACCRUALS);
     await this.client.query(sql.KEEP_FRESH);
     await this.client.query(sql.UPDATE_KEPT);
@@ -113,6 +133,7 @@ export class Ledger {
     await this.makeDraws(draws.rows.map((row) => row.draw_id));
     const found = await this.client.query<{ kind: string; count: number }>(sql.COUNT_ANOMALIES);
     for (const { kind, count } of found.rows) anomalies.set(kind, count);
+    return anomalies;
   }
 
   private async makeDraws(ids: string[]): Promise<void> {
@@ -122,26 +143,45 @@ export class Ledger {
   }
 
   /** Takes everything after `ancestor` back, exactly; events are read again from there. */
-  async rewind(cursor: Cursor, ancestor: Block, head: number): Promise<{ cursor: Cursor; undone: number }> {
+  async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
     return this.transaction(async () => {
+      const moved = await this.move(cursor, ancestor, cursor.number);
       const after = [ancestor.number];
-      const draws = await this.client.query<{ draw_id: string }>(sql.UNDO.draws, after);
       await this.client.query(sql.UNDO.born, after);
       await this.client.query(sql.UNDO.matched, after);
       await this.client.query(sql.UNDO.accruals, after);
-      const undone = await this.client.query(sql.UNDO.events, after);
-      await this.makeDraws(draws.rows.map((row) => row.draw_id));
+      const { rows } = await this.client.query<{ draw_id: string | null }>(sql.UNDO.events, after);
+      await this.makeDraws([...new Set(rows.flatMap(({ draw_id: id }) => id ?? []))]);
       await this.client.query(sql.UNDO.blocks, after);
-      const next = await this.move(cursor, ancestor, ancestor.number - this.rules.confirmations, head);
-      return { cursor: next, undone: undone.rowCount ?? 0 };
+      await this.keepBlocks([ancestor]);
+      return { cursor: moved, undone: rows.length };
     });
   }
 
-  private async move(cursor: Cursor, to: Block, applied: number, head: number): Promise<Cursor> {
-    const state = head - to.number <= SYNCED_WITHIN ? 'synced' : 'syncing';
-    const values = [to.number, to.hash, to.time, applied, head, state, cursor.hash, cursor.epoch];
-    const moved = await this.client.query(sql.MOVE_CURSOR, values);
-    if (moved.rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
+  async keepBlocks(blocks: Block[]): Promise<void> {
+    await this.client.query(sql.KEEP_BLOCKS, [
+      blocks.map((block) => block.number),
+      blocks.map((block) => block.hash),
+      blocks.map((block) => block.parentHash),
+      blocks.map((block) => block.time),
+    ]);
+    await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW]);
+  }
+
+  /** A sign of life while there is nothing to apply; without a cursor, of one who has yet to take it over. */
+  async beat(state: CursorState, cursor?: Cursor): Promise<void> {
+    const text = `UPDATE chain_cursor SET state = $1, beat_at = now() WHERE epoch = coalesce($2, epoch)`;
+    const { rowCount } = await this.client.query(text, [state, cursor?.epoch ?? null]);
+    if (cursor && rowCount !== 1) throw new LeadershipLost('another process leads');
+  }
+
+  /** First in a transaction: of two writers one waits here for the other, and then finds the cursor gone. */
+  private async move(cursor: Cursor, to: Block, head: number): Promise<Cursor> {
+    const { number, hash, time } = to;
+    const effective = number - this.rules.confirmations;
+    const values = [number, hash, time, effective, head, stateAt(to, head), cursor.hash, cursor.epoch];
+    const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
+    if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
     return { ...to, epoch: cursor.epoch };
   }
 
@@ -157,9 +197,6 @@ export class Ledger {
     }
   }
 }
-
-/** Blocks behind the head that still count as synced. */
-export const SYNCED_WITHIN = 5;
 
 /**
  * Array literals for unnest. The values are digits, hex and our own words, so nothing needs quoting, which makes
@@ -187,10 +224,3 @@ function columns(events: ChainEvent[]): string[] {
     array(transactionId),
   ];
 }
-
-const blockColumns = (blocks: Block[]): unknown[] => [
-  blocks.map((block) => block.number),
-  blocks.map((block) => block.hash),
-  blocks.map((block) => block.parentHash),
-  blocks.map((block) => block.time),
-];

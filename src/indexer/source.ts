@@ -1,6 +1,6 @@
 import { toFunctionSelector } from 'viem';
-import { ChainEvent, RawLog, decodeLog } from './decode';
-import { Call, Rpc, RpcError } from './rpc';
+import { type ChainEvent, type RawLog, decodeLog } from './decode';
+import { type Call, ChainTrouble, type Rpc, RpcError } from './rpc';
 
 export interface Block {
   number: number;
@@ -19,27 +19,18 @@ interface RawBlock {
 
 /** Blocks and all events of our contracts in them, checked to belong together. */
 export interface Batch {
-  from: number;
   to: Block;
-  /** The last blocks of the range, up to the window; ascending. */
+  /** Those of the range that are kept: every one near the head, of a range of final blocks the last; ascending. */
   blocks: Block[];
   events: ChainEvent[];
+  /** Of each contract its own count of events as of the last block; null if it has none, undefined if unknown. */
+  counts: (number | null | undefined)[];
 }
 
 /** The node does not know a block that another answer told of: it is behind, or its chain is changing. */
-export class NotThere extends Error {}
+export class NotThere extends ChainTrouble {}
 /** The chain does not continue from where we are: a competing block was seen. */
-export class Competing extends Error {}
-/** A contract's numbering shows that the node left out events after `seq` of `contract`. */
-export class Gap extends Error {
-  constructor(
-    readonly contract: string,
-    readonly seq: number,
-    found: number,
-  ) {
-    super(`${contract}: event ${found} follows ${seq}`);
-  }
-}
+export class Competing extends ChainTrouble {}
 
 /** Blocks kept, so that a reorganisation this deep can be followed. */
 export const WINDOW = 64;
@@ -52,11 +43,12 @@ export const hex = (value: number): string => `0x${value.toString(16)}`;
 
 /** Reads blocks and events from one node or a balancer of nodes, trusting nothing that can be checked. */
 export class Source {
-  range = 500;
+  /** Blocks asked for at once. */
+  range = 64;
 
   constructor(
     readonly rpc: Rpc,
-    private readonly contracts: string[],
+    readonly contracts: string[],
   ) {}
 
   async block(number: number | 'latest'): Promise<Block | undefined> {
@@ -76,19 +68,13 @@ export class Source {
     return found;
   }
 
-  /** Each contract's own count of its events as of a block; undefined where it cannot be asked. */
-  async counts(block: number): Promise<(number | undefined)[]> {
-    return Promise.all(
-      this.contracts.map(async (to) => {
-        try {
-          const result = await this.rpc.call<string>('eth_call', { to, data: SEQ }, hex(block));
-          return result === '0x' ? undefined : Number(result);
-        } catch (error) {
-          if (error instanceof RpcError) return undefined;
-          throw error;
-        }
-      }),
-    );
+  /** Each contract's own count of its events; null if it has none, undefined where the node has no state so old. */
+  async counts(block: number): Promise<Batch['counts']> {
+    return (await this.rpc.settled(this.countCalls(block))).map(toCount);
+  }
+
+  private countCalls(block: number): Call[] {
+    return this.contracts.map((to) => ['eth_call', [{ to, data: SEQ }, hex(block)]]);
   }
 
   /**
@@ -101,8 +87,7 @@ export class Source {
       const from = after.number + 1;
       const final = head - WINDOW;
       // A range does not straddle the border, so that all of the window's headers are read.
-      const end = from <= final ? final : head;
-      const to = Math.min(end, from + this.range - 1);
+      const to = Math.min(from <= final ? final : head, from + this.range - 1);
       try {
         const batch = await this.readRange(after, from, to, to > final);
         this.adapt(batch.events.length, to - from + 1);
@@ -110,9 +95,13 @@ export class Source {
       } catch (error) {
         if (!(error instanceof RpcError) || to === from) throw error;
         // Providers cap ranges and results, each with an error of its own.
-        this.range = Math.max(1, Math.floor((to - from + 1) / 2));
+        this.shrink(to - from + 1);
       }
     }
+  }
+
+  shrink(from = this.range): void {
+    this.range = Math.max(1, Math.floor(from / 2));
   }
 
   private adapt(events: number, blocks: number): void {
@@ -124,30 +113,36 @@ export class Source {
   private async readRange(after: Block, from: number, to: number, linked: boolean): Promise<Batch> {
     const filter = { fromBlock: hex(from), toBlock: hex(to), address: this.contracts };
     const numbers = linked ? range(from, to) : from === to ? [from] : [from, to];
-    const calls: Call[] = [['eth_getLogs', [filter]], ...numbers.map(headerCall)];
     // One HTTP request: whichever node answers, a header that it lacks tells that its logs are cut short too.
-    const [logs, ...raw] = await this.rpc.batch<[RawLog[], ...(RawBlock | null)[]]>(calls);
+    const results = await this.rpc.settled([
+      ['eth_getLogs', [filter]],
+      ...numbers.map(headerCall),
+      ...this.countCalls(to),
+    ]);
+    const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
+    for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
     const blocks = raw.map((block, i) => {
       if (!block) throw new NotThere(`block ${numbers[i]}`);
       return toBlock(block);
     });
-    const headers = new Map(blocks.map((block) => [block.number, block]));
+    if (blocks[0].parentHash !== after.hash) throw new Competing(`block ${from}`);
+    blocks.forEach((block, i) => {
+      if (linked && i > 0 && block.parentHash !== blocks[i - 1].hash)
+        throw new NotThere('headers do not link');
+    });
     const own = this.select(logs, from, to);
+    const headers = new Map(blocks.map((block) => [block.number, block]));
     await this.addTimes(own, headers);
-    if (blocks[0]!.parentHash !== after.hash) throw new Competing(`block ${from}`);
-    if (linked)
-      blocks.forEach((block, i) => {
-        if (i > 0 && block.parentHash !== blocks[i - 1]!.hash) throw new NotThere('headers do not link');
-      });
     const events: ChainEvent[] = [];
     for (const log of own) {
-      const number = Number(log.blockNumber);
-      const header = headers.get(number);
-      if (header && header.hash !== log.blockHash) throw new NotThere(`logs of another block ${number}`);
+      const header = headers.get(Number(log.blockNumber));
+      if (header && header.hash !== log.blockHash)
+        throw new NotThere(`logs of another block ${header.number}`);
       const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
       if (event) events.push(event);
     }
-    return { from, to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events };
+    const kept = linked ? blocks : blocks.slice(-1);
+    return { to: blocks.at(-1)!, blocks: kept, events, counts: results.map(toCount) };
   }
 
   /** Our logs in chain order, each once: nodes have been seen to repeat, shuffle and add foreign ones. */
@@ -159,21 +154,18 @@ export class Source {
       if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
       unique.set(number * 1e6 + Number(log.logIndex), log);
     }
-    return [...unique.entries()].sort(([a], [b]) => a - b).map(([, log]) => log);
+    return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
   }
 
   /** Reads the headers of blocks whose logs carry no time. */
   private async addTimes(logs: RawLog[], headers: Map<number, Block>): Promise<void> {
-    const missing = new Set<number>();
-    for (const log of logs) {
-      const number = Number(log.blockNumber);
-      if (log.blockTimestamp === undefined && !headers.has(number)) missing.add(number);
-    }
-    if (missing.size === 0) return;
-    const numbers = [...missing];
-    const found = await this.blocks(numbers);
+    const without = logs
+      .filter((log) => log.blockTimestamp === undefined)
+      .map((log) => Number(log.blockNumber));
+    const missing = [...new Set(without)].filter((number) => !headers.has(number));
+    const found = await this.blocks(missing);
     found.forEach((block, i) => {
-      if (!block) throw new NotThere(`block ${numbers[i]}`);
+      if (!block) throw new NotThere(`block ${missing[i]}`);
       headers.set(block.number, block);
     });
   }
@@ -183,6 +175,11 @@ const SEQ = toFunctionSelector('function seq()');
 
 const headerCall = (number: number): Call => ['eth_getBlockByNumber', [hex(number), false]];
 
+function toCount(result: unknown): number | null | undefined {
+  if (result instanceof RpcError) return /revert/i.test(result.message) ? null : undefined;
+  return result === '0x' ? null : Number(result);
+}
+
 const toBlock = ({ number, hash, parentHash, timestamp }: RawBlock): Block => ({
   number: Number(number),
   hash,
@@ -190,4 +187,5 @@ const toBlock = ({ number, hash, parentHash, timestamp }: RawBlock): Block => ({
   time: Number(timestamp),
 });
 
-const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+const range = (from: number, to: number): number[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => from + i);

@@ -1,21 +1,16 @@
-import { createServer, Server } from 'node:http';
+import { type Server, createServer } from 'node:http';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import type { ChainEvent } from './decode';
+import type { CursorState } from './ledger';
 
-export type State = 'standby' | 'syncing' | 'synced' | 'disconnected' | 'halted';
+/** Time in ms between reports of progress, on a terminal and elsewhere. */
+const REPORT = { terminal: 200, log: 5000 };
 
 /** What the indexer tells of itself: metrics, health and progress. */
 export class Status {
+  state: CursorState | 'standby' = 'standby';
   readonly registry = new Registry();
-  state: State = 'standby';
-  private readonly gauges = {
-    cursor: this.gauge('indexer_cursor_block', 'Last block read'),
-    head: this.gauge('indexer_head_block', 'Last block of the chain'),
-    lagBlocks: this.gauge('indexer_lag_blocks', 'Blocks between cursor and head'),
-    lagSeconds: this.gauge('indexer_lag_seconds', 'Age of the last block read'),
-    range: this.gauge('indexer_range_size', 'Blocks asked for at once'),
-    leader: this.gauge('indexer_leader', '1 while this process leads'),
-  };
-  readonly events = this.counter('indexer_events_total', 'Events read, by kind', ['kind']);
+  readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations followed');
   readonly reorgDepth = new Histogram({
     name: 'indexer_reorg_depth',
@@ -24,63 +19,82 @@ export class Status {
     registers: [this.registry],
   });
   readonly undone = this.counter('indexer_undone_events_total', 'Events taken back');
-  readonly retries = this.counter('indexer_retries_total', 'Repeated requests to the node, by reason', ['kind']);
-  readonly gaps = this.counter('indexer_gaps_total', 'Holes seen in the numbering of events');
-  readonly anomalies = this.counter('indexer_anomalies_total', 'Events that do not fit what is known, by kind', [
+  readonly retries = this.counter(
+    'indexer_retries_total',
+    'Repeated requests to the node, by reason',
     'kind',
-  ]);
+  );
+  readonly gaps = this.counter('indexer_gaps_total', 'Holes seen in the numbering of events');
+  readonly anomalies = this.counter(
+    'indexer_anomalies_total',
+    'Events that do not fit what is known, by kind',
+    'kind',
+  );
   readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
-  private first?: { at: number; block: number };
+  private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
+  private readonly cursor = this.gauge('indexer_cursor_block', 'Last block read');
+  private readonly head = this.gauge('indexer_head_block', 'Last block of the chain');
+  private readonly lagBlocks = this.gauge('indexer_lag_blocks', 'Blocks between cursor and head');
+  private readonly lagSeconds = this.gauge('indexer_lag_seconds', 'Age of the last block read');
+  private readonly range = this.gauge('indexer_range_size', 'Blocks asked for at once');
+  private latest = { cursor: 0, head: 0 };
+  private start?: { at: number; block: number };
+  private reported = { at: 0, events: 0 };
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  position(cursor: { number: number; time: number }, head: number, range: number): void {
-    this.first ??= { at: Date.now(), block: cursor.number };
-    this.gauges.cursor.set(cursor.number);
-    this.gauges.head.set(head);
-    this.gauges.lagBlocks.set(Math.max(0, head - cursor.number));
-    this.gauges.lagSeconds.set(Math.max(0, Date.now() / 1000 - cursor.time));
-    this.gauges.range.set(range);
+  /** @returns a line for the log when one is due */
+  applied(
+    cursor: { number: number; time: number },
+    head: number,
+    range: number,
+    events: ChainEvent[],
+  ): string | undefined {
+    for (const { kind } of events) this.events.inc({ kind });
+    this.cursor.set(cursor.number);
+    this.head.set(head);
+    this.lagBlocks.set(head - cursor.number);
+    this.lagSeconds.set(Math.max(0, Date.now() / 1000 - cursor.time));
+    this.range.set(range);
     this.latest = { cursor: cursor.number, head };
-  }
-
-  private latest = { cursor: 0, head: 0 };
-
-  leads(leading: boolean): void {
-    this.gauges.leader.set(leading ? 1 : 0);
-    if (!leading) this.state = 'standby';
+    this.start ??= { at: Date.now(), block: cursor.number };
+    this.reported.events += events.length;
+    const terminal = process.stderr.isTTY;
+    const elapsed = Date.now() - this.reported.at;
+    if (this.state !== 'syncing' || elapsed < (terminal ? REPORT.terminal : REPORT.log)) return undefined;
+    const line = this.progress(this.reported.events / (elapsed / 1000));
+    this.reported = { at: Date.now(), events: 0 };
+    if (!terminal) return line;
+    process.stderr.write(`\r\x1b[K${line}`);
+    return undefined;
   }
 
   /** One line on the way to the head: share, rate and time left. */
-  progress(events: number, seconds: number): string {
+  private progress(rate: number): string {
     const { cursor, head } = this.latest;
-    const start = this.first ?? { at: Date.now(), block: cursor };
-    const done = cursor - start.block;
-    const share = head > start.block ? done / (head - start.block) : 1;
-    const elapsed = (Date.now() - start.at) / 1000;
-    const left = share > 0 ? Math.round((elapsed / share) * (1 - share)) : undefined;
-    return `block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(events / seconds)} events/s, ${
-      left === undefined ? 'time left unknown' : `${left} s left`
-    }`;
+    const { at, block } = this.start!;
+    const share = (cursor - block) / (head - block);
+    const left = share > 0 ? `${Math.round(((Date.now() - at) / 1000 / share) * (1 - share))} s left` : '';
+    const bar = '█'.repeat(share * 20).padEnd(20, '░');
+    return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
   }
 
-  /** Serves /health (200 unless halted or without a node) and /metrics. */
+  /** Serves /health (200 unless halted or without node or database) and /metrics. */
   listen(port: number, host: string): Promise<Server> {
     const server = createServer((request, response) => {
-      void (async () => {
-        if (request.url === '/metrics') {
-          const text = await this.registry.metrics();
-          response.setHeader('content-type', this.registry.contentType).end(text);
-        } else if (request.url === '/health') {
-          const healthy = this.state !== 'halted' && this.state !== 'disconnected';
-          response.writeHead(healthy ? 200 : 503, { 'content-type': 'application/json' });
-          response.end(JSON.stringify({ status: this.state, ...this.latest }));
-        } else {
-          response.writeHead(404).end();
-        }
-      })();
+      if (request.url === '/metrics') {
+        void this.registry
+          .metrics()
+          .then((text) => response.setHeader('content-type', this.registry.contentType).end(text));
+      } else if (request.url === '/health') {
+        const healthy = this.state !== 'halted' && this.state !== 'disconnected';
+        response.writeHead(healthy ? 200 : 503, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ status: this.state, ...this.latest }));
+      } else {
+        response.writeHead(404).end();
+      }
     });
     return new Promise((resolve, reject) => {
       server.once('error', reject);
@@ -92,7 +106,7 @@ export class Status {
     return new Gauge({ name, help, registers: [this.registry] });
   }
 
-  private counter(name: string, help: string, labelNames: string[] = []): Counter {
+  private counter(name: string, help: string, ...labelNames: string[]): Counter {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 }

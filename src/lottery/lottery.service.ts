@@ -5,7 +5,7 @@ import { Page } from '../common/pagination';
 import { Database } from '../database/database';
 import type { ListWinnersQuery } from './lottery.dto';
 
-const CURRENT_DRAW = {
+export const CURRENT_DRAW = {
   name: 'current_draw',
   text: `
     SELECT json_build_object('drawId', draw_id, 'prizePool', prize_pool::text, 'participants', participants,
@@ -13,7 +13,7 @@ const CURRENT_DRAW = {
     FROM lottery_draws WHERE status IN ('ACTIVE', 'DRAWING') ORDER BY draw_id DESC LIMIT 1`,
 };
 
-const LIST_WINNERS = {
+export const LIST_WINNERS = {
   name: 'list_winners',
   text: `
     SELECT (SELECT count(*)::int FROM lottery_draws WHERE status = 'COMPLETED') AS total,

@@ -31,7 +31,7 @@ export class Pool {
   @Column({ type: 'text', name: 'contract_address', collation: 'C' })
   contractAddress: string;
 
-  @Column('numeric', { precision: 78, scale: 0, default: 0 })
+  @Column('numeric', { default: 0 })
   balance: string;
 
   @Column('numeric', { name: 'total_yield', default: 0 })

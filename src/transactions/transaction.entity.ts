@@ -7,6 +7,8 @@ import { Pool } from '../pools/pool.entity';
 @Index('transactions_pool_id_idx', ['poolId', 'type', 'id'])
 @Index('transactions_tx_hash_idx', ['txHash', 'logIndex'], { where: 'tx_hash IS NOT NULL' })
 @Index('transactions_pending_idx', ['createdAt'], { where: `status = 'PENDING'` })
+@Index('transactions_unconfirmed_idx', ['poolId'], { where: `status IN ('PENDING', 'EXPIRED')` })
+@Index('transactions_gas_idx', ['blockNumber'], { where: `status = 'CONFIRMED' AND gas_used IS NULL` })
 @Check('transactions_type_check', `type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')`)
 @Check('transactions_status_check', `status IN ('PENDING', 'CONFIRMED', 'EXPIRED')`)
 @Check('transactions_account_check', `account ~ '^0x[0-9a-f]{40}$'`)

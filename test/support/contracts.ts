@@ -14,10 +14,10 @@ import type { DevClient } from '../../contracts/deploy';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { startAnvil, type AnvilNode } from '../../src/local/anvil';
 
-export const POOL = `0x${'a1'.repeat(16)}` as Hex;
-export const OTHER_POOL = `0x${'b2'.repeat(16)}` as Hex;
-export const REF = `0x${'c3'.repeat(16)}` as Hex;
-export const NO_REF = `0x${'00'.repeat(16)}` as Hex;
+export const POOL = `0x${'a1'.repeat(16)}`;
+export const OTHER_POOL = `0x${'b2'.repeat(16)}`;
+export const REF = `0x${'c3'.repeat(16)}`;
+export const NO_REF = `0x${'00'.repeat(16)}`;
 export const PRICE = parseEther('2');
 export const HOUR = 3600n;
 

@@ -2,9 +2,10 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { freePort } from '../../src/local/postgres-host';
-import { CONTRACTS, JWT_SECRET, until } from './app';
+import { CONTRACTS, JWT_SECRET } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 
 const MAIN = join(__dirname, '../../dist/src/main.js');
@@ -37,17 +38,22 @@ abstract class Child {
     child.once('exit', () => process.off('exit', end));
   }
 
+  /** Resolves with the exit code; null after a signal that kills. */
+  get ended(): Promise<number | null> {
+    const child = this.process;
+    if (!child || !this.running) return Promise.resolve(child?.exitCode ?? null);
+    return (once(child, 'exit') as Promise<[number | null]>).then(([code]) => code);
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.process?.kill(signal);
   }
 
-  /** Sends the signal and waits for the end. Resolves with the exit code, null after a signal that kills. */
-  async end(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.process;
-    if (!child || !this.running) return child?.exitCode ?? null;
-    const exit = once(child, 'exit') as Promise<[number | null]>;
-    child.kill(signal);
-    return (await exit)[0];
+  /** Sends the signal and waits for the end; resolves as `ended` does. */
+  end(signal: NodeJS.Signals): Promise<number | null> {
+    const { ended } = this;
+    if (this.running) this.signal(signal);
+    return ended;
   }
 }
 
@@ -109,7 +115,7 @@ export class RedisServer extends Child {
       throw new Error(
         'redis-server is missing: install it (apt-get install redis-server) for the fault tests',
       );
-    await until(() => {
+    await eventually(() => {
       if (!this.running) throw new Error(`redis-server did not start:\n${this.log}`);
       return this.log.includes('Ready to accept connections');
     });
@@ -125,6 +131,8 @@ export interface FleetOptions {
 
 /** API replicas on one database, as production runs them. */
 export class Fleet {
+  stopped = false;
+
   private constructor(
     readonly replicas: Replica[],
     readonly database: TestDatabase,
@@ -168,6 +176,7 @@ export class Fleet {
   }
 
   async stop(): Promise<void> {
+    this.stopped = true;
     await Promise.all(this.replicas.map((replica) => replica.end('SIGKILL')));
     await this.database.drop();
   }
@@ -177,6 +186,22 @@ export class Fleet {
     values: unknown[] = [],
   ): Promise<Row[]> {
     return withClient(this.database.url, async (client) => (await client.query<Row>(text, values)).rows);
+  }
+
+  /** Holds every statement that touches the table back until `work` is done. */
+  async whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
+    return withClient(this.database.url, async (client) => {
+      await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+      return work().finally(() => client.query('ROLLBACK'));
+    });
+  }
+
+  /** Statements of the replicas that wait for a lock. */
+  async waiting(): Promise<number> {
+    const [{ count }] = await this.sql<{ count: number }>(`
+      SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'api' AND wait_event_type = 'Lock'`);
+    return count;
   }
 
   /** Connections that the replicas hold on the server. */
@@ -192,6 +217,15 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   const client = new Client({ connectionString: url });
   await client.connect();
   return work(client).finally(() => client.end());
+}
+
+/** Waits until it holds. A fault that never ends fails the test this way, and leaves nothing running. */
+export async function eventually(condition: () => unknown, limit = 30_000): Promise<void> {
+  const end = Date.now() + limit;
+  while (!(await condition())) {
+    if (Date.now() > end) throw new Error(`this did not come true within ${limit / 1000} s: ${condition}`);
+    await wait(10);
+  }
 }
 
 /** One line in the output of the run: what a fault was seen to do. */

@@ -59,7 +59,8 @@ export class DocumentValidator {
     const documented = operation?.responses[status];
     if (operation && !documented) complain('this status is not in the document');
     if (!operation && !UNKNOWN_PATH.includes(status)) complain('no such operation in the document');
-    if (method === 'HEAD') return text === '' ? undefined : complain('HEAD with a body');
+    // What its body would be: over a socket Node leaves it out, injected requests show it for some.
+    if (method === 'HEAD' && text === '') return;
 
     const content = documented?.content ?? this.errorContent();
     const type = String(headers['content-type']).split(';')[0];

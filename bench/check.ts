@@ -1,0 +1,58 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Endpoint } from './endpoints';
+import type { Peer } from './peers';
+import { signIns } from './sign-in';
+
+/** Callers whose requests are compared; one for those that write. */
+const CALLERS = 4;
+
+/**
+ * Asks every peer for the same and compares with the first. bare and service must answer the same bytes; stock, whose
+ * JSON is not written by PostgreSQL, may space it in another way.
+ * @returns how many requests were compared
+ * @throws Error at the first difference
+ */
+export async function checkSameAnswers(peers: Peer[], endpoints: Endpoint[]): Promise<number> {
+  let compared = 0;
+  for (const { name, load, volatile } of endpoints) {
+    for (let index = 0; index < (volatile ? 1 : CALLERS); index++) {
+      for (const { method = 'GET', path, headers, body } of load.requests(index)) {
+        const answers: string[] = [];
+        for (const { url } of peers) {
+          const response = await fetch(url + path, { method, headers, body });
+          const text = await response.text();
+          if (!response.ok) throw new Error(`${url}${path}: ${response.status} ${text}`);
+          answers.push(
+            `${response.status} ${response.headers.get('content-type')}\n${volatile ? masked(text) : text}`,
+          );
+        }
+        compare(name, peers, answers);
+        compared++;
+      }
+    }
+  }
+  const dialogues: string[] = [];
+  for (const peer of peers) dialogues.push((await signIns(peer, 1)).samples.map(masked).join('\n'));
+  compare('sign-in', peers, dialogues);
+  return compared + 2;
+}
+
+function compare(what: string, peers: Peer[], answers: string[]): void {
+  const [first] = answers;
+  answers.forEach((answer, i) => {
+    const same =
+      peers[i].name === 'stock' ? isDeepStrictEqual(parsed(answer), parsed(first)) : answer === first;
+    if (!same) throw new Error(`${what}: ${peers[i].name} and ${peers[0].name} differ\n${answer}\n${first}`);
+  });
+}
+
+const parsed = (answer: string): unknown[] =>
+  answer.split('\n').map((line): unknown => (line.startsWith('{') ? JSON.parse(line) : line));
+
+/** Without what is new in every answer: ids, times, tokens, nonces, and the wallets of each run. */
+const masked = (text: string): string =>
+  text
+    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/"nonce":"\w+"/g, '"nonce":"<nonce>"')
+    .replace(/eyJ[\w.-]+/g, '<token>');

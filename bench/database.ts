@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../src/database/data-source';
+import { createDatabase, startPostgres } from '../src/local/postgres';
+import { HEAVY, type Size, fill } from './fill';
+
+const ROOT = path.resolve(__dirname, '..');
+/** Filled databases stay here for the next run; removing the folder only costs the time to fill them again. */
+const DATA = path.join(__dirname, '.data');
+
+export interface Caller {
+  id: string;
+  address: string;
+  /** Of pools that the caller may read, and of transactions in them. */
+  pools: string[];
+  hashes: string[];
+}
+
+/** The PostgreSQL that all peers share, with its default, durable settings. */
+export class BenchDatabase {
+  private constructor(
+    private readonly admin: Client,
+    private readonly url: string,
+    readonly stop: () => Promise<void>,
+  ) {}
+
+  static async start(): Promise<BenchDatabase> {
+    const server = await startPostgres({ dir: DATA, database: 'bench' });
+    const admin = new Client({ connectionString: server.url });
+    await admin.connect();
+    return new BenchDatabase(admin, server.url, async () => {
+      await admin.end();
+      await server.stop();
+    });
+  }
+
+  /** The url of a migrated database of that size; filled unless an earlier run has left one of this very schema. */
+  async filled(size: Size): Promise<string> {
+    const { pools, transactions, heavy } = size;
+    const prefix = `filled_${pools}_${transactions}${heavy ? `_${HEAVY}` : ''}_`;
+    const name = prefix + fingerprint();
+    const { rows } = await this.admin.query<{ datname: string }>(
+      `SELECT datname FROM pg_database WHERE starts_with(datname, 'filling') OR starts_with(datname, $1)`,
+      [prefix],
+    );
+    for (const { datname } of rows) if (datname !== name) await this.drop(datname);
+    if (!rows.some(({ datname }) => datname === name)) {
+      const url = await createDatabase(this.url, 'filling');
+      await migrate(url);
+      await using(url, (client) => fill(client, size));
+      await this.admin.query(`ALTER DATABASE filling RENAME TO ${name}`);
+    }
+    return this.urlOf(name);
+  }
+
+  /** A copy of a database, in place of the last one of that name. */
+  async copy(url: string, name: string): Promise<string> {
+    await this.drop(name);
+    const template = new URL(url).pathname.slice(1);
+    await this.admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
+    return this.urlOf(name);
+  }
+
+  /** Waits until no statement runs: a peer may still be busy with what its last driver no longer waits for. */
+  async quiet(): Promise<void> {
+    for (let tries = 0; tries < 1000; tries++) {
+      const { rowCount } = await this.admin.query(
+        `SELECT FROM pg_stat_activity
+         WHERE backend_type = 'client backend' AND state <> 'idle' AND pid <> pg_backend_pid() LIMIT 1`,
+      );
+      if (!rowCount) return;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    throw new Error('the database does not come to rest');
+  }
+
+  private urlOf(name: string): string {
+    const url = new URL(this.url);
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  private async drop(name: string): Promise<void> {
+    await this.admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  }
+}
+
+/** Takes away what keeps the totals: for peers that keep none. */
+export async function dropTriggers(url: string): Promise<void> {
+  await using(url, async (client) => {
+    const { rows } = await client.query<{ text: string }>(
+      `SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) AS text FROM pg_trigger WHERE NOT tgisinternal`,
+    );
+    for (const { text } of rows) await client.query(text);
+  });
+}
+
+/** Any `count` users with their own pools, alike in everything that costs; always the same ones. */
+export async function callers(url: string, count: number, skip = 0): Promise<Caller[]> {
+  const chosen = `SELECT id, address FROM users WHERE (SELECT count(*) FROM pools WHERE owner_id = users.id LIMIT 11) = 10
+    ORDER BY address LIMIT ${count} OFFSET ${skip}`;
+  return using(url, (client) => describe(client, chosen));
+}
+
+/** The caller with 1,000 pools and 100,000 transactions. */
+export async function heavyCaller(url: string): Promise<Caller> {
+  const chosen =
+    'SELECT owner_id AS id, u.address FROM pools JOIN users u ON u.id = owner_id GROUP BY 1, 2 HAVING count(*) = 1000';
+  const [caller] = await using(url, (client) => describe(client, chosen));
+  return caller;
+}
+
+async function describe(client: Client, chosen: string): Promise<Caller[]> {
+  const { rows } = await client.query<Caller>(`
+    SELECT u.id, u.address,
+      ARRAY(SELECT pool_id FROM pool_members WHERE address = u.address ORDER BY pool_id LIMIT 8) AS pools,
+      ARRAY(SELECT tx_hash FROM transactions WHERE tx_hash IS NOT NULL
+        AND pool_id = ANY(ARRAY(SELECT pool_id FROM pool_members WHERE address = u.address LIMIT 8))
+        ORDER BY id LIMIT 8) AS hashes
+    FROM (${chosen}) u`);
+  return rows;
+}
+
+export async function using<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrate(url: string): Promise<void> {
+  const settings = { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 };
+  const source = new DataSource(dataSourceOptions(settings, 'indexer'));
+  await source.initialize();
+  await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+}
+
+/** Changes with the schema and with the way of filling it. */
+function fingerprint(): string {
+  const folder = path.join(ROOT, 'migrations');
+  const files = [
+    ...readdirSync(folder)
+      .sort()
+      .map((file) => path.join(folder, file)),
+    path.join(__dirname, 'fill.ts'),
+  ];
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(readFileSync(file));
+  return hash.digest('hex').slice(0, 8);
+}

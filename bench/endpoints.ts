@@ -1,0 +1,97 @@
+import type { Request } from 'autocannon';
+import { createSigner } from 'fast-jwt';
+import type { Caller } from './database';
+import type { Load } from './drive';
+import { JWT_SECRET } from './peers';
+
+export interface Endpoint {
+  name: string;
+  load: Load;
+  /** The answers hold new ids and times: only their shape is compared. */
+  volatile?: boolean;
+}
+
+const sign = createSigner({ key: JWT_SECRET, expiresIn: '7d' });
+
+const tokens = new Map<string, string>();
+
+/** One token for each caller, as for a user who signed in once. */
+function bearer({ id, address }: Caller): Record<string, string> {
+  const token = tokens.get(id) ?? sign({ userId: id, address });
+  tokens.set(id, token);
+  return { authorization: `Bearer ${token}` };
+}
+
+export const JSON_BODY = { 'content-type': 'application/json' };
+
+/** With two members whom no other writer knows, as friends of different people are different. */
+const newPool = ({ address }: Caller): string =>
+  JSON.stringify({
+    type: 'cooperative',
+    initialDeposit: '25000000000000000000',
+    autoCompound: true,
+    members: [`0xAAAAAAAA${address.slice(10)}`, `0xbbbbbbbb${address.slice(10)}`],
+  });
+
+/** A GET by every reader over a connection of its own, going through the paths. */
+const reading = (
+  readers: Caller[],
+  name: string,
+  paths: (caller: Caller) => string[],
+  connections = 32,
+): Endpoint => ({
+  name,
+  load: {
+    connections,
+    requests: (index) => {
+      const caller = readers[index % readers.length];
+      const headers = bearer(caller);
+      return paths(caller).map((path): Request => ({ path, headers }));
+    },
+  },
+});
+
+/** Every endpoint of the targets but the sign-in, which is a dialogue. Writers' data grows, so nobody reads it. */
+export function endpoints(readers: Caller[], writers: Caller[], connections?: number): Endpoint[] {
+  const get = (name: string, paths: (caller: Caller) => string[]): Endpoint =>
+    reading(readers, name, paths, connections);
+  return [
+    get('GET /pools', () => ['/pools']),
+    get('GET /pools/:id', ({ pools }) => pools.map((id) => `/pools/${id}`)),
+    get('GET /pools/:id/yield', ({ pools }) => pools.map((id) => `/pools/${id}/yield`)),
+    get('GET /transactions', () => ['/transactions']),
+    get('GET /transactions/:hash', ({ hashes }) => hashes.map((hash) => `/transactions/${hash}`)),
+    get('GET /analytics/user', () => ['/analytics/user']),
+    get('GET /analytics/pools', () => ['/analytics/pools']),
+    get('GET /auth/me', () => ['/auth/me']),
+    get('GET /lottery/current', () => ['/lottery/current']),
+    get('GET /lottery/winners', () => ['/lottery/winners']),
+    {
+      name: 'POST /pools',
+      volatile: true,
+      load: {
+        connections: connections ?? 64,
+        requests: (index) => {
+          const writer = writers[index % writers.length];
+          const headers = { ...bearer(writer), ...JSON_BODY };
+          return [{ method: 'POST', path: '/pools', headers, body: newPool(writer) }];
+        },
+      },
+    },
+  ];
+}
+
+/** Requests of one caller that differ by page; for the flatness of lists. */
+export function lists(caller: Caller, connections: number): Endpoint[] {
+  const get = (path: string): Endpoint => reading([caller], path, () => [path], connections);
+  return [
+    get('/pools'),
+    get('/pools?type=lottery'),
+    get('/transactions'),
+    get('/transactions?type=DEPOSIT'),
+    { ...get(`/transactions?poolId=${caller.pools[0]}`), name: '/transactions?poolId=' },
+  ];
+}
+
+export const thousandthPage = (caller: Caller, connections: number): Endpoint =>
+  reading([caller], '/transactions?page=1000', () => ['/transactions?page=1000'], connections);

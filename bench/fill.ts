@@ -1,0 +1,178 @@
+import type { Client } from 'pg';
+import { Progress } from './output';
+
+/** How much data: every user owns 10 pools and is a member of 2 more, every pool has as many transactions. */
+export interface Size {
+  pools: number;
+  transactions: number;
+  /** Adds one user with 1,000 pools and 100,000 transactions. */
+  heavy?: boolean;
+}
+
+/** A set of users with the pools and transactions that belong to them. */
+interface Part {
+  /** Distinguishes ids and addresses of one part from those of another. */
+  seed: string;
+  users: number;
+  pools: number;
+  transactions: number;
+}
+
+export const HEAVY = 'heavy';
+const POOLS_PER_USER = 10;
+/** Days over which the transactions are spread, whatever their number. */
+const DAYS = 400;
+const CHUNK = 100_000;
+
+const SESSION = `
+  SET session_replication_role = replica; -- no triggers, no foreign key checks
+  SET synchronous_commit = off;
+  SET work_mem = '256MB';
+  SET maintenance_work_mem = '1GB';
+  SET jit = off;`;
+
+/** Ids as the service makes them: version 7, ordered by time. Random parts are hashes, so that every fill is alike. */
+const functions = (start: number): string => `
+  CREATE FUNCTION pg_temp.uuid7(ms bigint, seed text) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+    SELECT (lpad(to_hex(ms), 12, '0') || '7' || substr(md5(seed), 1, 3) || '8' || substr(md5(seed), 4, 15))::uuid $$;
+  CREATE FUNCTION pg_temp.at(ms bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+    SELECT to_timestamp(ms / 1000.0) $$;
+  CREATE FUNCTION pg_temp.user_id(seed text, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+    SELECT pg_temp.uuid7(${start} - 86400000, seed || 'u' || n) $$;
+  CREATE FUNCTION pg_temp.address(seed text, n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT '0x' || md5(seed || 'a' || n) || substr(md5(seed || 'b' || n), 1, 8) $$;`;
+
+/** Transaction n is of pool n % pools, so a pool's transactions lie far apart; the first is its opening deposit. */
+const transactions = ({ seed, users, pools, transactions: count }: Part, start: number): string => `
+  INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, tx_hash, block_number,
+    log_index, gas_used, gas_price, created_at, confirmed_at)
+  SELECT pg_temp.uuid7(ms, '${seed}t' || n), pg_temp.uuid7(${start} + i * step, '${seed}p' || i), type, status,
+    pg_temp.address('${seed}', i % ${users}),
+    CASE type WHEN 'DEPOSIT' THEN 100000000000000000000 WHEN 'WITHDRAWAL' THEN 5000000000000000000
+      ELSE 100000000000000000 END + n,
+    CASE type WHEN 'DEPOSIT' THEN 100000000000000000000 + n END,
+    CASE status WHEN 'CONFIRMED' THEN '0x' || md5('${seed}h' || n) || md5('${seed}i' || n) END,
+    CASE status WHEN 'CONFIRMED' THEN 1000000 + n END, CASE status WHEN 'CONFIRMED' THEN 0 END,
+    CASE status WHEN 'CONFIRMED' THEN 21000 + n % 90000 END, CASE status WHEN 'CONFIRMED' THEN 1500000000 END,
+    pg_temp.at(ms), CASE status WHEN 'CONFIRMED' THEN pg_temp.at(ms + 12000) END
+  FROM generate_series($1::bigint, $2::bigint) n
+  CROSS JOIN LATERAL (
+    SELECT ${Math.floor((DAYS * 86_400_000) / count)}::bigint AS step, n % ${pools} AS i, n / ${pools} AS turn) a
+  CROSS JOIN LATERAL (SELECT ${start} + n * step AS ms, CASE WHEN turn = 0 THEN 'DEPOSIT'
+    ELSE (ARRAY['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'])[1 + (turn + i) % 3] END AS type) b
+  CROSS JOIN LATERAL (SELECT CASE WHEN type = 'DEPOSIT' AND n % 50 = 0 THEN 'PENDING'
+    WHEN type = 'DEPOSIT' AND turn > 0 AND n % 97 = 0 THEN 'EXPIRED' ELSE 'CONFIRMED' END AS status) c`;
+
+const users = ({ seed, users: count }: Part, start: number): string => `
+  INSERT INTO users (id, address, created_at)
+  SELECT pg_temp.user_id('${seed}', n), pg_temp.address('${seed}', n), pg_temp.at(${start} - 86400000)
+  FROM generate_series(0, ${count - 1}) n`;
+
+/** Pools with the balance, counts and yield that their transactions and their one accrual make. */
+const pools = ({ seed, users: owners, pools: count, transactions: moves }: Part, start: number): string => `
+  INSERT INTO pools (id, type, owner_id, contract_address, balance, total_yield, claimed_yield, apr_bps, auto_compound,
+    member_count, deposit_count, withdrawal_count, claim_count, created_at, last_update, last_claimed_at)
+  SELECT p.id, (ARRAY['individual', 'cooperative', 'lottery', 'rotating'])[1 + i / ${owners} % 4],
+    pg_temp.user_id('${seed}', i % ${owners}), '0x' || repeat('c', 40), t.balance, 100000000000000000000, t.claimed,
+    300 + i % 500, i % 2 = 0, CASE WHEN ${owners} > 1 AND i / ${owners} < 2 THEN 1 ELSE 0 END,
+    t.deposits, t.withdrawals, t.claims, p.created_at, t.last_update, t.last_claimed_at
+  FROM generate_series(0, ${count - 1}) i
+  CROSS JOIN LATERAL (SELECT ${start} + i * ${Math.floor((DAYS * 86_400_000) / moves)}::bigint AS ms OFFSET 0) m
+  CROSS JOIN LATERAL (SELECT pg_temp.uuid7(ms, '${seed}p' || i) AS id, pg_temp.at(ms) AS created_at) p
+  JOIN (
+    SELECT pool_id,
+      coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED'), 0)
+        - coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS balance,
+      coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
+      count(*) FILTER (WHERE type = 'DEPOSIT') AS deposits, count(*) FILTER (WHERE type = 'WITHDRAWAL') AS withdrawals,
+      count(*) FILTER (WHERE type = 'YIELD_CLAIM') AS claims, max(coalesce(confirmed_at, created_at)) AS last_update,
+      max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS last_claimed_at
+    FROM transactions GROUP BY pool_id
+  ) t ON t.pool_id = p.id`;
+
+const members = ({ seed, users: owners, pools: count, transactions: moves }: Part, start: number): string => `
+  INSERT INTO pool_members (pool_id, address, role, type)
+  SELECT p.id, reader.address, reader.role, p.type
+  FROM generate_series(0, ${count - 1}) i
+  JOIN pools p ON p.id = pg_temp.uuid7(${start} + i * ${Math.floor((DAYS * 86_400_000) / moves)}::bigint, '${seed}p' || i)
+  CROSS JOIN LATERAL (
+    SELECT pg_temp.address('${seed}', i % ${owners}) AS address, 'OWNER' AS role
+    UNION ALL SELECT pg_temp.address('${seed}', (i + 1) % ${owners}), 'MEMBER' WHERE p.member_count > 0) reader`;
+
+/** What the triggers would have kept. */
+const DERIVED = {
+  'yield accruals': `
+    INSERT INTO yield_accruals (block_number, log_index, pool_id, amount, apr_bps, accrued_at)
+    SELECT 1000000, 0, id, total_yield, apr_bps, created_at FROM pools`,
+  'transaction readers': `
+    INSERT INTO transaction_readers (address, type, transaction_id)
+    SELECT m.address, t.type, t.id FROM transactions t JOIN pool_members m ON m.pool_id = t.pool_id ORDER BY 1, 2, 3`,
+  'account days': `
+    INSERT INTO account_days (address, day, deposited, claimed, readable_deposits, readable_withdrawals, readable_claims)
+    SELECT m.address, (t.created_at AT TIME ZONE 'UTC')::date,
+      coalesce(sum(t.amount) FILTER (WHERE t.type = 'DEPOSIT' AND t.status <> 'EXPIRED' AND t.account = m.address), 0),
+      coalesce(sum(t.amount) FILTER (WHERE t.type = 'YIELD_CLAIM' AND t.account = m.address), 0),
+      count(*) FILTER (WHERE t.type = 'DEPOSIT'), count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
+      count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
+    FROM transactions t JOIN pool_members m ON m.pool_id = t.pool_id GROUP BY 1, 2 ORDER BY 1, 2`,
+  'pool totals': `
+    UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, yield = s.yield, apr_bps = s.apr_bps
+    FROM (
+      SELECT p.type, count(*) AS pools, sum(p.total_yield) AS yield, sum(p.apr_bps) AS apr_bps, sum(d.amount) AS deposited
+      FROM pools p
+      JOIN (SELECT pool_id, sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED') AS amount
+        FROM transactions GROUP BY pool_id) d ON d.pool_id = p.id
+      GROUP BY p.type
+    ) s WHERE t.shard = 1 AND t.type = s.type`,
+  'lottery draws': `
+    INSERT INTO lottery_draws (draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time, winner,
+      winner_tickets, prize, drawn_at)
+    SELECT n, CASE WHEN n = 201 THEN 'ACTIVE' ELSE 'COMPLETED' END, 1000000000000000000, n * 1e18::numeric, n * 3,
+      n * 7, at, CASE WHEN n < 201 THEN pg_temp.address('', n) END, CASE WHEN n < 201 THEN 1 + n % 9 END,
+      CASE WHEN n < 201 THEN n * 1e18::numeric END, CASE WHEN n < 201 THEN at END
+    FROM generate_series(1, 201) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 day' AS at) a`,
+};
+
+/** Fills a migrated, empty database. Secondary indexes are built at the end, which is several times faster. */
+export async function fill(
+  client: Client,
+  { pools: poolCount, transactions: count, heavy }: Size,
+): Promise<void> {
+  const start = Date.now() - (DAYS + 1) * 86_400_000;
+  const parts: Part[] = [
+    { seed: '', users: poolCount / POOLS_PER_USER, pools: poolCount, transactions: count },
+    ...(heavy ? [{ seed: HEAVY, users: 1, pools: 1000, transactions: 100_000 }] : []),
+  ];
+  const { rows: indexes } = await client.query<{ name: string; text: string }>(`
+    SELECT indexname AS name, indexdef AS text FROM pg_indexes
+    WHERE tablename = 'transactions' AND indexname NOT IN (SELECT conname FROM pg_constraint)`);
+  const inserted = parts.reduce((sum, part) => sum + part.transactions, 0);
+  // Steps after the transactions take, together, about twice as long.
+  const others = parts.length * 3 + Object.keys(DERIVED).length + indexes.length + 1;
+  const weight = (2 * inserted) / others;
+  const progress = new Progress(`Filling ${poolCount} pools, ${count} transactions`, inserted * 3);
+  const run = async (what: string, text: string): Promise<void> => {
+    progress.step(what, 0);
+    await client.query(text);
+    progress.step(what, weight);
+  };
+
+  await client.query(SESSION + functions(start));
+  await client.query(indexes.map(({ name }) => `DROP INDEX ${name};`).join('\n'));
+  for (const part of parts) {
+    for (let from = 0; from < part.transactions; from += CHUNK) {
+      const to = Math.min(from + CHUNK, part.transactions) - 1;
+      await client.query(transactions(part, start), [from, to]);
+      progress.step('transactions', to - from + 1);
+    }
+    await run('users', users(part, start));
+    await run('pools', pools(part, start));
+    await client.query('ANALYZE pools');
+    await run('members', members(part, start));
+  }
+  for (const { name, text } of indexes) await run(name, text);
+  for (const [what, text] of Object.entries(DERIVED)) await run(what, text);
+  await run('vacuum', 'VACUUM (FREEZE, ANALYZE)');
+  await client.query('CHECKPOINT');
+  progress.end();
+}

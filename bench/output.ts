@@ -1,0 +1,45 @@
+/** A table with its first column to the left, the others to the right. */
+export function table(head: string[], rows: string[][]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column].length)),
+  );
+  const line = (cells: string[]): string =>
+    cells.map((cell, i) => (i ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join('  ');
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+const FRAMES = 30;
+
+/** Shows on standard error how far a long task is; off a terminal only its beginning. */
+export class Progress {
+  private done = 0;
+
+  constructor(
+    private readonly title: string,
+    private readonly total: number,
+  ) {
+    if (!process.stderr.isTTY) process.stderr.write(`${title}\n`);
+    this.draw('');
+  }
+
+  /** @param what is being done now */
+  step(what: string, steps = 1): void {
+    this.done += steps;
+    this.draw(what);
+  }
+
+  end(): void {
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  }
+
+  private draw(what: string): void {
+    if (!process.stderr.isTTY) return;
+    const share = Math.min(1, this.done / this.total);
+    const filled = Math.round(share * FRAMES);
+    const bar = '█'.repeat(filled) + '░'.repeat(FRAMES - filled);
+    const text = `${this.title} ${bar} ${Math.round(share * 100)}% ${what}`;
+    process.stderr.write(`\r\x1b[K${text.slice(0, (process.stderr.columns || 80) - 1)}`);
+  }
+}
+
+export const say = (text: string): void => void process.stderr.write(`${text}\n`);

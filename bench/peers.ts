@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+
+const ROOT = path.resolve(__dirname, '..');
+const LOGS = path.join(__dirname, '.data', 'logs');
+const TYPESCRIPT = ['-r', 'ts-node/register/transpile-only'];
+
+export const PEERS = {
+  /** Fastify and pg: the ceiling. */
+  bare: { script: path.join(__dirname, 'peers', 'bare.ts'), flags: TYPESCRIPT },
+  /** NestJS and TypeORM by their documentation. */
+  stock: { script: path.join(__dirname, 'peers', 'stock.ts'), flags: TYPESCRIPT },
+  /** What production runs. */
+  service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] },
+};
+
+/** Takes another build of the service, to compare two. */
+export function useService(script: string): void {
+  PEERS.service.script = path.resolve(script);
+}
+
+export type PeerName = keyof typeof PEERS;
+
+export interface Peer {
+  name: PeerName;
+  url: string;
+  stop(): Promise<void>;
+}
+
+export const JWT_SECRET = 'only-for-the-benchmark-0123456789abcdef';
+export const SIWE_DOMAIN = 'bench.example';
+const CONTRACT = `0x${'c'.repeat(40)}`;
+
+/** The environment of every peer: that of production, with limits that no run reaches. */
+const ENVIRONMENT = {
+  PATH: process.env.PATH,
+  NODE_ENV: 'production',
+  LOG_LEVEL: 'info',
+  HOST: '127.0.0.1',
+  JWT_SECRET,
+  SIWE_DOMAINS: SIWE_DOMAIN,
+  POOL_CONTRACTS: ['individual', 'cooperative', 'lottery', 'rotating']
+    .map((type) => `${type}=${CONTRACT}`)
+    .join(','),
+  RATE_LIMIT_GENERAL: '1000000000',
+  RATE_LIMIT_AUTH: '1000000000',
+};
+
+interface Start {
+  /** Holds the data; and, for a peer that keeps no totals, the copy without triggers that it writes to. */
+  databaseUrl: string;
+  plainUrl: string;
+  /** Further flags of node. */
+  flags?: string[];
+}
+
+/** Starts a peer as a process of its own, its log in a file, and waits until it listens. */
+export async function startPeer(name: PeerName, { databaseUrl, plainUrl, flags = [] }: Start): Promise<Peer> {
+  const { script, flags: own } = PEERS[name];
+  const port = await freePort();
+  mkdirSync(LOGS, { recursive: true });
+  const log = openSync(path.join(LOGS, `${name}.log`), 'w');
+  const child = fork(script, {
+    cwd: ROOT,
+    env: {
+      ...ENVIRONMENT,
+      PORT: `${port}`,
+      DATABASE_URL: databaseUrl,
+      ...(name !== 'service' && { PLAIN_URL: plainUrl }),
+    },
+    execArgv: [...own, ...flags],
+    stdio: ['ignore', log, log, 'ipc'],
+  });
+  closeSync(log);
+  await new Promise<void>((resolve, reject) => {
+    child.once('message', () => resolve());
+    child.once('exit', (code) => reject(new Error(`${name} ended with ${code}; see ${LOGS}`)));
+  });
+  return { name, url: `http://127.0.0.1:${port}`, stop: () => stopChild(child) };
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,215 @@
+import 'reflect-metadata';
+import { createSigner, createVerifier } from 'fast-jwt';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { Pool } from 'pg';
+import { generateNonce } from 'siwe';
+import { v7 as uuidv7 } from 'uuid';
+import type { Address } from 'viem';
+import { parseSiweMessage, verifySignature } from '../../src/auth/siwe';
+import { loadEnvironment } from '../../src/config/environment';
+import { dataSourceOptions } from '../../src/database/data-source';
+import type { Statement } from '../../src/database/database';
+import { CREATE_PLAIN_POOL } from './plain-pool.sql';
+import { serviceStatements } from './statements';
+
+/**
+ * The ceiling: Fastify and pg with the service's statements, and nothing else that a service has (no framework, log,
+ * metrics, limits, error bodies). It keeps no totals: its pools go to a copy of the tables without triggers.
+ */
+const environment = loadEnvironment(process.env);
+const {
+  JWT_SECRET: key,
+  SIWE_DOMAINS: domains,
+  DATABASE_POOL_SIZE: max,
+  HOST: host,
+  PORT: port,
+} = environment;
+const { extra } = dataSourceOptions(environment) as { extra: object };
+const reads = new Pool({ connectionString: environment.DATABASE_URL, max, ...extra });
+const writes = new Pool({ connectionString: process.env.PLAIN_URL, max, ...extra });
+
+const verify = createVerifier({ key, algorithms: ['HS256'], cache: 10_000 });
+const sign = createSigner({ key, expiresIn: '7d' });
+const fastify = Fastify({ logger: false });
+
+interface Caller {
+  userId: string;
+  address: string;
+}
+
+type Query = { page: number; limit: number; type?: string };
+interface NewPool {
+  type: string;
+  initialDeposit: string;
+  autoCompound: boolean;
+  members: string[];
+}
+
+const callerOf = ({ headers }: FastifyRequest): Caller =>
+  verify((headers.authorization ?? '').slice(7)) as Caller;
+
+async function row<Row>(statement: Statement, values: unknown[], pool = reads): Promise<Row> {
+  const { rows } = await pool.query({ name: statement.name, text: statement.text, values });
+  if (!rows[0]) throw Object.assign(new Error('Not found'), { statusCode: 404 });
+  return rows[0] as Row;
+}
+
+// PostgreSQL and the lines below write the JSON, so there is nothing left for a response schema to serialise.
+const json = (reply: FastifyReply, text: string): FastifyReply =>
+  reply.type('application/json; charset=utf-8').send(text);
+const one = (reply: FastifyReply, data: string): FastifyReply =>
+  json(reply, `{"success":true,"data":${data}}`);
+
+function list(
+  reply: FastifyReply,
+  { total, data }: { total: number; data: string },
+  { page, limit }: Query,
+): FastifyReply {
+  const pages = Math.ceil(total / limit);
+  return json(
+    reply,
+    `{"success":true,"data":${data},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}}`,
+  );
+}
+
+const page = (limit: number): object => ({
+  querystring: {
+    type: 'object',
+    properties: {
+      page: { type: 'integer', minimum: 1, default: 1 },
+      limit: { type: 'integer', minimum: 1, maximum: 100, default: limit },
+      type: { type: 'string' },
+    },
+  },
+});
+
+const newPool = {
+  body: {
+    type: 'object',
+    required: ['type', 'initialDeposit'],
+    properties: {
+      type: { enum: ['individual', 'cooperative', 'lottery', 'rotating'] },
+      initialDeposit: { type: 'string', pattern: '^\\d{1,78}$' },
+      autoCompound: { type: 'boolean', default: false },
+      members: {
+        type: 'array',
+        maxItems: 100,
+        default: [],
+        items: { type: 'string', pattern: '^0x[a-fA-F0-9]{40}$' },
+      },
+    },
+  },
+};
+
+async function main(): Promise<void> {
+  const sql = await serviceStatements();
+
+  fastify.get('/pools', { schema: page(20) }, async (request, reply) => {
+    const query = request.query as Query;
+    const values = [
+      callerOf(request).address,
+      query.type ?? null,
+      query.limit,
+      (query.page - 1) * query.limit,
+    ];
+    return list(reply, await row(sql.LIST_POOLS, values), query);
+  });
+  fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
+    const query = request.query as Query;
+    const values = [
+      callerOf(request).address,
+      query.type ?? null,
+      query.limit,
+      (query.page - 1) * query.limit,
+    ];
+    return list(reply, await row(sql.LIST_TRANSACTIONS, values), query);
+  });
+  fastify.get('/lottery/winners', { schema: page(10) }, async (request, reply) => {
+    const query = request.query as Query;
+    callerOf(request);
+    return list(reply, await row(sql.LIST_WINNERS, [query.limit, (query.page - 1) * query.limit]), query);
+  });
+
+  type Params = { id: string };
+  const get = (
+    path: string,
+    statement: Statement,
+    values: (caller: Caller, id: string) => unknown[],
+  ): void => {
+    fastify.get(path, async (request, reply) => {
+      const caller = callerOf(request);
+      const { data } = await row<{ data: string }>(statement, values(caller, (request.params as Params).id));
+      return one(reply, data);
+    });
+  };
+  get('/pools/:id', sql.POOL_DETAIL, ({ address }, id) => [id, address]);
+  get('/pools/:id/yield', sql.POOL_YIELD, ({ address }, id) => [id, address]);
+  get('/transactions/:id', sql.TRANSACTION_DETAIL, ({ address }, hash) => [hash.toLowerCase(), address]);
+  get('/analytics/user', sql.USER_ANALYTICS, ({ userId }) => [userId]);
+  get('/analytics/pools', sql.POOL_ANALYTICS, () => []);
+  get('/auth/me', sql.ME, ({ userId }) => [userId]);
+  get('/lottery/current', sql.CURRENT_DRAW, () => []);
+
+  fastify.post('/pools', { schema: newPool }, async (request, reply) => {
+    const { userId, address } = callerOf(request);
+    const { type, initialDeposit, autoCompound, members } = request.body as NewPool;
+    const balance = BigInt(initialDeposit);
+    if (balance < BigInt(environment.MIN_DEPOSIT)) return reply.code(400).send();
+    const others = new Set(members.map((member) => member.toLowerCase()));
+    others.delete(address);
+    const now = new Date();
+    const pool = {
+      id: uuidv7({ msecs: now.getTime() }),
+      type,
+      contractAddress: environment.POOL_CONTRACTS.get(type as never),
+      balance: balance.toString(),
+      createdAt: now.toISOString(),
+    };
+    const { id, contractAddress: contract, createdAt } = pool;
+    const transaction = uuidv7({ msecs: now.getTime() });
+    const values = [
+      id,
+      type,
+      userId,
+      contract,
+      autoCompound,
+      [...others],
+      createdAt,
+      address,
+      transaction,
+      pool.balance,
+    ];
+    await row(CREATE_PLAIN_POOL, values, writes);
+    return one(reply.code(201), JSON.stringify(pool));
+  });
+
+  fastify.post('/auth/nonce', async (request, reply) => {
+    const { address } = request.body as { address: string };
+    const nonce = generateNonce();
+    await reads.query({ ...sql.ISSUE_NONCE, values: [nonce, address.toLowerCase()] });
+    return json(reply, JSON.stringify({ success: true, data: { nonce }, nonce }));
+  });
+  fastify.post('/auth/verify', async (request, reply) => {
+    const { message, signature } = request.body as { message: string; signature: string };
+    const siwe = parseSiweMessage(message, { domains });
+    if (!(await verifySignature(message, siwe.address as Address, signature, undefined)))
+      return reply.code(401).send();
+    const user = await row<{ id: string; address: string }>(sql.SIGN_IN, [
+      siwe.nonce,
+      siwe.address.toLowerCase(),
+      uuidv7(),
+    ]);
+    const payload = { token: sign({ userId: user.id, address: user.address }), user };
+    return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
+  });
+
+  await fastify.listen({ host, port });
+  const stop = (): void => process.exit(0);
+  process.on('SIGTERM', stop).on('disconnect', stop);
+  process.send?.('listening');
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.stack}\n`);
+  process.exit(1);
+});

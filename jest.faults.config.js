@@ -1,0 +1,12 @@
+const base = require('./jest.config.js');
+
+/** Faults injected into processes as production runs them: `npm run test:faults` builds, then runs these. */
+/** @type {import('jest').Config} */
+module.exports = {
+  ...base,
+  roots: ['<rootDir>/test'],
+  testRegex: '\\.fault-spec\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/'],
+  testTimeout: 120_000,
+  maxWorkers: 2,
+};

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, SETTINGS, loadEnvironment } from './environment';
+
+const address = (digit: string): string => `0x${digit.repeat(40)}`;
+const CONTRACTS = `individual=${address('1')},cooperative=${address('2')},lottery=${address('3')},rotating=${address('4')}`;
+const REQUIRED = {
+  DATABASE_URL: 'postgres://user:hidden-password@db.internal:5432/savings',
+  JWT_SECRET: 'a secret that has at least 32 bytes',
+};
+const PRODUCTION = {
+  ...REQUIRED,
+  NODE_ENV: 'production',
+  SIWE_DOMAINS: 'app.example.org',
+  POOL_CONTRACTS: CONTRACTS,
+};
+
+function problemsOf(variables: NodeJS.ProcessEnv): string[] {
+  try {
+    loadEnvironment(variables);
+  } catch (error) {
+    const [title, ...lines] = (error as Error).message.split('\n  ');
+    expect(title).toBe('Configuration is wrong:');
+    return lines;
+  }
+  return [];
+}
+const named = (variables: NodeJS.ProcessEnv): string[] =>
+  problemsOf(variables).map((line) => line.split(' ')[0]);
+
+describe('defaults', () => {
+  it('are those of the documentation', () => {
+    const environment = loadEnvironment({ ...REQUIRED });
+    expect(environment).toMatchObject({
+      NODE_ENV: 'development',
+      PORT: 3001,
+      HOST: '0.0.0.0',
+      DATABASE_POOL_SIZE: 20,
+      START_BLOCK: 0,
+      CONFIRMATIONS: 0,
+      PENDING_DEPOSIT_TTL: 86_400,
+      SIWE_DOMAINS: [],
+      CORS_ORIGINS: [],
+      TRUST_PROXY: [],
+      RATE_LIMIT_GENERAL: 100,
+      RATE_LIMIT_AUTH: 5,
+      RATE_LIMIT_WINDOW: 900,
+      MIN_DEPOSIT: '10000000000000000000',
+      LOTTERY_PUBLIC: false,
+      LOG_LEVEL: 'info',
+      INDEXER_PORT: 3002,
+    });
+    for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
+      expect(environment).not.toHaveProperty(name);
+    expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill(address('0')));
+  });
+
+  it('hold for variables that are empty, too', () => {
+    const empty = Object.fromEntries(SETTINGS.map((name) => [name, '']));
+    expect({ ...loadEnvironment({ ...empty, ...REQUIRED }) }).toEqual({
+      ...loadEnvironment({ ...REQUIRED }),
+    });
+  });
+});
+
+describe('what is required', () => {
+  it.each(['DATABASE_URL', 'JWT_SECRET'])('%s', (name) => {
+    const { [name as keyof typeof REQUIRED]: _, ...rest } = REQUIRED;
+    expect(problemsOf(rest)).toEqual([`${name} is required`]);
+    expect(problemsOf({ ...rest, [name]: '' })).toEqual([`${name} is required`]);
+  });
+
+  it('in production is more, and all of it is named at once', () => {
+    expect(problemsOf(PRODUCTION)).toEqual([]);
+    expect(named({ NODE_ENV: 'production' }).sort()).toEqual(
+      ['DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
+    );
+    expect(named({ ...PRODUCTION, SIWE_DOMAINS: ' , ' })).toEqual(['SIWE_DOMAINS']);
+    expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([
+      'POOL_CONTRACTS',
+    ]);
+  });
+});
+
+const WRONG: Record<string, string[]> = {
+  NODE_ENV: ['prod', 'Production'],
+  PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
+  DATABASE_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
+  DATABASE_POOL_SIZE: ['0', '501', 'many'],
+  REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
+  RPC_URL: ['ws://node/hidden-password', 'node:8545'],
+  CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
+  START_BLOCK: ['-1', 'latest'],
+  CONFIRMATIONS: ['-1', '65', 'x'],
+  PENDING_DEPOSIT_TTL: ['0', '1h'],
+  JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],
+  JWT_PREVIOUS_SECRET: ['hidden-password'],
+  RATE_LIMIT_GENERAL: ['0', 'none', '-5'],
+  RATE_LIMIT_AUTH: ['0', 'none'],
+  RATE_LIMIT_WINDOW: ['0', '86401', '15m'],
+  MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
+  METRICS_TOKEN: ['hidden'],
+  LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
+  LOG_LEVEL: ['verbose', 'INFO'],
+  INDEXER_PORT: ['-1', '65536', 'x'],
+  POOL_CONTRACTS: [
+    'individual,cooperative,lottery,rotating',
+    `individual=${address('1')}`,
+    CONTRACTS.replace(address('2'), '0x12'),
+    CONTRACTS.replace('lottery', 'lotery'),
+    CONTRACTS.replaceAll(',', ';'),
+  ],
+  TRUST_PROXY: [
+    'proxy.internal',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '::1/129',
+    '10.0.0.0/8/8',
+    '10.0.0/8',
+    '10.0.0.1,x',
+  ],
+};
+const CASES = Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => [name, value]));
+
+describe('a wrong value', () => {
+  it.each(CASES)('of %s is named and not repeated: %j', (name, value) => {
+    const problems = problemsOf({ ...REQUIRED, [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0].split(' ')[0]).toBe(name);
+    expect(problems[0].length).toBeGreaterThan(name.length + 3);
+    if (value.length > 5) expect(problems[0]).not.toContain(value);
+    expect(problems[0]).not.toMatch(/hidden|proxy\.internal|db\.internal|lotery|\bundefined\b|NaN/);
+  });
+
+  it('is named together with every other', () => {
+    const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, [value]]) => [name, value]));
+    expect(named(wrong).sort()).toEqual(Object.keys(WRONG).sort());
+  });
+
+  it('is tried here for every setting that can have one', () => {
+    const free = ['CORS_ORIGINS', 'HOST', 'SIWE_DOMAINS'];
+    expect([...Object.keys(WRONG), ...free].sort()).toEqual(SETTINGS);
+  });
+});
+
+describe('parsing', () => {
+  const load = (variables: NodeJS.ProcessEnv): Environment => loadEnvironment({ ...REQUIRED, ...variables });
+
+  it('gives POOL_CONTRACTS by type, lower-cased, in any order, with spaces', () => {
+    const mixed = ` rotating = 0x${'Ab'.repeat(20)} , lottery=${address('3')},cooperative=${address('2')},individual=${address('1')}`;
+    expect([...load({ POOL_CONTRACTS: mixed }).POOL_CONTRACTS]).toEqual([
+      ['individual', address('1')],
+      ['cooperative', address('2')],
+      ['lottery', address('3')],
+      ['rotating', `0x${'ab'.repeat(20)}`],
+    ]);
+  });
+
+  it('gives TRUST_PROXY as a list of addresses and ranges', () => {
+    const ranges = ['10.0.0.0/8', '192.0.2.1', '::1', '2001:db8::/32'];
+    expect(load({ TRUST_PROXY: ` ${ranges.join(' , ')},` }).TRUST_PROXY).toEqual(ranges);
+  });
+
+  it('gives numbers, flags and lists', () => {
+    const environment = load({
+      PORT: '0',
+      CHAIN_ID: '137',
+      LOTTERY_PUBLIC: '1',
+      SIWE_DOMAINS: 'a.example, b.example:3000',
+      CORS_ORIGINS: '*',
+    });
+    expect(environment).toMatchObject({
+      PORT: 0,
+      CHAIN_ID: 137,
+      LOTTERY_PUBLIC: true,
+      SIWE_DOMAINS: ['a.example', 'b.example:3000'],
+      CORS_ORIGINS: ['*'],
+    });
+    expect(load({ LOTTERY_PUBLIC: 'false' }).LOTTERY_PUBLIC).toBe(false);
+  });
+
+  it.each(['redis://cache', 'rediss://cache', 'redis+sentinel://a,b/m', 'rediss+cluster://a:1'])(
+    'takes %s as REDIS_URL',
+    (REDIS_URL) => expect(load({ REDIS_URL }).REDIS_URL).toBe(REDIS_URL),
+  );
+
+  it('takes nothing but settings from the environment', () => {
+    expect(load({ statementTimeout: '1' }).statementTimeout).toBe(4000);
+    expect(load({ PATH: '/bin' })).not.toHaveProperty('PATH');
+  });
+});
+
+it('.env.example has every setting once, with the defaults as they are', () => {
+  const text = readFileSync(join(__dirname, '../../.env.example'), 'utf8');
+  const lines = [...text.matchAll(/^(# )?([A-Z][A-Z_]+)=(.*)$/gm)];
+  expect(lines.map(([, , name]) => name).sort()).toEqual(SETTINGS);
+  const active = Object.fromEntries(
+    lines.filter(([, off]) => !off).map(([, , name, value]) => [name, value]),
+  );
+  expect({ ...loadEnvironment({ ...active, ...REQUIRED }) }).toEqual({ ...loadEnvironment({ ...REQUIRED }) });
+  const all = Object.fromEntries(lines.map(([, , name, value]) => [name, value]));
+  expect(problemsOf({ ...all, JWT_SECRET: REQUIRED.JWT_SECRET })).toEqual([]);
+});

@@ -1,0 +1,22 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { writeFileSync } from 'node:fs';
+import { AppModule } from './app.module';
+import { Environment } from './config/environment';
+import { createDocument } from './docs';
+
+/** The document without a running service: in preview mode Nest instantiates nothing, so nothing is connected to. */
+export async function describeApi(): Promise<OpenAPIObject> {
+  const app = await NestFactory.create(AppModule.register(new Environment()), new FastifyAdapter(), {
+    preview: true,
+    logger: false,
+  });
+  return createDocument(app);
+}
+
+/** As it is committed. */
+export const formatDocument = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
+
+if (require.main === module)
+  void describeApi().then((document) => writeFileSync('openapi.json', formatDocument(document)));

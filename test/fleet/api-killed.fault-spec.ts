@@ -1,0 +1,45 @@
+import { Fleet, report, seconds } from '../support/fleet';
+import { Depositors, INTACT, audit } from './ledger';
+
+describe('kill -9 of an API process under load', () => {
+  let fleet: Fleet;
+  beforeAll(async () => void (fleet = await Fleet.start()));
+  afterAll(() => fleet?.stop());
+
+  it('loses no acknowledged pool and leaves no half pool', async () => {
+    const load = new Depositors(fleet);
+    await load.start();
+    await load.progress(200);
+    const recoveries: number[] = [];
+    for (const replica of fleet.replicas) {
+      await replica.end('SIGKILL');
+      const survivor = fleet.replicas.findIndex((each) => each !== replica);
+      const before = load.acknowledgedBy[survivor];
+      await load.progress(100);
+      expect(load.acknowledgedBy[survivor]).toBeGreaterThan(before);
+
+      const index = fleet.replicas.indexOf(replica);
+      const [acknowledged, begun] = [load.acknowledgedBy[index], Date.now()];
+      await replica.start();
+      while (load.acknowledgedBy[index] === acknowledged) await load.progress(1);
+      recoveries.push(Date.now() - begun);
+    }
+    await load.progress(100);
+    await load.stop();
+
+    const found = await audit(fleet, load);
+    report('each of 2 API processes killed', {
+      requests: load.requests,
+      'pools acknowledged': load.acknowledged.size,
+      'without an answer': load.failures.length,
+      lost: found.lost,
+      duplicated: found.duplicated,
+      'half pools': found.half,
+      's until a restarted process served': seconds(Math.max(...recoveries)),
+    });
+    expect(found).toEqual(INTACT);
+    // The fault took place, and nothing but it: a killed process gives no answer at all.
+    expect(load.failures.length).toBeGreaterThan(0);
+    expect(new Set(load.failures.map(({ status }) => status))).toEqual(new Set([0]));
+  });
+});

@@ -1,0 +1,99 @@
+import { TEN } from '../support/app';
+import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { type Answer, type Caller, HttpClient, signIn, slowest, tally } from './http';
+
+const POOL_SIZE = 2;
+/** In which every request is answered, in ms. */
+const LIMIT = 5000;
+
+describe('connection pool exhausted by slow statements', () => {
+  let fleet: Fleet;
+  let clients: HttpClient[];
+  let caller: Caller;
+  beforeAll(async () => {
+    fleet = await Fleet.start({ settings: { DATABASE_POOL_SIZE: `${POOL_SIZE}` } });
+    clients = fleet.urls.map((url) => new HttpClient(url));
+    caller = await signIn(clients[0]);
+  });
+  afterAll(async () => {
+    clients?.forEach((client) => client.close());
+    await fleet?.stop();
+  });
+
+  const deposits = (count: number): Promise<Answer>[] => {
+    const body = { type: 'individual', initialDeposit: TEN };
+    return Array.from({ length: count }, (_, i) =>
+      clients[i % clients.length].send('/pools', { method: 'POST', body, token: caller.token }),
+    );
+  };
+
+  it('answers 503 within 5 s, holds no more connections, recovers by itself', async () => {
+    const answers: Answer[] = [];
+    let mostConnections = 0;
+    await fleet.whileLocked('pools', async () => {
+      const pending = deposits(400);
+      let done = false;
+      const watching = (async () => {
+        while (!done) mostConnections = Math.max(mostConnections, await fleet.connections());
+      })();
+      await eventually(async () => (await fleet.waiting()) === POOL_SIZE * fleet.replicas.length);
+      // Liveness and what needs no database are not held up.
+      for (const client of clients) {
+        const alive = await client.send('/health/live');
+        expect(alive.status).toBe(200);
+        expect(alive.ms).toBeLessThan(1000);
+        expect((await client.send('/pools')).status).toBe(401);
+      }
+      answers.push(...(await Promise.all(pending)));
+      done = true;
+      await watching;
+      // Cancelled in the server too, by the statement timeout: none of them goes on without its client.
+      await eventually(async () => (await fleet.waiting()) === 0);
+    });
+    const released = Date.now();
+    const after = await Promise.all(deposits(100));
+    const recovery = Date.now() - released;
+    report('connection pool exhausted', {
+      requests: answers.length,
+      'refused with 503': tally(answers)[503] ?? 0,
+      's the longest wait': seconds(slowest(answers)),
+      'connections at most': mostConnections,
+      's for 100 requests afterwards': seconds(recovery),
+    });
+    expect(tally(answers)).toEqual({ 503: answers.length });
+    expect(answers.every(({ headers }) => headers['retry-after'] === '1')).toBe(true);
+    expect(slowest(answers)).toBeLessThan(LIMIT);
+    expect(mostConnections).toBeLessThanOrEqual(POOL_SIZE * fleet.replicas.length);
+    expect(tally(after)).toEqual({ 201: 100 });
+    // What was refused was not done.
+    expect(await fleet.sql('SELECT FROM pools')).toHaveLength(100);
+    for (const client of clients) {
+      expect(await client.metric('database_connections{state="waiting"}')).toBe(0);
+      await eventually(async () => (await client.metric('database_connections{state="busy"}')) === 0);
+    }
+  });
+
+  it('lets no more than 1,000 requests wait', async () => {
+    const [client] = clients;
+    await fleet.whileLocked('pools', async () => {
+      const pending = Array.from({ length: 1300 }, () => client.send('/pools', { token: caller.token }));
+      let most = 0;
+      let done = false;
+      const watching = (async () => {
+        while (!done) most = Math.max(most, await clients[0].metric('database_connections{state="waiting"}'));
+      })();
+      const answers = await Promise.all(pending);
+      done = true;
+      await watching;
+      report('1,300 requests for 2 connections', {
+        'refused with 503': tally(answers)[503] ?? 0,
+        'waiting at most': most,
+        's the longest wait': seconds(slowest(answers)),
+      });
+      expect(tally(answers)).toEqual({ 503: answers.length });
+      expect(slowest(answers)).toBeLessThan(LIMIT);
+      expect(most).toBeLessThanOrEqual(1000);
+    });
+    await eventually(async () => (await client.send('/pools', { token: caller.token })).status === 200);
+  });
+});

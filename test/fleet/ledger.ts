@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { TEN } from '../support/app';
+import { type Fleet, eventually } from '../support/fleet';
+import { type Answer, type Caller, HttpClient, signIn } from './http';
+
+const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
+/** Wait of a client before it tries again, in ms. */
+const BACKOFF = 20;
+
+/**
+ * Clients that create pools, one after another, and write down what was acknowledged. Every pool has an amount of its
+ * own, by which it is found again. What gets no 201 is sent again with the same Idempotency-Key, to the next replica.
+ */
+export class Depositors {
+  /** Amount by pool id. */
+  readonly acknowledged: Map<string, string>;
+  readonly failures: Answer[] = [];
+  /** Of the replicas, in order. */
+  readonly acknowledgedBy: number[];
+  requests = 0;
+  private readonly clients: HttpClient[];
+  private callers: Caller[] = [];
+  private stopping = false;
+  private work: Promise<unknown> = Promise.resolve();
+  private next: bigint;
+
+  /** @param earlier what was acknowledged by the same database before */
+  constructor(
+    private readonly fleet: Fleet,
+    earlier?: Depositors,
+  ) {
+    this.acknowledged = new Map(earlier?.acknowledged);
+    this.next = earlier?.next ?? 0n;
+    this.clients = fleet.urls.map((url) => new HttpClient(url));
+    this.acknowledgedBy = fleet.urls.map(() => 0);
+  }
+
+  async start(count = 6): Promise<void> {
+    for (let i = 0; i < count; i++) this.callers.push(await signIn(this.clients[i % this.clients.length]));
+    this.work = Promise.all(this.callers.map((caller, index) => this.deposit(caller, index)));
+  }
+
+  /** Waits for that many more acknowledged pools. */
+  async progress(count: number): Promise<void> {
+    const goal = this.acknowledged.size + count;
+    await eventually(() => this.acknowledged.size >= goal);
+  }
+
+  /** Lets every client get what it asked for. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.work;
+    for (const client of this.clients) client.close();
+  }
+
+  private async deposit({ token }: Caller, index: number): Promise<void> {
+    for (let turn = index; !this.stopping && !this.fleet.stopped;) {
+      const amount = (BigInt(TEN) + this.next++).toString();
+      const body = { type: TYPES[Number(this.next % 4n)], initialDeposit: amount };
+      const headers = { 'idempotency-key': randomUUID() };
+      while (!this.fleet.stopped) {
+        const replica = turn++ % this.clients.length;
+        this.requests++;
+        const answer = await this.clients[replica].send('/pools', { method: 'POST', body, token, headers });
+        if (answer.status === 201) {
+          this.acknowledged.set(answer.body.data.id as string, amount);
+          this.acknowledgedBy[replica]++;
+          break;
+        }
+        this.failures.push(answer);
+        await wait(BACKOFF);
+      }
+    }
+  }
+}
+
+export interface Audit {
+  /** Of the acknowledged pools: without exactly one pool, one DEPOSIT and one owner in the database. */
+  lost: number;
+  /** Pools for which there is a second one of the same request. */
+  duplicated: number;
+  /** Pools without exactly one DEPOSIT of their balance, or without their one owner. */
+  half: number;
+  /** Pools that nobody was told of. */
+  unknown: number;
+  /** Whether the totals are the sums of the ledger. */
+  totalsRight: boolean;
+}
+
+/** Compares the database with what the clients were told. */
+export async function audit(fleet: Fleet, { acknowledged }: Depositors): Promise<Audit> {
+  const [found] = await fleet.sql<Audit>(
+    `
+    WITH told AS (SELECT * FROM unnest($1::uuid[], $2::numeric[]) AS t (id, amount)),
+    state AS (
+      SELECT p.id, p.balance,
+        (SELECT count(*) FROM transactions t WHERE t.pool_id = p.id) AS transactions,
+        (SELECT count(*) FROM transactions t WHERE t.pool_id = p.id
+          AND t.type = 'DEPOSIT' AND t.status = 'PENDING' AND t.amount = p.balance) AS deposits,
+        (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'OWNER') AS owners
+      FROM pools p
+    ),
+    whole AS (SELECT * FROM state WHERE transactions = 1 AND deposits = 1 AND owners = 1)
+    SELECT
+      (SELECT count(*)::int FROM told WHERE NOT EXISTS
+        (SELECT FROM whole WHERE whole.id = told.id AND whole.balance = told.amount)) AS lost,
+      (SELECT count(*)::int - count(DISTINCT balance)::int FROM pools) AS duplicated,
+      (SELECT count(*)::int FROM state) - (SELECT count(*)::int FROM whole) AS half,
+      (SELECT count(*)::int FROM pools WHERE NOT EXISTS (SELECT FROM told WHERE told.id = pools.id)) AS unknown,
+      (SELECT sum(pools) FROM pool_totals) = (SELECT count(*) FROM pools)
+        AND (SELECT sum(deposited) FROM pool_totals) = (SELECT sum(amount) FROM transactions)
+        AND (SELECT sum(deposited) FROM account_days) = (SELECT sum(amount) FROM transactions) AS "totalsRight"`,
+    [[...acknowledged.keys()], [...acknowledged.values()]],
+  );
+  return found;
+}
+
+/** Of an audit that found nothing wrong. */
+export const INTACT: Audit = { lost: 0, duplicated: 0, half: 0, unknown: 0, totalsRight: true };

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { TEN } from '../support/app';
+import { Fleet, report } from '../support/fleet';
+import { newWallet, siweMessage } from '../support/wallet';
+import { HttpClient, signIn, tally } from './http';
+
+const TIMES = 200;
+
+describe('the same request 200 times at once over all replicas', () => {
+  let fleet: Fleet;
+  let clients: HttpClient[];
+  beforeAll(async () => {
+    fleet = await Fleet.start({ replicas: 3 });
+    clients = fleet.urls.map((url) => new HttpClient(url));
+  });
+  afterAll(async () => {
+    clients?.forEach((client) => client.close());
+    await fleet?.stop();
+  });
+
+  const everywhere = <T>(send: (client: HttpClient) => Promise<T>): Promise<T[]> =>
+    Promise.all(Array.from({ length: TIMES }, (_, i) => send(clients[i % clients.length])));
+
+  it('signs in once with one nonce', async () => {
+    const wallet = newWallet();
+    const { body } = await clients[0].send('/auth/nonce');
+    const message = siweMessage({ address: wallet.address, nonce: body.nonce as string });
+    const signature = await wallet.signMessage({ message });
+    const answers = await everywhere((client) =>
+      client.send('/auth/verify', { method: 'POST', body: { message, signature } }),
+    );
+    report('one nonce', { 'verified at once': TIMES, successes: tally(answers)[200] ?? 0 });
+    expect(tally(answers)).toEqual({ 200: 1, 401: TIMES - 1 });
+    for (const { status, body: refusal } of answers)
+      if (status === 401) expect(refusal).toEqual({ success: false, error: 'Authentication failed' });
+    const users = await fleet.sql('SELECT FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
+    expect(users).toHaveLength(1);
+    expect(await fleet.sql('SELECT FROM nonces')).toHaveLength(0);
+  });
+
+  it('makes one user of 200 first sign-ins of one wallet', async () => {
+    const wallet = newWallet();
+    const signed = await Promise.all(
+      Array.from({ length: TIMES }, async (_, i) => {
+        const { body } = await clients[i % clients.length].send('/auth/nonce', {
+          method: 'POST',
+          body: { address: wallet.address },
+        });
+        const message = siweMessage({ address: wallet.address, nonce: body.nonce as string });
+        return { message, signature: await wallet.signMessage({ message }) };
+      }),
+    );
+    const answers = await everywhere((client) =>
+      client.send('/auth/verify', { method: 'POST', body: signed.pop() }),
+    );
+    expect(tally(answers)).toEqual({ 200: TIMES });
+    expect(new Set(answers.map(({ body }) => body.data.user.id as string)).size).toBe(1);
+  });
+
+  it('creates one pool under one Idempotency-Key', async () => {
+    const { token } = await signIn(clients[0]);
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { type: 'cooperative', initialDeposit: TEN, members: [newWallet().address] };
+    const post = (client: HttpClient) => client.send('/pools', { method: 'POST', token, headers, body });
+    const answers = await everywhere(post);
+    const counts = tally(answers);
+    const created = answers.filter(({ status }) => status === 201);
+    report('one Idempotency-Key', {
+      'posted at once': TIMES,
+      'answers 201': counts[201] ?? 0,
+      'of them different': new Set(created.map(({ text }) => text)).size,
+      'answers 409': counts[409] ?? 0,
+      pools: (await fleet.sql('SELECT FROM pools')).length,
+    });
+    expect((counts[201] ?? 0) + (counts[409] ?? 0)).toBe(TIMES);
+    expect(new Set(created.map(({ text }) => text)).size).toBe(1);
+    const [{ id }] = await fleet.sql<{ id: string }>('SELECT id FROM pools');
+    expect(created[0].body.data.id).toBe(id);
+    expect(await fleet.sql('SELECT FROM pools')).toHaveLength(1);
+    expect(await fleet.sql('SELECT FROM transactions')).toHaveLength(1);
+    // Afterwards every replica gives the first answer.
+    for (const client of clients) expect((await post(client)).text).toBe(created[0].text);
+  });
+});

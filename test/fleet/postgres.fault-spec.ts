@@ -1,0 +1,171 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type LocalPostgres, startPostgres } from '../../src/local/postgres';
+import { ignore, isServer } from '../../src/local/postgres-host';
+import { migrationSource } from '../support/database';
+import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { HttpClient, slowest, tally } from './http';
+import { Depositors, INTACT, audit } from './ledger';
+
+/** Connections of each replica. */
+const POOL_SIZE = 10;
+/** In which every request is answered, in ms. */
+const LIMIT = 5000;
+
+/** A server that keeps what it acknowledged, for the tests to do harm to. */
+class Victim {
+  private server: LocalPostgres;
+
+  private constructor(private readonly dir: string) {}
+
+  static async start(): Promise<Victim> {
+    const victim = new Victim(await mkdtemp(join(tmpdir(), 'pooled-savings-fault-')));
+    await victim.start();
+    const source = await migrationSource(victim.url);
+    await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+    return victim;
+  }
+
+  get url(): string {
+    return this.server.url;
+  }
+
+  /** Again on the same data and port, after recovery from whatever happened. */
+  async start(): Promise<void> {
+    const port = this.server?.port;
+    this.server = await startPostgres({ dir: this.dir, database: 'fault', port });
+    if (port !== undefined && this.server.port !== port) throw new Error(`port ${port} was taken meanwhile`);
+  }
+
+  stop(): Promise<void> {
+    return this.server.stop();
+  }
+
+  /** The server and every process of it at once: connections end without a word. */
+  async kill(): Promise<void> {
+    const { pid, dataDir } = this.server;
+    this.signal('SIGKILL');
+    await eventually(() => !isServer(pid, dataDir));
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    const { pid } = this.server;
+    for (const each of [pid, ...children(pid)]) kill(each, signal);
+  }
+
+  async remove(): Promise<void> {
+    this.signal('SIGCONT');
+    await this.stop();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    ignore('ESRCH')(error as NodeJS.ErrnoException);
+  }
+}
+
+function children(parent: number): number[] {
+  const parentOf = (pid: string): number => {
+    try {
+      // The name, in parentheses, may hold anything; state and parent follow it.
+      return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop()?.split(' ')[1]);
+    } catch {
+      return 0; // it has ended
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)
+    .map(Number);
+}
+
+describe('PostgreSQL fails under load', () => {
+  let victim: Victim;
+  let fleet: Fleet;
+  let clients: HttpClient[];
+  let load: Depositors | undefined;
+  beforeAll(async () => {
+    victim = await Victim.start();
+    const database = { url: victim.url, drop: () => Promise.resolve() };
+    fleet = await Fleet.start({ database, settings: { DATABASE_POOL_SIZE: `${POOL_SIZE}` } });
+    clients = fleet.urls.map((url) => new HttpClient(url));
+  });
+  afterAll(async () => {
+    await fleet?.stop();
+    await victim?.remove();
+    clients?.forEach((client) => client.close());
+  });
+
+  /** Lasting for that many ms at least. */
+  const faults: { name: string; lasting: number; fail: () => unknown; repair: () => unknown }[] = [
+    { name: 'stopped', lasting: 10_000, fail: () => victim.stop(), repair: () => victim.start() },
+    { name: 'killed with -9', lasting: 1000, fail: () => victim.kill(), repair: () => victim.start() },
+    {
+      name: 'hung',
+      lasting: 6000,
+      fail: () => victim.signal('SIGSTOP'),
+      repair: () => victim.signal('SIGCONT'),
+    },
+  ];
+
+  it.each(faults)(
+    '$name: 503 within 5 s, nothing lost, recovers, no leak',
+    async ({ name, lasting, fail, repair }) => {
+      const earlier = load?.acknowledged.size ?? 0;
+      load = new Depositors(fleet, load);
+      await load.start();
+      await load.progress(100);
+      const failed = Date.now();
+      await fail();
+      // Every client has been refused several times, by every replica; both say so where probes ask.
+      const { failures, acknowledgedBy } = load;
+      await eventually(() => failures.length >= 24 && Date.now() >= failed + lasting);
+      for (const client of clients) {
+        expect((await client.send('/health/ready')).status).toBe(503);
+        const health = await client.send('/health');
+        expect(health.status).toBe(200);
+        expect(health.body).toMatchObject({ status: 'unhealthy', services: { database: 'disconnected' } });
+      }
+      await repair();
+      const [repaired, before] = [Date.now(), [...acknowledgedBy]];
+      await eventually(() => acknowledgedBy.every((count, i) => count > before[i]));
+      const recovery = Date.now() - repaired;
+      await load.progress(100);
+      await load.stop();
+
+      const found = await audit(fleet, load);
+      report(`PostgreSQL ${name}`, {
+        requests: load.requests,
+        'pools acknowledged': load.acknowledged.size - earlier,
+        refused: failures.length,
+        's the longest wait': seconds(slowest(failures)),
+        lost: found.lost,
+        duplicated: found.duplicated,
+        's to recover': seconds(recovery),
+      });
+      expect(found).toEqual(INTACT);
+      expect(Object.keys(tally(failures))).toEqual(['503']);
+      expect(failures.every(({ body }) => body.error === 'Service unavailable')).toBe(true);
+      expect(slowest(failures)).toBeLessThan(LIMIT);
+      expect(recovery).toBeLessThan(LIMIT);
+      for (const replica of fleet.replicas) expect(replica.running).toBe(true);
+
+      // At rest nothing is left over, neither in the replicas nor on the server.
+      for (const client of clients) {
+        await eventually(async () => (await client.metric('database_connections{state="busy"}')) === 0);
+        expect(await client.metric('database_connections{state="waiting"}')).toBe(0);
+        await eventually(async () => (await client.send('/health')).body.status === 'healthy');
+      }
+      await eventually(async () => (await fleet.connections()) <= POOL_SIZE * fleet.replicas.length);
+      const pooled = await Promise.all(
+        clients.map((client) => client.metric('database_connections{state="idle"}')),
+      );
+      expect(await fleet.connections()).toBe(pooled.reduce((sum, count) => sum + count));
+    },
+  );
+});

@@ -1,0 +1,110 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Client } from 'pg';
+import { startPostgres } from '../../src/local/postgres';
+import { eventually, useChain } from '../support/chain-bench';
+import { freshDatabase } from '../support/database';
+
+describe('processes', () => {
+  const bench = useChain();
+
+  it('9: kill -9 before, during and after a commit', async () => {
+    for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(100 + i));
+    // A commit for every block, so that kills fall between and into commits.
+    bench.proxy.faults = { maxRange: 1 };
+    for (let round = 0; round < 6; round += 1) {
+      const indexer = bench.indexer();
+      const at = (await bench.cursor())?.number ?? 0;
+      await eventually(
+        'progress',
+        () => bench.cursor(),
+        (cursor) => (cursor?.number ?? 0) > at + 3,
+      );
+      await indexer.end('SIGKILL');
+    }
+    bench.proxy.faults = {};
+    const indexer = bench.indexer();
+    await bench.converged();
+    await indexer.end();
+  });
+
+  it('10: of two indexers the standby takes over when the leader is killed', async () => {
+    const leader = bench.indexer();
+    await eventually(
+      'a leader',
+      () => Promise.resolve(leader.output),
+      (text) => text.includes('leading'),
+    );
+    const standby = bench.indexer();
+    await bench.deposit(bench.pools[0]!, 7n);
+    await bench.converged();
+    expect(standby.output).not.toContain('leading');
+    await leader.end('SIGKILL');
+    await bench.deposit(bench.pools[0]!, 8n);
+    await bench.converged();
+    expect(standby.output).toContain('leading');
+    await standby.end();
+  });
+
+  it('11: a leader that was stopped finds another one when it goes on', async () => {
+    const leader = bench.indexer();
+    await eventually(
+      'a leader',
+      () => Promise.resolve(leader.output),
+      (text) => text.includes('leading'),
+    );
+    const standby = bench.indexer();
+    leader.signal('SIGSTOP');
+    await bench.deposit(bench.pools[1]!, 9n);
+    await bench.converged();
+    expect(standby.output).toContain('leading');
+    leader.signal('SIGCONT');
+    await bench.deposit(bench.pools[1]!, 10n);
+    await bench.converged();
+    await leader.end();
+    await standby.end();
+  });
+
+  it('13: PostgreSQL is killed during a backfill', async () => {
+    const dir = await mkdtemp(path.join(tmpdir(), 'pooled-savings-fault-'));
+    let server = await startPostgres({ dir, database: 'faults' });
+    try {
+      const dumped = await freshDatabase();
+      await dumped.drop();
+      const { port } = server;
+      const { DataSource } = await import('typeorm');
+      const { dataSourceOptions } = await import('../../src/database/data-source');
+      const source = new DataSource(
+        dataSourceOptions(
+          { DATABASE_URL: server.url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 },
+          'indexer',
+        ),
+      );
+      await source.initialize();
+      await source.runMigrations({ transaction: 'each' });
+      await source.destroy();
+      await bench.useDatabase({ url: server.url, drop: () => Promise.resolve() });
+      bench.proxy.faults = { maxRange: 1 };
+      const indexer = bench.indexer();
+      await eventually(
+        'progress',
+        () => bench.cursor(),
+        (cursor) => (cursor?.number ?? 0) > 10,
+      );
+      process.kill(server.pid, 'SIGKILL');
+      server = await startPostgres({ dir, database: 'faults', port });
+      expect(server.port).toBe(port);
+      await bench.db.end().catch(() => undefined);
+      bench.db = new Client({ connectionString: server.url });
+      await bench.db.connect();
+      bench.proxy.faults = {};
+      await bench.converged();
+      await indexer.end();
+    } finally {
+      await bench.db.end().catch(() => undefined);
+      await server.stop();
+      await rm(dir, { recursive: true, force: true });
+    }
+  });
+});

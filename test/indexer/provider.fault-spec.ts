@@ -1,0 +1,82 @@
+import { useChain } from '../support/chain-bench';
+import type { Log } from '../support/chain-proxy';
+
+describe('a provider that', () => {
+  const bench = useChain();
+  beforeAll(async () => {
+    for (let i = 0; i < 25; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(1_000_000 + i));
+    await bench.mine(70);
+    for (let i = 0; i < 10; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(2_000_000 + i));
+  });
+
+  /** Reads the whole chain under the fault, then a live tail. */
+  async function follows(faults: typeof bench.proxy.faults, heal = false): Promise<void> {
+    await bench.sql(`TRUNCATE chain_events, chain_blocks, chain_cursor`);
+    await bench.sql(`DELETE FROM transactions`);
+    await bench.sql(`DELETE FROM yield_accruals`);
+    bench.proxy.faults = faults;
+    const indexer = bench.indexer();
+    for (let i = 0; i < 5; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(3_000_000 + i));
+    if (heal) {
+      const seen = bench.proxy.requests;
+      while (bench.proxy.requests < seen + 20) await new Promise((resolve) => setImmediate(resolve));
+      bench.proxy.faults = {};
+    }
+    await bench.converged();
+    bench.proxy.faults = {};
+    await indexer.end();
+  }
+
+  it('14: answers 30 % with 429, 502, a dropped connection or not at all', async () => {
+    const outcomes = ['drop', 429, 502, 429, 502, 'drop'] as const;
+    let n = 0;
+    // Every third request fails; one in thirty hangs, since each costs a timeout.
+    await follows({
+      http: () => {
+        n += 1;
+        if (n % 30 === 5) return 'hang';
+        return n % 3 === 0 ? outcomes[n % outcomes.length]! : 'ok';
+      },
+    });
+  });
+
+  it('15: has small caps of range and results', () => follows({ maxRange: 7, maxLogs: 3 }));
+
+  it('16: repeats, shuffles and adds foreign logs', () =>
+    follows({
+      logs: (logs) => {
+        const foreign = logs.map((log) => ({ ...log, address: `0x${'7'.repeat(40)}` }));
+        return [...logs, ...foreign, ...logs].sort((a, b) =>
+          Number(a.logIndex) + a.address > b.address + '1' ? 1 : -1,
+        );
+      },
+    }));
+
+  it('17: leaves answers out of batches and reorders them', () => {
+    let n = 0;
+    return follows({ batch: (answers) => (n++ % 2 ? answers.slice(1) : [...answers].reverse()) });
+  });
+
+  const omitted: [string, (log: Log, logs: Log[]) => boolean][] = [
+    ['a whole block', (log) => Number(log.blockNumber) % 9 === 0],
+    ['the middle of a range', (log, logs) => log === logs[Math.floor(logs.length / 2)]],
+    ['the tail', (log, logs) => log === logs.at(-1)],
+  ];
+  it.each(omitted)('18: omits %s, until it does not', async (_, omit) => {
+    let times = 12;
+    await follows({ logs: (logs) => (times-- > 0 ? logs.filter((log) => !omit(log, logs)) : logs) });
+  });
+
+  it('18: is never believed while it omits', async () => {
+    await bench.sql(`TRUNCATE chain_events, chain_blocks, chain_cursor`);
+    await bench.sql(`DELETE FROM transactions`);
+    bench.proxy.faults = { logs: (logs) => logs.filter((_, i) => i !== 3) };
+    const indexer = bench.indexer();
+    const seen = bench.proxy.requests;
+    while (bench.proxy.requests < seen + 30) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await bench.cursor())?.state).not.toBe('synced');
+    bench.proxy.faults = {};
+    await bench.converged();
+    await indexer.end();
+  });
+});

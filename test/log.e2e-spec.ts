@@ -1,0 +1,69 @@
+import { Writable } from 'node:stream';
+import { createLogger } from '../src/common/logger';
+import { TestApp } from './support/app';
+import { newWallet, siweMessage } from './support/wallet';
+
+describe('the log', () => {
+  const app = new TestApp();
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  beforeAll(() => app.start({}, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink)));
+  afterAll(() => app.stop());
+
+  it('tells of requests by id, and never a token, signature or nonce', async () => {
+    const wallet = newWallet();
+    const nonce = await app.nonce(wallet.address);
+    const message = siweMessage({ address: wallet.address, nonce });
+    const signature = await wallet.signMessage({ message });
+    const wrong = await newWallet().signMessage({ message });
+    await app.post('/auth/verify', { message, signature: wrong }, undefined, {
+      'x-request-id': 'the-refused-one',
+    });
+    const { token } = (await app.post('/auth/verify', { message, signature })).body as { token: string };
+    await app.get(`/pools?token=${token}`, { token });
+    await app.get('/pools/nonsense', { token });
+    await app.sql('ALTER TABLE nonces RENAME TO elsewhere');
+    expect((await app.post('/auth/verify', { message, signature }, { token })).status).toBe(500);
+    expect((await app.get('/auth/nonce')).status).toBe(500);
+
+    const log = lines.join('');
+    for (const secret of [nonce, signature, wrong, token, token.split('.')[2]])
+      expect(log).not.toContain(secret);
+    const entries = log
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    const refused = entries.filter((entry) => entry.reqId === 'the-refused-one');
+    expect(refused).toEqual([
+      expect.objectContaining({ level: 'info', msg: 'sign-in refused', reason: 'signature' }),
+      expect.objectContaining({ msg: 'request', method: 'POST', path: '/auth/verify', status: 401 }),
+    ]);
+    const requests = entries.filter(({ msg }) => msg === 'request');
+    expect(requests.every(({ reqId, route, ms }) => reqId && route && typeof ms === 'number')).toBe(true);
+    const errors = entries.filter(({ level }) => level === 'error');
+    expect(errors).toHaveLength(2);
+    expect(errors.every(({ reqId }) => typeof reqId === 'string')).toBe(true);
+  });
+
+  it('of an error has what helps to find it, and none of its other fields', () => {
+    const before = lines.length;
+    const logger = createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
+    const error = Object.assign(new Error('broken'), {
+      code: '23505',
+      parameters: ['s3cret'],
+      detail: 's3cret',
+    });
+    logger.error({ err: error }, 'failed');
+    expect(JSON.parse(lines.slice(before).join(''))).toMatchObject({
+      level: 'error',
+      msg: 'failed',
+      err: { message: 'broken', code: '23505', stack: expect.any(String) },
+    });
+    expect(lines.slice(before).join('')).not.toContain('s3cret');
+  });
+});

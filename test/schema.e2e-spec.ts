@@ -1,0 +1,233 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, escapeLiteral } from 'pg';
+import type { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { POOL_ANALYTICS, USER_ANALYTICS } from '../src/analytics/analytics.service';
+import { ISSUE_NONCE, ME, SIGN_IN } from '../src/auth/auth.service';
+import { dataSourceOptions } from '../src/database/data-source';
+import type { Statement } from '../src/database/database';
+import { CHAIN_STATE } from '../src/health/health.service';
+import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.service';
+import * as pools from '../src/pools/pools.sql';
+import * as transactions from '../src/transactions/transactions.sql';
+import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
+
+describe('schema', () => {
+  const opened: { database: TestDatabase; source: DataSource }[] = [];
+  async function open(database: TestDatabase): Promise<DataSource> {
+    const source = await migrationSource(database.url);
+    opened.push({ database, source });
+    return source;
+  }
+  afterEach(async () => {
+    for (const { database, source } of opened.splice(0)) {
+      await source.destroy();
+      await database.drop();
+    }
+  });
+
+  /** Every object that a migration may make, as the server describes it. */
+  const objects = (source: DataSource): Promise<unknown> =>
+    source.query(`
+      SELECT 'column' AS kind, table_name || '.' || column_name AS name, data_type || coalesce(column_default, '') AS what
+      FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'migrations'
+      UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes
+      WHERE schemaname = 'public' AND tablename <> 'migrations'
+      UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
+      WHERE connamespace = 'public'::regnamespace AND conrelid <> coalesce(to_regclass('migrations')::oid, 0)
+      UNION ALL SELECT 'function', proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+      UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+      UNION ALL SELECT 'type', typname, '' FROM pg_type
+      WHERE typnamespace = 'public'::regnamespace AND typname NOT IN ('migrations', '_migrations')
+      UNION ALL SELECT 'option', relname, reloptions::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        AND reloptions IS NOT NULL
+      ORDER BY 1, 2, 3`);
+
+  it('is what the entities say', async () => {
+    const source = await open(await freshDatabase());
+    const { upQueries } = await source.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+  });
+
+  it('goes down, one migration after the other, to nothing, and up again to the same', async () => {
+    const source = await open(await emptyDatabase());
+    const states: unknown[] = [await objects(source)];
+    expect(states).toEqual([[]]);
+    const count = source.migrations.length;
+    expect(count).toBeGreaterThan(1);
+    await source.runMigrations({ transaction: 'each' });
+    const complete = await objects(source);
+    for (let i = 0; i < count; i++) {
+      await source.undoLastMigration({ transaction: 'each' });
+      states.push(await objects(source));
+    }
+    expect(states.at(-1)).toEqual([]);
+    await source.runMigrations({ transaction: 'each' });
+    expect(await objects(source)).toEqual(complete);
+  });
+});
+
+const ROWS = 50_000;
+const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
+const hex = (n: string, length: number): string => `'0x' || lpad(to_hex(${n}), ${length}, '0')`;
+const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
+/**
+ * User n owns pool n, which n + 1 is a member of. Triggers and foreign keys are off, as a plan needs the rows and
+ * their distribution, and the derived tables are filled here too.
+ */
+const FILL = `
+  SET session_replication_role = replica;
+  INSERT INTO users SELECT ${id('user', 'n')}, ${hex('n', 40)}, now() FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO nonces SELECT 'nonce' || n, NULL, now() + make_interval(secs => n - 1000)
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update)
+    SELECT ${id('pool', 'n')}, (ARRAY['individual', 'lottery', 'rotating'])[1 + n % 3], ${id('user', 'n')},
+      ${hex('n % 3', 40)}, 1, now(), now() FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO pool_members SELECT p.id, ${hex('n + role', 40)}, (ARRAY['OWNER', 'MEMBER'])[1 + role], p.type
+    FROM generate_series(1, ${ROWS}) n JOIN pools p ON p.id = ${id('pool', 'n')}, generate_series(0, 1) role;
+  INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
+    SELECT ${id('transaction', 'n')}, ${id('pool', 'n')}, 'DEPOSIT', 'CONFIRMED',
+      ${hex('n', 40)}, 10, ${hex('n', 64)}, n, 0, now() - make_interval(hours => n % 100)
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO transaction_readers SELECT m.address, t.type, t.id FROM transactions t JOIN pool_members m USING (pool_id);
+  INSERT INTO account_days (address, day, deposited, readable_deposits)
+    SELECT address, t.created_at::date, 10, count(*) FROM transactions t JOIN pool_members m USING (pool_id) GROUP BY 1, 2;
+  INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO lottery_draws SELECT n, 'COMPLETED', 1, 1, 1, 1, now(), ${hex('n', 40)}, 1, 1,
+    now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;`;
+
+/** Of a size that does not grow. */
+const CONSTANT = ['pool_totals', 'chain_cursor'];
+/** Rows of one table that a statement may touch; far below what the tables hold. */
+const FEW = 400;
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  Plans?: PlanNode[];
+}
+
+describe('a hot statement reads few rows, by index', () => {
+  let database: TestDatabase;
+  let client: Client;
+
+  const connect = async (application: 'api' | 'indexer'): Promise<Client> => {
+    const { url, extra } = dataSourceOptions(
+      { DATABASE_URL: database.url, DATABASE_POOL_SIZE: 1, statementTimeout: 4000 },
+      application,
+    ) as { url: string; extra: { options: string } };
+    const { options } = extra;
+    const connection = new Client({ connectionString: url, application_name: application, options });
+    await connection.connect();
+    return connection;
+  };
+
+  beforeAll(async () => {
+    database = await freshDatabase();
+    const filler = await connect('indexer');
+    await filler.query(FILL);
+    await filler.query('VACUUM (ANALYZE)');
+    const { rows } = await filler.query<{ relname: string; count: number }>(
+      'SELECT relname, reltuples::int AS count FROM pg_class WHERE relkind = $1 AND relnamespace = $2::regnamespace',
+      ['r', 'public'],
+    );
+    await filler.end();
+    const small = rows.filter(({ count }) => count < ROWS).map(({ relname }) => relname);
+    // The indexer's own tables are read by no request.
+    expect(small.sort()).toEqual([...CONSTANT, 'chain_blocks', 'chain_events', 'migrations'].sort());
+    client = await connect('api');
+  }, 300_000);
+  afterAll(async () => {
+    await client?.end();
+    await database?.drop();
+  });
+
+  const caller = address(7);
+  const user = "md5('user7')::uuid";
+  const pool = "md5('pool7')::uuid";
+  const page = [null, 20, 0];
+  const newPool = [uuidv7(), 'lottery', user, address(1), false, `{${address(8)},${address(9)}}`];
+  const create = [...newPool, new Date().toISOString(), caller, uuidv7(), '10'];
+  const CASES: [Statement, unknown[]][] = [
+    [ISSUE_NONCE, ['fresh', null]],
+    [SIGN_IN, ['nonce40000', caller, uuidv7()]],
+    [ME, [user]],
+    [POOL_ANALYTICS, []],
+    [USER_ANALYTICS, [user]],
+    [CURRENT_DRAW, []],
+    [LIST_WINNERS, [10, 0]],
+    [CHAIN_STATE, []],
+    [pools.LIST_POOLS, [caller, ...page]],
+    [pools.LIST_POOLS, [caller, 'lottery', 20, 0]],
+    [pools.POOL_DETAIL, [pool, caller]],
+    [pools.POOL_YIELD, [pool, caller]],
+    [pools.CREATE_POOL, create],
+    [pools.CREATE_POOL_ONCE, [...create, 'a key', 'hash', '{}']],
+    [pools.FIND_ANSWER, [user, 'key7']],
+    [transactions.LIST_TRANSACTIONS, [caller, ...page]],
+    [transactions.LIST_TRANSACTIONS, [caller, 'DEPOSIT', 20, 0]],
+    [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, caller]],
+    [transactions.TRANSACTION_DETAIL, [`0x${'7'.padStart(64, '0')}`, caller]],
+  ];
+
+  const literal = (value: unknown): string => {
+    if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+    return (value as string).startsWith('md5(') ? (value as string) : escapeLiteral(value as string);
+  };
+
+  /** Scans of the statement as the service runs it: prepared, with the session settings of the API. */
+  async function scans({ name, text }: Statement, values: unknown[]): Promise<PlanNode[]> {
+    const list = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
+    await client.query(`PREPARE ${name} AS ${text}`);
+    await client.query('BEGIN');
+    try {
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}${list}`,
+      );
+      const all = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(all)];
+      return all(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Node Type'].endsWith('Scan'));
+    } finally {
+      await client.query('ROLLBACK');
+      await client.query(`DEALLOCATE ${name}`);
+    }
+  }
+
+  it.each(CASES.map(([statement, values]) => [statement.name, values.length, statement, values] as const))(
+    '%s',
+    async (name, _count, statement, values) => {
+      const found = (await scans(statement, values)).filter(
+        ({ 'Relation Name': table }) => table !== undefined && !CONSTANT.includes(table),
+      );
+      expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
+      const touched = (node: PlanNode): number =>
+        node['Actual Loops'] *
+        (node['Actual Rows'] +
+          (node['Rows Removed by Filter'] ?? 0) +
+          (node['Rows Removed by Index Recheck'] ?? 0));
+      const many = found.filter((node) => touched(node) > FEW);
+      // The total of a list of all draws counts them once; the chain makes few.
+      if (name === LIST_WINNERS.name) expect(many).toHaveLength(1);
+      else expect(many).toEqual([]);
+    },
+  );
+
+  it('is every one that the service has', () => {
+    const src = join(__dirname, '../src');
+    const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => /^(?!indexer\/|local\/).*(?<!spec)\.ts$/.test(file) && !/^(indexer|local)\.ts$/.test(file),
+    );
+    const named = files.flatMap((file) =>
+      [...readFileSync(join(src, file), 'utf8').matchAll(/name: '(\w+)',\s+text:/g)].map(([, name]) => name),
+    );
+    expect(named.length).toBeGreaterThan(10);
+    expect(new Set(CASES.map(([{ name }]) => name))).toEqual(new Set(named));
+  });
+});

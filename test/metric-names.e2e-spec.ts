@@ -37,7 +37,7 @@ describe('metrics of dashboard and alerts', () => {
     const exposed = new Set<string>();
     const texts = [(await app.get('/metrics')).text, await new Status().registry.metrics()];
     for (const [, name, type] of texts.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
-      exposed.add(name!);
+      exposed.add(name);
       if (type === 'histogram' || type === 'summary')
         for (const part of ['bucket', 'sum', 'count']) exposed.add(`${name}_${part}`);
     }

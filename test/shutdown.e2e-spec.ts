@@ -27,7 +27,11 @@ class Connection {
 
   send(path: string, token?: string): void {
     const authorization = token ? `Authorization: Bearer ${token}\r\n` : '';
-    this.socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${authorization}\r\n`);
+    this.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${authorization}\r\n`);
+  }
+
+  write(text: string): void {
+    this.socket.write(text);
   }
 
   get statuses(): number[] {
@@ -84,9 +88,12 @@ describe('draining', () => {
     await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
     const busy = await Connection.open(port);
     busy.send('/pools', user.token);
+    const other = await Connection.open(port);
+    other.send('/pools', user.token);
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    await until(async () => (await app.sql(waiting)).length === 1);
+    await until(async () => (await app.sql(waiting)).length === 2);
 
+    const cut = jest.spyOn(app.nest.getHttpServer(), 'closeAllConnections');
     let ended = false;
     const drained = drain(app.nest, 0).then(() => (ended = true));
     await until(() => idle.every(({ closed }) => closed));
@@ -96,10 +103,30 @@ describe('draining', () => {
     await locker.query('COMMIT');
     await locker.end();
     await drained;
-    await until(() => busy.closed);
+    await until(() => busy.closed && other.closed);
+    expect(other.statuses).toEqual([200]);
+    // This one became idle while the server closed, and was not left to be cut with all the rest.
+    expect(cut).not.toHaveBeenCalled();
     expect(busy.statuses).toEqual([200, 200]);
     expect(busy.received).toContain('"pagination":{"page":1,"limit":20,"total":0,"pages":0}');
     expect(busy.received).toMatch(/connection: close/i);
+  });
+
+  it('cuts a request that never becomes complete, in time', async () => {
+    const stuck = await Connection.open(port);
+    stuck.write(
+      'POST /auth/nonce HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    );
+    const open = () =>
+      new Promise<number>((resolve) => {
+        app.nest.getHttpServer().getConnections((_error, count) => resolve(count));
+      });
+    await until(async () => (await open()) === 1);
+    const asked = Date.now();
+    await drain(app.nest, 1500);
+    expect(Date.now() - asked).toBeLessThan(10_000);
+    await until(() => stuck.closed);
+    expect(stuck.received).not.toContain(' 200 ');
   });
 });
 

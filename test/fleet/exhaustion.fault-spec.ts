@@ -31,7 +31,7 @@ describe('connection pool exhausted by slow statements', () => {
     const answers: Answer[] = [];
     let mostConnections = 0;
     await fleet.whileLocked('pools', async () => {
-      const pending = deposits(400);
+      const pending = deposits(200);
       let done = false;
       const watching = (async () => {
         while (!done) mostConnections = Math.max(mostConnections, await fleet.connections());
@@ -45,6 +45,8 @@ describe('connection pool exhausted by slow statements', () => {
         expect((await client.send('/pools')).status).toBe(401);
       }
       answers.push(...(await Promise.all(pending)));
+      // The next ones do not queue behind what the first ones left.
+      answers.push(...(await Promise.all(deposits(100))));
       done = true;
       await watching;
       // Cancelled in the server too, by the statement timeout: none of them goes on without its client.
@@ -71,29 +73,5 @@ describe('connection pool exhausted by slow statements', () => {
       expect(await client.metric('database_connections{state="waiting"}')).toBe(0);
       await eventually(async () => (await client.metric('database_connections{state="busy"}')) === 0);
     }
-  });
-
-  it('lets no more than 1,000 requests wait', async () => {
-    const [client] = clients;
-    await fleet.whileLocked('pools', async () => {
-      const pending = Array.from({ length: 1300 }, () => client.send('/pools', { token: caller.token }));
-      let most = 0;
-      let done = false;
-      const watching = (async () => {
-        while (!done) most = Math.max(most, await clients[0].metric('database_connections{state="waiting"}'));
-      })();
-      const answers = await Promise.all(pending);
-      done = true;
-      await watching;
-      report('1,300 requests for 2 connections', {
-        'refused with 503': tally(answers)[503] ?? 0,
-        'waiting at most': most,
-        's the longest wait': seconds(slowest(answers)),
-      });
-      expect(tally(answers)).toEqual({ 503: answers.length });
-      expect(slowest(answers)).toBeLessThan(LIMIT);
-      expect(most).toBeLessThanOrEqual(1000);
-    });
-    await eventually(async () => (await client.send('/pools', { token: caller.token })).status === 200);
   });
 });

@@ -110,4 +110,8 @@ export function tally(answers: Answer[]): Record<number, number> {
   return counts;
 }
 
+/** The same, for a report. */
+export const named = (counts: Record<number, number>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([status, count]) => [`answers ${status}`, count]));
+
 export const slowest = (answers: Answer[]): number => Math.max(0, ...answers.map(({ ms }) => ms));

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { TEN } from '../support/app';
 import { Fleet, report } from '../support/fleet';
 import { newWallet, siweMessage } from '../support/wallet';
-import { HttpClient, signIn, tally } from './http';
+import { HttpClient, named, signIn, tally } from './http';
 
 const TIMES = 200;
+// A busy machine may answer some of so many with 503. That is never a success, and is counted as such here.
 
 describe('the same request 200 times at once over all replicas', () => {
   let fleet: Fleet;
@@ -29,8 +30,10 @@ describe('the same request 200 times at once over all replicas', () => {
     const answers = await everywhere((client) =>
       client.send('/auth/verify', { method: 'POST', body: { message, signature } }),
     );
-    report('one nonce', { 'verified at once': TIMES, successes: tally(answers)[200] ?? 0 });
-    expect(tally(answers)).toEqual({ 200: 1, 401: TIMES - 1 });
+    report('one nonce', { 'verified at once': TIMES, ...named(tally(answers)) });
+    const { 200: successes, 401: refusals = 0, 503: shed = 0 } = tally(answers);
+    expect(successes).toBe(1);
+    expect(refusals + shed).toBe(TIMES - 1);
     for (const { status, body: refusal } of answers)
       if (status === 401) expect(refusal).toEqual({ success: false, error: 'Authentication failed' });
     const users = await fleet.sql('SELECT FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
@@ -53,8 +56,14 @@ describe('the same request 200 times at once over all replicas', () => {
     const answers = await everywhere((client) =>
       client.send('/auth/verify', { method: 'POST', body: signed.pop() }),
     );
-    expect(tally(answers)).toEqual({ 200: TIMES });
-    expect(new Set(answers.map(({ body }) => body.data.user.id as string)).size).toBe(1);
+    const { 200: successes = 0, 503: shed = 0 } = tally(answers);
+    expect(successes).toBeGreaterThan(0);
+    expect(successes + shed).toBe(TIMES);
+    const users = await fleet.sql<{ id: string }>('SELECT id FROM users WHERE address = $1', [
+      wallet.address.toLowerCase(),
+    ]);
+    expect(users).toHaveLength(1);
+    for (const { status, body } of answers) if (status === 200) expect(body.data.user.id).toBe(users[0].id);
   });
 
   it('creates one pool under one Idempotency-Key', async () => {
@@ -67,12 +76,11 @@ describe('the same request 200 times at once over all replicas', () => {
     const created = answers.filter(({ status }) => status === 201);
     report('one Idempotency-Key', {
       'posted at once': TIMES,
-      'answers 201': counts[201] ?? 0,
-      'of them different': new Set(created.map(({ text }) => text)).size,
-      'answers 409': counts[409] ?? 0,
+      ...named(counts),
+      'different bodies of 201': new Set(created.map(({ text }) => text)).size,
       pools: (await fleet.sql('SELECT FROM pools')).length,
     });
-    expect((counts[201] ?? 0) + (counts[409] ?? 0)).toBe(TIMES);
+    expect((counts[201] ?? 0) + (counts[409] ?? 0) + (counts[503] ?? 0)).toBe(TIMES);
     expect(new Set(created.map(({ text }) => text)).size).toBe(1);
     const [{ id }] = await fleet.sql<{ id: string }>('SELECT id FROM pools');
     expect(created[0].body.data.id).toBe(id);

@@ -1,5 +1,5 @@
 import { Fleet, RedisServer, eventually, report, seconds } from '../support/fleet';
-import { type Answer, type Caller, HttpClient, signIn, slowest, tally } from './http';
+import { type Answer, type Caller, HttpClient, named, signIn, slowest, tally } from './http';
 
 const LIMIT = 100;
 const GENERAL = { RATE_LIMIT_GENERAL: `${LIMIT}`, RATE_LIMIT_AUTH: '100000', TRUST_PROXY: '127.0.0.1' };
@@ -132,6 +132,3 @@ class Traffic {
     }
   }
 }
-
-const named = (counts: Record<number, number>): Record<string, number> =>
-  Object.fromEntries(Object.entries(counts).map(([status, count]) => [`answers ${status}`, count]));

@@ -10,7 +10,7 @@ describe('processes', () => {
   const bench = useChain();
 
   it('9: kill -9 before, during and after a commit', async () => {
-    for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(100 + i));
+    for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(100 + i));
     // A commit for every block, so that kills fall between and into commits.
     bench.proxy.faults = { maxRange: 1 };
     for (let round = 0; round < 6; round += 1) {
@@ -37,11 +37,11 @@ describe('processes', () => {
       (text) => text.includes('leading'),
     );
     const standby = bench.indexer();
-    await bench.deposit(bench.pools[0]!, 7n);
+    await bench.deposit(bench.pools[0], 7n);
     await bench.converged();
     expect(standby.output).not.toContain('leading');
     await leader.end('SIGKILL');
-    await bench.deposit(bench.pools[0]!, 8n);
+    await bench.deposit(bench.pools[0], 8n);
     await bench.converged();
     expect(standby.output).toContain('leading');
     await standby.end();
@@ -56,11 +56,11 @@ describe('processes', () => {
     );
     const standby = bench.indexer();
     leader.signal('SIGSTOP');
-    await bench.deposit(bench.pools[1]!, 9n);
+    await bench.deposit(bench.pools[1], 9n);
     await bench.converged();
     expect(standby.output).toContain('leading');
     leader.signal('SIGCONT');
-    await bench.deposit(bench.pools[1]!, 10n);
+    await bench.deposit(bench.pools[1], 10n);
     await bench.converged();
     await leader.end();
     await standby.end();

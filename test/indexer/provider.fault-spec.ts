@@ -4,9 +4,9 @@ import type { Log } from '../support/chain-proxy';
 describe('a provider that', () => {
   const bench = useChain();
   beforeAll(async () => {
-    for (let i = 0; i < 25; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(1_000_000 + i));
+    for (let i = 0; i < 25; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(1_000_000 + i));
     await bench.mine(70);
-    for (let i = 0; i < 10; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(2_000_000 + i));
+    for (let i = 0; i < 10; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(2_000_000 + i));
   });
 
   /** Reads the whole chain under the fault, then a live tail. */
@@ -16,7 +16,7 @@ describe('a provider that', () => {
     await bench.sql(`DELETE FROM yield_accruals`);
     bench.proxy.faults = faults;
     const indexer = bench.indexer();
-    for (let i = 0; i < 5; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(3_000_000 + i));
+    for (let i = 0; i < 5; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(3_000_000 + i));
     if (heal) {
       const seen = bench.proxy.requests;
       while (bench.proxy.requests < seen + 20) await new Promise((resolve) => setImmediate(resolve));
@@ -35,7 +35,7 @@ describe('a provider that', () => {
       http: () => {
         n += 1;
         if (n % 30 === 5) return 'hang';
-        return n % 3 === 0 ? outcomes[n % outcomes.length]! : 'ok';
+        return n % 3 === 0 ? outcomes[n % outcomes.length] : 'ok';
       },
     });
   });

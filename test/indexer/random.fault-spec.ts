@@ -21,7 +21,7 @@ describe('20: random rounds', () => {
   it(`converge, and a replay from nothing gives the same state (SEED=${SEED})`, async () => {
     const random = generator(SEED);
     let indexer: IndexerProcess = bench.indexer();
-    const pick = (): string => bench.pools[random(bench.pools.length)]!;
+    const pick = (): string => bench.pools[random(bench.pools.length)];
     const actions: (() => Promise<unknown>)[] = [
       () => bench.deposit(pick(), BigInt(1 + random(1000))),
       async () => {
@@ -68,7 +68,7 @@ describe('20: random rounds', () => {
       ];
       bench.proxy.faults = faults[random(faults.length)]!;
       // What the contracts refuse is as good as nothing done.
-      for (let i = 0; i < 12; i += 1) await actions[random(actions.length)]!().catch(() => undefined);
+      for (let i = 0; i < 12; i += 1) await actions[random(actions.length)]().catch(() => undefined);
       if (random(3) === 0) {
         await indexer.end('SIGKILL');
         indexer = bench.indexer();

@@ -48,7 +48,7 @@ describe('reorganisations', () => {
   });
 
   it('4: a node that is behind undoes nothing', async () => {
-    await bench.deposit(bench.pools[0]!, 11n);
+    await bench.deposit(bench.pools[0], 11n);
     await bench.converged();
     const before = await bench.cursor();
     const seen = bench.proxy.requests;
@@ -63,9 +63,9 @@ describe('reorganisations', () => {
   });
 
   it('5: a competing block undoes exactly itself', async () => {
-    await bench.deposit(bench.pools[0]!, 21n);
-    const kept = await bench.deposit(bench.pools[1]!, 22n);
-    await bench.deposit(bench.pools[2]!, 23n);
+    await bench.deposit(bench.pools[0], 21n);
+    const kept = await bench.deposit(bench.pools[1], 22n);
+    await bench.deposit(bench.pools[2], 23n);
     await bench.converged();
     await bench.sql(`CREATE TABLE undone AS SELECT block_number FROM chain_events WHERE false`);
     await bench.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -82,8 +82,8 @@ describe('reorganisations', () => {
     // In no step with the requests of one round, as a balancer's choice is not either.
     const turns = [0, 20, 20, 0, 20, 0, 0];
     let turn = 0;
-    bench.proxy.faults = { behind: () => turns[turn++ % turns.length]! };
-    for (let i = 0; i < 30; i += 1) await bench.deposit(bench.pools[i % 3]!, BigInt(100 + i));
+    bench.proxy.faults = { behind: () => turns[turn++ % turns.length] };
+    for (let i = 0; i < 30; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(100 + i));
     await bench.converged();
   });
 });

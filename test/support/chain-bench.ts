@@ -27,7 +27,7 @@ const ENTRY = path.join(__dirname, '..', '..', 'dist', 'src', 'indexer.js');
 const DEADLINE = 60_000;
 
 export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
-const NONE = `0x${'0'.repeat(32)}` as Hex;
+const NONE = `0x${'0'.repeat(32)}`;
 
 /** Asks until it is so. @throws with the last answer when the deadline passes */
 export async function eventually<T>(

@@ -1,4 +1,4 @@
-import { BaseError, ContractFunctionRevertedError, parseEther, type Address, type Hex } from 'viem';
+import { BaseError, ContractFunctionRevertedError, parseEther, type Address } from 'viem';
 import type { TransactionReceipt } from 'viem';
 import {
   anvilRpc,

@@ -5,7 +5,7 @@ const base = require('./jest.config.js');
 module.exports = {
   ...base,
   roots: ['<rootDir>/test'],
-  testRegex: '\\.fault-spec\\.ts$',
+  testRegex: 'indexer/.*\\.fault-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 120_000,
   maxWorkers: 2,

@@ -66,6 +66,8 @@ it.each(Object.entries(end))(
       expect([path, status, body]).toEqual([path, 503, { success: false, error: 'Service unavailable' }]);
       expect(Date.now() - start).toBeLessThan(5000);
     }
+    // A look at the database is shared for half a second.
+    await until(async () => (await app.get('/health')).body.status === 'unhealthy');
     const health = await app.get('/health');
     expect([health.status, health.body.status, health.body.services.database]).toEqual([
       200,

@@ -15,6 +15,8 @@ export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorato
 
 type Verified = CurrentUser & { exp: number };
 const MAX_VERIFIED = 10_000;
+/** Characters; tokens of this service have about 250. */
+const MAX_HEADER = 1024;
 
 /**
  * Requires a bearer token. A token verified once is remembered until it expires: verification by passport costs
@@ -61,6 +63,8 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
 
   private async verify(context: ExecutionContext, header: string): Promise<boolean> {
     await super.canActivate(context);
+    // Passport takes a header with more in it than a token; remembering those would let a client fill the memory.
+    if (header.length > MAX_HEADER) return true;
     const { user } = context.switchToHttp().getRequest<{ user: Verified }>();
     this.verified.delete(header);
     if (this.verified.size >= MAX_VERIFIED) {

@@ -45,8 +45,9 @@ export class RateLimiter {
     done: (error?: Error) => void,
   ): void => {
     // The matched route, as the raw path may be percent-encoded; unknown paths have none.
-    const path = request.routeOptions.url ?? request.url;
-    if (EXEMPT.test(path)) return done();
+    const route = request.routeOptions.url;
+    if (route !== undefined && EXEMPT.test(route)) return done();
+    const path = route ?? request.url;
     const client = clientKey(request.ip);
     const limits = AUTH.test(path) ? [this.general, this.auth] : [this.general];
     const records = limits.map(({ name, limit }) =>

@@ -223,7 +223,8 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
 export async function eventually(condition: () => unknown, limit = 30_000): Promise<void> {
   const end = Date.now() + limit;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`this did not come true within ${limit / 1000} s: ${String(condition)}`);
+    if (Date.now() > end)
+      throw new Error(`this did not come true within ${limit / 1000} s: ${String(condition)}`);
     await wait(10);
   }
 }

@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { type Request, type SignedIn, TEN, useApp } from '../support/app';
+import { report } from '../support/fleet';
+import { headerText, json, text } from '../support/hostile';
+
+/** More of them, such as 100,000, take some minutes. */
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
+/** With the seed that a run reports it can be repeated. */
+const SEED = Number(process.env.FUZZ_SEED ?? Date.now() & 0x7fffffff);
+const AT_ONCE = 20;
+
+type Schema = Record<string, any>;
+interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  schema?: Schema;
+}
+interface Operation {
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema }> };
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+jest.setTimeout(60_000 + REQUESTS * 30);
+const app = useApp({ TRUST_PROXY: '127.0.0.1' });
+
+/** Values by name that get past the first checks, besides what the schema allows. */
+const known: Record<string, string[]> = {
+  initialDeposit: [TEN, '0'.repeat(20) + TEN, (2n ** 256n - 1n).toString()],
+  'Idempotency-Key': ['a', 'b', 'c'],
+};
+
+/** Values that the schema allows, those at its limits among them. */
+function valid(schema: Schema, all: Record<string, Schema>): fc.Arbitrary<unknown> {
+  if (schema.$ref) return valid(all[(schema.$ref as string).split('/').pop()!], all);
+  if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]));
+  if (schema.type === 'boolean') return fc.boolean();
+  if (schema.type === 'integer' || schema.type === 'number') {
+    const { minimum: min = -(2 ** 31), maximum: max = 2 ** 31 } = schema as {
+      minimum?: number;
+      maximum?: number;
+    };
+    return fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max }));
+  }
+  if (schema.type === 'array')
+    return fc.array(valid(schema.items as Schema, all), { maxLength: (schema.maxItems as number) ?? 5 });
+  if (schema.type === 'object') {
+    const { properties = {}, required = [] } = schema as {
+      properties?: Record<string, Schema>;
+      required?: string[];
+    };
+    const fields = Object.entries(properties).map(
+      ([name, field]) => [name, orKnown(name, valid(field, all))] as const,
+    );
+    return fc.record(Object.fromEntries(fields), { requiredKeys: required });
+  }
+  if (schema.format === 'uuid') return fc.uuid();
+  if (schema.pattern) return fc.stringMatching(new RegExp(schema.pattern as string));
+  return fc.string();
+}
+
+const orKnown = <T>(name: string, good: fc.Arbitrary<T>): fc.Arbitrary<T | string> =>
+  known[name] ? fc.oneof(fc.constantFrom(...known[name]), good) : good;
+
+/** Values that it does not allow, and some that nobody thought of. */
+const wrong: fc.Arbitrary<string> = fc.oneof(
+  text,
+  fc.constantFrom('0', '-1', '1e3', '101', '2147483648', ''),
+);
+
+const oneOf = (good: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof({ weight: 2, arbitrary: good }, { weight: 1, arbitrary: wrong });
+
+const encode = (value: string): string => encodeURIComponent(Buffer.from(value).toString());
+
+function bodies(schema: Schema, all: Record<string, Schema>): fc.Arbitrary<string> {
+  const good = valid(schema, all);
+  const changed = fc
+    .tuple(good, fc.array(fc.tuple(text, json), { maxLength: 2 }), fc.array(json))
+    .map(([value, extra, values]) => {
+      const fields = Object.entries(value as object).map(([name, field], i) => [
+        name,
+        values[i] ?? JSON.stringify(field),
+      ]);
+      return `{${[...fields, ...extra].map(([name, field]) => `${JSON.stringify(name)}:${field}`).join(',')}}`;
+    });
+  return fc.oneof({ weight: 3, arbitrary: good.map((value) => JSON.stringify(value)) }, changed, json, text);
+}
+
+/** Requests to one operation of the document. */
+function requests(
+  [path, method, operation]: [string, string, Operation],
+  { components: { schemas } }: Document,
+  tokens: string[],
+): fc.Arbitrary<Request> {
+  const parameters = operation.parameters ?? [];
+  const value = ({ name, schema = { type: 'string' } }: Parameter): fc.Arbitrary<string> => {
+    const good = valid(schema, schemas).map(String);
+    return oneOf(orKnown(name, good));
+  };
+  const record = (place: Parameter['in']): Record<string, fc.Arbitrary<string>> =>
+    Object.fromEntries(
+      parameters.filter((each) => each.in === place).map((each) => [each.name, value(each)]),
+    );
+  const schema = operation.requestBody?.content['application/json']?.schema;
+  return fc
+    .record({
+      prefix: fc.constantFrom('', '/api'),
+      inPath: fc.record(record('path')),
+      inQuery: fc.record(record('query'), { requiredKeys: [] }),
+      more: fc.array(fc.tuple(text, text), { maxLength: 1 }),
+      headers: fc.record(record('header'), { requiredKeys: [] }),
+      strange: fc.record(
+        {
+          accept: headerText,
+          'x-request-id': headerText,
+          'x-forwarded-for': headerText,
+          origin: headerText,
+          'content-type': fc.oneof(
+            { weight: 9, arbitrary: fc.constant('application/json') },
+            fc.constantFrom('application/json; charset=utf-8', 'text/plain', ''),
+          ),
+        },
+        { requiredKeys: [] },
+      ),
+      token: fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...tokens) }, headerText),
+      body: schema
+        ? fc.option(bodies(schema, schemas), { nil: undefined, freq: 20 })
+        : fc.constant(undefined),
+      verb: fc.oneof(
+        { weight: 15, arbitrary: fc.constant(method.toUpperCase()) },
+        fc.constantFrom('HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'),
+      ),
+    })
+    .map(({ prefix, inPath, inQuery, more, headers, strange, token, body, verb }) => {
+      const target = path.replace(/\{(\w+)\}/g, (_, name: string) => encode(inPath[name]));
+      const query = [...Object.entries(inQuery), ...more]
+        .map((pair) => pair.map((part) => encode(part ?? '')).join('='))
+        .join('&');
+      const plain = (value: string): string => value.replace(/[^\x20-\x7e\xa0-\xff]/g, '');
+      return {
+        method: verb,
+        url: `${prefix}${target}${query && `?${query}`}`,
+        body,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...strange,
+          ...Object.fromEntries(Object.entries(headers).map(([name, each]) => [name, plain(each ?? '')])),
+        },
+      };
+    });
+}
+
+it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as documented`, async () => {
+  const [user, stranger]: SignedIn[] = [await app.signIn(), await app.signIn()];
+  const pool = (await app.createPool(user, { members: [stranger.address] })).id as string;
+  const document = (await app.get('/docs/openapi.json')).body as Document;
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, string, Operation] => [
+      path,
+      method,
+      operation,
+    ]),
+  );
+  known.id = known.poolId = [pool];
+  const arbitrary = fc.oneof(
+    ...operations.map((operation) => requests(operation, document, [user.token, stranger.token, ''])),
+  );
+  const statuses = new Map<number, number>();
+  await fc.assert(
+    fc.asyncProperty(fc.array(arbitrary, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (batch) => {
+      await Promise.all(
+        batch.map(async (request) => {
+          // Every answer is held against the document here.
+          const { status } = await app.send(request);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (status >= 500) throw new Error(`${status} for ${JSON.stringify(request)}`);
+        }),
+      );
+    }),
+    { numRuns: Math.ceil(REQUESTS / AT_ONCE), seed: SEED },
+  );
+  const sorted = [...statuses].sort(([a], [b]) => a - b);
+  const total = sorted.reduce((sum, [, count]) => sum + count, 0);
+  report(`fuzz, seed ${SEED}`, {
+    operations: operations.length,
+    requests: total,
+    ...Object.fromEntries(sorted.map(([status, count]) => [`answers ${status}`, count])),
+  });
+  expect(total).toBeGreaterThanOrEqual(REQUESTS);
+  // It got past validation and into the handlers, too.
+  for (const status of [200, 201, 400, 401, 404]) expect(statuses.get(status)).toBeGreaterThan(0);
+});

@@ -1,0 +1,226 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { Fleet } from '../support/fleet';
+import { type Answer, type Caller, HttpClient, signIn } from './http';
+
+const LIMITS = { RATE_LIMIT_GENERAL: '100000', RATE_LIMIT_AUTH: '100000' };
+/** What only a caller with a token may have. */
+const PROTECTED = [
+  '/pools',
+  `/pools/${randomUUID()}`,
+  `/pools/${randomUUID()}/yield`,
+  '/transactions',
+  `/transactions/0x${'0'.repeat(64)}`,
+  '/analytics/pools',
+  '/analytics/user',
+  '/lottery/current',
+  '/lottery/winners',
+  '/auth/me',
+];
+const encodeFirst = (path: string): string => `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`;
+
+/** Other ways to write a path, some of which servers, proxies and routers take for the same one. */
+const TRICKS: [string, (path: string) => string][] = [
+  ['two slashes', (path) => `/${path}`],
+  ['many slashes', (path) => `/////${path}`],
+  ['/api', (path) => `/api${path}`],
+  ['/api twice', (path) => `/api/api${path}`],
+  ['/api and two slashes', (path) => `/api/${path}`],
+  ['/API', (path) => `/API${path}`],
+  ['/Api', (path) => `/Api${path}`],
+  ['encoded /api', (path) => `/%61pi${path}`],
+  ['upper case', (path) => path.toUpperCase()],
+  ['trailing slash', (path) => `${path}/`],
+  ['trailing dot', (path) => `${path}/.`],
+  ['encoded letter', encodeFirst],
+  ['doubly encoded letter', (path) => encodeFirst(path).replace('%', '%25')],
+  ['encoded slash', (path) => path.replace(/\/(?=.)/g, '%2f').replace('%2f', '/')],
+  ['encoded dots', (path) => `/%2e%2e${path}`],
+  ['dots', (path) => `/..${path}`],
+  ['from an open path', (path) => `/health/..${path}`],
+  ['from an open path, encoded', (path) => `/health/%2e%2e${path}`],
+  ['from an open path, encoded slash', (path) => `/health%2f..${path}`],
+  ['from the documentation', (path) => `/docs/..${path}`],
+  ['from the documentation, encoded', (path) => `/docs/%2e%2e%2f${path.slice(1)}`],
+  ['from the metrics', (path) => `/metrics/..;${path}`],
+  ['below an open path', (path) => `/health${path}`],
+  ['path parameter', (path) => `${path};jsessionid=1`],
+  ['semicolon in front', (path) => `/;${path}`],
+  ['backslash', (path) => path.replaceAll('/', '\\').replace('\\', '/')],
+  ['NUL', (path) => `${path}%00`],
+  ['NUL and an extension', (path) => `${path}%00.json`],
+  ['extension', (path) => `${path}.json`],
+  ['fragment', (path) => `/health#${path}`],
+  ['query that looks like a path', (path) => `${path}?/health`],
+  ['overlong UTF-8', (path) => `/%c0%ae%c0%ae${path}`],
+  ['absolute form', (path) => `http://app.example.org${path}`],
+  ['absolute form of another host', (path) => `http://evil.example${path}`],
+];
+
+describe('tricks with paths and headers', () => {
+  let fleet: Fleet;
+  let client: HttpClient;
+  let caller: Caller;
+  beforeAll(async () => {
+    fleet = await Fleet.start({ replicas: 1, settings: { ...LIMITS, TRUST_PROXY: '10.0.0.0/8' } });
+    client = new HttpClient(fleet.urls[0]);
+    caller = await signIn(client);
+  });
+  afterAll(async () => {
+    client?.close();
+    await fleet?.stop();
+  });
+
+  /** Everything that comes back for these very bytes, until the server closes. */
+  async function raw(bytes: string): Promise<string> {
+    const socket = connect(fleet.replicas[0].port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')));
+    socket.on('error', () => undefined);
+    socket.write(bytes);
+    await once(socket, 'close');
+    return received;
+  }
+  const request = (target: string, headers: string[] = [], method = 'GET'): Promise<string> =>
+    raw([`${method} ${target} HTTP/1.1`, 'Host: app', 'Connection: close', ...headers, '', ''].join('\r\n'));
+  const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1]);
+
+  it.each(TRICKS)('%s: no protected data without a token, and every request counts', async (_, trick) => {
+    for (const path of PROTECTED)
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const answer = await request(trick(path), method === 'POST' ? ['Content-Length: 0'] : [], method);
+        const seen = { target: trick(path), status: statusOf(answer), answer };
+        // An absolute form or a fragment may be read as an open path, whose answers hold nothing of anybody.
+        if (seen.status === 200) expect(seen.answer).toMatch(/^HTTP[^]*\r\n\r\n($|\{"status":")/);
+        else {
+          expect([400, 401, 403, 404]).toContain(seen.status);
+          // The files of the documentation are open and not counted, whatever is asked for beneath them.
+          if (!seen.target.startsWith('/docs/')) expect(answer).toMatch(/^x-ratelimit-remaining: \d+\r$/im);
+        }
+        expect(answer).not.toContain('"success":true');
+      }
+  });
+
+  it('only the very routes that are open are not counted', async () => {
+    const counted = async (target: string): Promise<boolean> =>
+      /^x-ratelimit-remaining/im.test(await request(target));
+    for (const target of [
+      '/health',
+      '/health/live',
+      '/api/health/ready',
+      '/metrics',
+      '/docs',
+      '/docs/openapi.json',
+    ])
+      expect([target, await counted(target)]).toEqual([target, false]);
+    for (const target of [
+      '/health/',
+      '/health/x',
+      '/healthz',
+      '/health/../pools',
+      '/metrics/x',
+      '/metrics/',
+      '/HEALTH',
+      '//health',
+      '/docs-json',
+      '/health%2flive',
+    ])
+      expect([target, await counted(target)]).toEqual([target, true]);
+  });
+
+  const authorization = (token: string): string => `Authorization: Bearer ${token}`;
+
+  it('of two Authorization headers the first counts, in whatever order they come', async () => {
+    const good = authorization(caller.token);
+    expect(statusOf(await request('/pools', [good]))).toBe(200);
+    expect(statusOf(await request('/pools', ['Authorization: Bearer x', good]))).toBe(401);
+    expect(statusOf(await request('/pools', ['Authorization: Basic eDp5', good]))).toBe(401);
+  });
+
+  it.each([
+    ['two lengths', ['Content-Length: 2', 'Content-Length: 30']],
+    ['length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
+    ['chunks of two kinds', ['Transfer-Encoding: chunked', 'Transfer-Encoding: identity']],
+    ['chunks with a space in front of the colon', ['Transfer-Encoding : chunked']],
+    ['a length that is no number', ['Content-Length: +5']],
+    ['a folded header', ['X-A: b', ' Content-Length: 5']],
+    ['NUL in a header', ['X-A: b\0c']],
+  ])('a request whose end is not certain is refused: %s', async (_, headers) => {
+    const smuggled = `0\r\n\r\nGET /health/live HTTP/1.1\r\nHost: app\r\n\r\n`;
+    const answer = await raw(
+      [
+        'POST /auth/nonce HTTP/1.1',
+        'Host: app',
+        'Content-Type: application/json',
+        ...headers,
+        '',
+        smuggled,
+      ].join('\r\n'),
+    );
+    expect(statusOf(answer)).toBe(400);
+    expect(answer).toContain('"success":false');
+    // What came behind it is not answered as a request of its own.
+    expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  it('X-Original-URL, X-Rewrite-URL and method overrides change nothing', async () => {
+    for (const name of ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Prefix', 'X-Forwarded-Path'])
+      expect(statusOf(await request('/pools', [`${name}: /health`]))).toBe(401);
+    const overridden = await request('/health', ['X-HTTP-Method-Override: POST', 'X-Original-URL: /pools']);
+    expect(overridden).toContain('"services"');
+  });
+});
+
+describe('X-Forwarded-For', () => {
+  const LIMIT = 20;
+  let open: Fleet;
+  let behind: Fleet;
+  const clients: HttpClient[] = [];
+  beforeAll(async () => {
+    const settings = { RATE_LIMIT_GENERAL: `${LIMIT}`, RATE_LIMIT_AUTH: '5' };
+    open = await Fleet.start({ replicas: 1, settings });
+    behind = await Fleet.start({
+      replicas: 1,
+      settings: { ...settings, TRUST_PROXY: '127.0.0.1,10.0.0.0/8' },
+    });
+    clients.push(...[...open.urls, ...behind.urls].map((url) => new HttpClient(url)));
+  });
+  afterAll(async () => {
+    clients.forEach((client) => client.close());
+    await open?.stop();
+    await behind?.stop();
+  });
+  /** How many of 30 requests got past the limit, each with its own header. */
+  const passing = async (
+    client: HttpClient,
+    value: (i: number) => string | string[],
+    path = '/pools',
+  ): Promise<number> => {
+    const answers: Answer[] = [];
+    for (let i = 0; i < 30; i++)
+      answers.push(await client.send(path, { headers: { 'x-forwarded-for': value(i) } }));
+    return answers.filter(({ status }) => status !== 429).length;
+  };
+
+  it('is not believed without TRUST_PROXY', async () => {
+    expect(await passing(clients[0], (i) => `198.18.0.${i}`)).toBe(LIMIT);
+    for (const name of ['x-real-ip', 'forwarded', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip'])
+      expect((await clients[0].send('/pools', { headers: { [name]: '198.18.1.1' } })).status).toBe(429);
+  });
+
+  it.each<[string, (i: number) => string | string[]]>([
+    ['what the client put in front', (i) => `198.18.2.${i}, 203.0.113.1`],
+    ['many in front', (i) => `${`198.18.${i}.9, `.repeat(50)}203.0.113.2`],
+    ['a trusted one behind', (i) => `198.18.3.${i}, 203.0.113.3, 10.1.2.3`],
+    ['rubbish in front', (i) => `x${i}, <script>, 203.0.113.4`],
+    ['two headers', (i) => [`198.18.4.${i}`, '203.0.113.5']],
+    ['an IPv6 network', (i) => `198.18.5.${i}, 2001:db8:0:1::${i.toString(16)}`],
+    ['IPv4 in IPv6', (i) => (i % 2 ? '::ffff:203.0.113.6' : '203.0.113.6')],
+  ])('behind a trusted proxy the last address that is not trusted counts: %s', async (_, value) =>
+    expect(await passing(clients[1], value)).toBe(LIMIT),
+  );
+
+  it('and so it does for sign-in', async () =>
+    expect(await passing(clients[1], (i) => `198.18.6.${i}, 203.0.113.9`, '/auth/nonce')).toBe(5));
+});

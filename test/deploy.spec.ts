@@ -24,7 +24,7 @@ function modelOf({ apiVersion, kind }: Manifest): new (data: Manifest) => { vali
   const module = apiVersion.startsWith('monitoring.coreos.com')
     ? `@kubernetes-models/prometheus-operator/${apiVersion}/${kind}`
     : `kubernetes-models/${apiVersion}/${kind}`;
-  return jest.requireActual<Record<string, new (data: Manifest) => { validate(): void }>>(module)[kind]!;
+  return jest.requireActual<Record<string, new (data: Manifest) => { validate(): void }>>(module)[kind];
 }
 
 describe('manifests in deploy/', () => {

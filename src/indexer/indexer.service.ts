@@ -156,7 +156,7 @@ export class Indexer {
   private async wait(ledger: Ledger, cursor: Cursor | undefined, error: Error): Promise<void> {
     this.logger.warn(`waiting: ${error.message}`);
     // It may be that the node takes too long for so many blocks, or silently tells of too few.
-    if (error instanceof RpcUnavailable || error instanceof Gap) this.source.shrink();
+    this.source.shrink();
     if (error instanceof RpcUnavailable || !cursor) this.status.state = 'disconnected';
     const { state } = this.status;
     await ledger.beat(state === 'standby' ? 'syncing' : state, cursor);

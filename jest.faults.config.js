@@ -7,6 +7,6 @@ module.exports = {
   roots: ['<rootDir>/test'],
   testRegex: 'indexer/.*\\.fault-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
-  testTimeout: 120_000,
+  testTimeout: 240_000,
   maxWorkers: 2,
 };

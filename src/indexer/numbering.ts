@@ -9,7 +9,8 @@ export class Gap extends ChainTrouble {
     readonly seq: number,
     found: number,
   ) {
-    super(`the node leaves out events: of ${contract} it told ${seq}, and then ${found}`);
+    const hint = seq === 0 ? '; START_BLOCK must not be after the first' : '';
+    super(`events of ${contract} are left out: ${found} came after ${seq}${hint}`);
   }
 }
 
@@ -24,39 +25,29 @@ export class Numbering {
     private readonly startBlock: number,
   ) {}
 
-  /** A contract without events yet began at its count before the start; unknown where the node keeps no old state. */
   async load(ledger: Ledger): Promise<void> {
     this.last = await ledger.lastSeqs(this.source.contracts);
-    if (this.last.size === this.source.contracts.length) return;
-    const before = this.startBlock > 0 ? await this.source.counts(this.startBlock - 1) : [];
-    this.source.contracts.forEach((contract, i) => {
-      const seq = this.startBlock > 0 ? before[i] : 0;
-      if (seq !== undefined && !this.last.has(contract)) this.last.set(contract, seq ?? 0);
-    });
   }
 
   /** @throws Gap, before anything of the batch is applied */
   check({ events, counts }: Batch): void {
     const last = new Map(this.last);
     for (const { contract, seq } of events) {
-      const before = last.get(contract) ?? seq - 1;
+      const before = last.get(contract) ?? 0;
       if (seq > before + 1) throw new Gap(contract, before, seq);
       if (seq <= before) throw new NotThere(`event ${seq} of ${contract} came again`);
       last.set(contract, seq);
     }
     // Events left out at the end of the range have no later one that would show it.
     this.source.contracts.forEach((contract, i) => {
-      const seq = last.get(contract);
+      const before = last.get(contract) ?? 0;
       const count = counts[i] ?? 0;
-      if (seq !== undefined && count > seq) throw new Gap(contract, seq, count);
+      if (count > before) throw new Gap(contract, before, count);
     });
   }
 
   /** To be called when the batch has been applied. */
   advance({ events, counts, to }: Batch): void {
-    this.source.contracts.forEach((contract, i) => {
-      if (counts[i] != null && !this.last.has(contract)) this.last.set(contract, counts[i]);
-    });
     for (const { contract, seq } of events) this.last.set(contract, seq);
     if (!counts.includes(undefined)) this.complete = to.number;
   }
@@ -66,7 +57,7 @@ export class Numbering {
    * may have held more; those of the batch that showed the gap are not applied anyway.
    */
   async completeUpTo(ledger: Ledger, { contract, seq }: Gap): Promise<number> {
-    if (seq !== this.last.get(contract)) return Infinity;
+    if (seq !== (this.last.get(contract) ?? 0)) return Infinity;
     const block = (await ledger.lastEventBlock(contract)) ?? this.startBlock;
     return Math.max(this.complete, block - 1, 0);
   }

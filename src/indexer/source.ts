@@ -38,6 +38,7 @@ const MAX_RANGE = 10_000;
 /** A database transaction of about this many events is efficient and short. */
 const TARGET_EVENTS = 8_000;
 const HEADERS_PER_BATCH = 100;
+const CALM = 10;
 
 export const hex = (value: number): string => `0x${value.toString(16)}`;
 
@@ -45,6 +46,8 @@ export const hex = (value: number): string => `0x${value.toString(16)}`;
 export class Source {
   /** Blocks asked for at once. */
   range = 64;
+  /** Batches to go before a range that was too large is tried again. */
+  private calm = 0;
 
   constructor(
     readonly rpc: Rpc,
@@ -66,11 +69,6 @@ export class Source {
       found.push(...raw.map((block) => (block ? toBlock(block) : undefined)));
     }
     return found;
-  }
-
-  /** Each contract's own count of its events; null if it has none, undefined where the node has no state so old. */
-  async counts(block: number): Promise<Batch['counts']> {
-    return (await this.rpc.settled(this.countCalls(block))).map(toCount);
   }
 
   private countCalls(block: number): Call[] {
@@ -102,11 +100,12 @@ export class Source {
 
   shrink(from = this.range): void {
     this.range = Math.max(1, Math.floor(from / 2));
+    this.calm = CALM;
   }
 
   private adapt(events: number, blocks: number): void {
     if (events > TARGET_EVENTS * 1.5) this.range = Math.max(1, Math.floor((blocks * TARGET_EVENTS) / events));
-    else if (events < TARGET_EVENTS / 2 && blocks >= this.range)
+    else if (events < TARGET_EVENTS / 2 && blocks >= this.range && this.calm-- <= 0)
       this.range = Math.min(MAX_RANGE, this.range * 2);
   }
 
@@ -141,8 +140,10 @@ export class Source {
       const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
       if (event) events.push(event);
     }
-    const kept = linked ? blocks : blocks.slice(-1);
-    return { to: blocks.at(-1)!, blocks: kept, events, counts: results.map(toCount) };
+    const counts = results.map(toCount);
+    // Every node has the state of the last blocks: this one is behind, and its logs may lack the last ones.
+    if (linked && counts.includes(undefined)) throw new NotThere(`state of block ${to}`);
+    return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
   }
 
   /** Our logs in chain order, each once: nodes have been seen to repeat, shuffle and add foreign ones. */

@@ -5,12 +5,16 @@ import { Pool } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address } from 'viem';
+import * as analytics from '../../src/analytics/analytics.service';
+import * as auth from '../../src/auth/auth.service';
 import { parseSiweMessage, verifySignature } from '../../src/auth/siwe';
 import { loadEnvironment } from '../../src/config/environment';
 import { dataSourceOptions } from '../../src/database/data-source';
 import type { Statement } from '../../src/database/database';
+import * as lottery from '../../src/lottery/lottery.service';
+import * as pools from '../../src/pools/pools.sql';
+import * as transactions from '../../src/transactions/transactions.sql';
 import { CREATE_PLAIN_POOL } from './plain-pool.sql';
-import { serviceStatements } from './statements';
 
 /**
  * The ceiling: Fastify and pg with the service's statements, and nothing else that a service has (no framework, log,
@@ -25,8 +29,8 @@ const {
   PORT: port,
 } = environment;
 const { extra } = dataSourceOptions(environment) as { extra: object };
-const reads = new Pool({ connectionString: environment.DATABASE_URL, max, ...extra });
-const writes = new Pool({ connectionString: process.env.PLAIN_URL, max, ...extra });
+const reads = new Pool({ connectionString: environment.DATABASE_URL, max, ...extra, pipeline: false });
+const writes = new Pool({ connectionString: process.env.PLAIN_URL, max, ...extra, pipeline: false });
 
 const verify = createVerifier({ key, algorithms: ['HS256'], cache: 10_000 });
 const sign = createSigner({ key, expiresIn: '7d' });
@@ -102,8 +106,6 @@ const newPool = {
 };
 
 async function main(): Promise<void> {
-  const sql = await serviceStatements();
-
   fastify.get('/pools', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query;
     const values = [
@@ -112,7 +114,7 @@ async function main(): Promise<void> {
       query.limit,
       (query.page - 1) * query.limit,
     ];
-    return list(reply, await row(sql.LIST_POOLS, values), query);
+    return list(reply, await row(pools.LIST_POOLS, values), query);
   });
   fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query;
@@ -122,12 +124,12 @@ async function main(): Promise<void> {
       query.limit,
       (query.page - 1) * query.limit,
     ];
-    return list(reply, await row(sql.LIST_TRANSACTIONS, values), query);
+    return list(reply, await row(transactions.LIST_TRANSACTIONS, values), query);
   });
   fastify.get('/lottery/winners', { schema: page(10) }, async (request, reply) => {
     const query = request.query as Query;
     callerOf(request);
-    return list(reply, await row(sql.LIST_WINNERS, [query.limit, (query.page - 1) * query.limit]), query);
+    return list(reply, await row(lottery.LIST_WINNERS, [query.limit, (query.page - 1) * query.limit]), query);
   });
 
   type Params = { id: string };
@@ -142,13 +144,13 @@ async function main(): Promise<void> {
       return one(reply, data);
     });
   };
-  get('/pools/:id', sql.POOL_DETAIL, ({ address }, id) => [id, address]);
-  get('/pools/:id/yield', sql.POOL_YIELD, ({ address }, id) => [id, address]);
-  get('/transactions/:id', sql.TRANSACTION_DETAIL, ({ address }, hash) => [hash.toLowerCase(), address]);
-  get('/analytics/user', sql.USER_ANALYTICS, ({ userId }) => [userId]);
-  get('/analytics/pools', sql.POOL_ANALYTICS, () => []);
-  get('/auth/me', sql.ME, ({ userId }) => [userId]);
-  get('/lottery/current', sql.CURRENT_DRAW, () => []);
+  get('/pools/:id', pools.POOL_DETAIL, ({ address }, id) => [id, address]);
+  get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, id) => [id, address]);
+  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => [hash.toLowerCase(), address]);
+  get('/analytics/user', analytics.USER_ANALYTICS, ({ userId }) => [userId]);
+  get('/analytics/pools', analytics.POOL_ANALYTICS, () => []);
+  get('/auth/me', auth.ME, ({ userId }) => [userId]);
+  get('/lottery/current', lottery.CURRENT_DRAW, () => []);
 
   fastify.post('/pools', { schema: newPool }, async (request, reply) => {
     const { userId, address } = callerOf(request);
@@ -186,7 +188,7 @@ async function main(): Promise<void> {
   fastify.post('/auth/nonce', async (request, reply) => {
     const { address } = request.body as { address: string };
     const nonce = generateNonce();
-    await reads.query({ ...sql.ISSUE_NONCE, values: [nonce, address.toLowerCase()] });
+    await reads.query({ ...auth.ISSUE_NONCE, values: [nonce, address.toLowerCase()] });
     return json(reply, JSON.stringify({ success: true, data: { nonce }, nonce }));
   });
   fastify.post('/auth/verify', async (request, reply) => {
@@ -194,7 +196,7 @@ async function main(): Promise<void> {
     const siwe = parseSiweMessage(message, { domains });
     if (!(await verifySignature(message, siwe.address as Address, signature, undefined)))
       return reply.code(401).send();
-    const user = await row<{ id: string; address: string }>(sql.SIGN_IN, [
+    const user = await row<{ id: string; address: string }>(auth.SIGN_IN, [
       siwe.nonce,
       siwe.address.toLowerCase(),
       uuidv7(),

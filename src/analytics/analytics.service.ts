@@ -52,12 +52,12 @@ export class AnalyticsService {
 
   /** Over all pools; from totals kept beside the pools, so its cost does not grow with them. */
   async pools(): Promise<JsonText> {
-    const row = await this.database.one<{ data: string }>(POOL_ANALYTICS, []);
+    const row = await this.database.read<{ data: string }>(POOL_ANALYTICS, []);
     return new JsonText(row!.data);
   }
 
   async user({ userId }: CurrentUser): Promise<JsonText> {
-    const row = await this.database.one<{ data: string }>(USER_ANALYTICS, [userId]);
+    const row = await this.database.read<{ data: string }>(USER_ANALYTICS, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);
   }

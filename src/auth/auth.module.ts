@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { createSecretKey } from 'node:crypto';
 import { Environment } from '../config/environment';
 import { AuthController } from './auth.controller';
 import { JwtAuthGuard } from './auth.guard';
@@ -15,7 +16,8 @@ import { JwtStrategy } from './jwt.strategy';
     JwtModule.registerAsync({
       inject: [Environment],
       useFactory: ({ JWT_SECRET }: Environment) => ({
-        secret: JWT_SECRET,
+        // Of a string jsonwebtoken tries at every call whether it is a private key, fifty times the signing itself.
+        secret: createSecretKey(JWT_SECRET, 'utf8'),
         signOptions: { algorithm: 'HS256', expiresIn: '7d' },
       }),
     }),

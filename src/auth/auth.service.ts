@@ -63,7 +63,7 @@ export class AuthService {
   /** @param address the only wallet it may sign in; without one it may sign in any */
   async issueNonce(address?: string): Promise<NonceResponse> {
     const nonce = generateNonce();
-    await this.database.query(ISSUE_NONCE, [nonce, address?.toLowerCase() ?? null]);
+    await this.database.write(ISSUE_NONCE, [nonce, address?.toLowerCase() ?? null]);
     return { nonce };
   }
 
@@ -74,7 +74,7 @@ export class AuthService {
     const siwe = parseSiweMessage(message, { domains, chainId });
     if (!(await verifySignature(message, siwe.address as Address, signature, this.chain)))
       throw new SignInRefused('signature');
-    const user = await this.database.one<SignedInUser>(SIGN_IN, [
+    const user = await this.database.write<SignedInUser>(SIGN_IN, [
       siwe.nonce,
       siwe.address.toLowerCase(),
       uuidv7(),
@@ -84,7 +84,7 @@ export class AuthService {
   }
 
   async me({ userId }: CurrentUser): Promise<JsonText> {
-    const row = await this.database.one<{ data: string }>(ME, [userId]);
+    const row = await this.database.read<{ data: string }>(ME, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);
   }

@@ -57,7 +57,7 @@ export class Environment {
   @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// address' })
   DATABASE_URL: string;
 
-  @Integer() @IsInt() @Min(1) @Max(500) DATABASE_POOL_SIZE = 20;
+  @Integer() @IsInt() @Min(2) @Max(500) DATABASE_POOL_SIZE = 20;
 
   /** Ends a statement that runs longer, in ms; the service answers 503 within 5 s whatever the database does. */
   readonly statementTimeout: number = 4000;

@@ -13,6 +13,7 @@ const API_SETTINGS = [
   'enable_hashjoin=off',
   'enable_mergejoin=off',
   'jit=off',
+  'lock_timeout=800ms',
   'TimeZone=UTC',
 ];
 const INDEXER_SETTINGS = ['jit=off', 'TimeZone=UTC'];
@@ -39,6 +40,7 @@ export function dataSourceOptions(
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       // With the wait for a connection this stays below the 5 s in which every request is answered.
       ...(application === 'api' && {
+        pipeline: true,
         statement_timeout: environment.statementTimeout - 1500,
         query_timeout: environment.statementTimeout - 1000,
       }),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
-import { isUnavailable } from './unavailable';
+import { Lanes } from './lanes';
 
 /** A statement that PostgreSQL parses and plans once per connection; the name must be unique in the service. */
 export interface Statement {
@@ -10,8 +10,13 @@ export interface Statement {
   text: string;
 }
 
-/** Requests that may wait for a connection; more would be answered too late anyway. */
-const MAX_WAITING = 1000;
+/** Connections and statements at once on each. More connections only have the server switch between processes. */
+const READS = { width: 4, depth: 32 };
+/**
+ * Commits that wait for the disk do so together. Not so many on each that the last would be given up, but still be
+ * done, when every one before it waits for a lock until `lock_timeout`.
+ */
+const WRITES = { width: 8, depth: 4 };
 
 /**
  * Runs named prepared statements on the pool beneath TypeORM. Hot paths use it, as building the query and
@@ -19,33 +24,36 @@ const MAX_WAITING = 1000;
  */
 @Injectable()
 export class Database {
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  private readonly reads: Lanes;
+  private readonly writes: Lanes;
+
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {
+    const { pool } = this;
+    const share = Math.floor(pool.options.max / 2);
+    this.reads = new Lanes(pool, Math.min(READS.width, share), READS.depth);
+    // Apart from the reads, as a write may have to wait for a lock.
+    this.writes = new Lanes(pool, Math.min(WRITES.width, share), WRITES.depth);
+  }
 
   get pool(): Pool {
     return (this.dataSource.driver as unknown as { master: Pool }).master;
   }
 
-  /** @throws what pg throws; `isUnavailable` tells whether the database was the reason */
-  query<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
-    const pool = this.pool;
-    return new Promise((resolve, reject) => {
-      if (pool.waitingCount >= MAX_WAITING)
-        return reject(new Error('too many waiting for a database connection'));
-      // Callbacks, as the driver's promises around each of the two steps cost more than the steps.
-      pool.connect((connectError, client, release) => {
-        if (connectError || !client) return reject(connectError ?? new Error('no connection'));
-        const { name, text } = statement;
-        client.query<Row>({ name, text, values }, (error: Error | null, result) => {
-          // A connection that failed or timed out may still be busy: it is closed, not used again.
-          release(error !== null && isUnavailable(error));
-          if (error) reject(error);
-          else resolve(result.rows);
-        });
-      });
-    });
+  /** Statements that wait for a connection. */
+  get waiting(): number {
+    return this.reads.waiting + this.writes.waiting;
   }
 
-  async one<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row | undefined> {
-    return (await this.query<Row>(statement, values))[0];
+  /**
+   * The first row of a statement that only reads.
+   * @throws what pg throws; `isUnavailable` tells whether the database was the reason
+   */
+  read<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row | undefined> {
+    return this.reads.run<Row>(name, text, values);
+  }
+
+  /** The first row of a statement that writes: a transaction of its own. Throws as `read`. */
+  write<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row | undefined> {
+    return this.writes.run<Row>(name, text, values);
   }
 }

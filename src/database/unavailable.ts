@@ -1,8 +1,9 @@
 /**
  * SQLSTATE classes and codes after which another try may succeed: connection exceptions (08), insufficient
- * resources (53), operator intervention (57: shutdown, statement timeout), lock not available (55P03).
+ * resources (53), operator intervention (57: shutdown, statement timeout), lock not available (55P03). 26000: the
+ * statement ahead of this one on its connection was to prepare it, and failed for such a reason.
  */
-const SQLSTATE = /^(08...|53...|57...|55P03|25P03|40001|40P01)$/;
+const SQLSTATE = /^(08...|53...|57...|26000|55P03|25P03|40001|40P01)$/;
 const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
 /** pg reports these without a code. */
 const MESSAGE =

@@ -65,7 +65,7 @@ export class HealthService {
 
   private async look(): Promise<[DatabaseStatus, BlockchainStatus]> {
     try {
-      const chain = await this.database.one<{ state: string; stale: boolean }>(CHAIN_STATE, []);
+      const chain = await this.database.read<{ state: string; stale: boolean }>(CHAIN_STATE, []);
       if (!chain || chain.stale) return ['connected', 'disconnected'];
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];

@@ -31,7 +31,7 @@ export class LotteryService {
 
   /** @throws ApiError 404 while no draw is open */
   async current(): Promise<JsonText> {
-    const row = await this.database.one<{ data: string }>(CURRENT_DRAW, []);
+    const row = await this.database.read<{ data: string }>(CURRENT_DRAW, []);
     if (!row) throw notFound();
     return new JsonText(row.data);
   }
@@ -39,7 +39,7 @@ export class LotteryService {
   /** Winners of the completed draws, newest first. */
   async winners(query: ListWinnersQuery): Promise<Page> {
     const { page, limit } = query;
-    const row = await this.database.one<{ total: number; data: string }>(LIST_WINNERS, [
+    const row = await this.database.read<{ total: number; data: string }>(LIST_WINNERS, [
       limit,
       (page - 1) * limit,
     ]);

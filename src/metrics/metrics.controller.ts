@@ -35,10 +35,10 @@ export class MetricsController {
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
     // Digests have one length, so the comparison takes the same time for every guess.
     if (METRICS_TOKEN && !timingSafeEqual(digest(given), digest(METRICS_TOKEN))) throw invalidToken();
-    const { totalCount, idleCount, waitingCount } = this.database.pool;
+    const { totalCount, idleCount } = this.database.pool;
     this.connections.set({ state: 'busy' }, totalCount - idleCount);
     this.connections.set({ state: 'idle' }, idleCount);
-    this.connections.set({ state: 'waiting' }, waitingCount);
+    this.connections.set({ state: 'waiting' }, this.database.waiting);
     await reply.type(register.contentType).send(await register.metrics());
   }
 }

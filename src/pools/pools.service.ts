@@ -27,7 +27,7 @@ export class PoolsService {
   /** The pools that the caller owns or is a member of, newest first. */
   async list(caller: CurrentUser, query: ListPoolsQuery): Promise<Page> {
     const { page, limit, type } = query;
-    const row = await this.database.one<{ total: number; data: string }>(LIST_POOLS, [
+    const row = await this.database.read<{ total: number; data: string }>(LIST_POOLS, [
       caller.address,
       type ?? null,
       limit,
@@ -47,7 +47,7 @@ export class PoolsService {
 
   private async readable(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText> {
     if (!UUID.test(id)) throw notFound();
-    const row = await this.database.one<{ data: string | null }>(statement, [id, caller.address]);
+    const row = await this.database.read<{ data: string | null }>(statement, [id, caller.address]);
     if (!row) throw notFound();
     if (row.data === null) throw forbidden();
     return new JsonText(row.data);
@@ -104,7 +104,7 @@ export class PoolsService {
 
   private async run(statement: Statement, values: unknown[]): Promise<{ id: string | null } | undefined> {
     try {
-      return await this.database.one<{ id: string | null }>(statement, values);
+      return await this.database.write<{ id: string | null }>(statement, values);
     } catch (error) {
       // The token outlived its user's record.
       if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey') throw invalidToken();
@@ -113,7 +113,7 @@ export class PoolsService {
   }
 
   private async firstAnswer(caller: CurrentUser, key: string, hash: string): Promise<JsonText> {
-    const first = await this.database.one<{ requestHash: string; response: string }>(FIND_ANSWER, [
+    const first = await this.database.read<{ requestHash: string; response: string }>(FIND_ANSWER, [
       caller.userId,
       key,
     ]);

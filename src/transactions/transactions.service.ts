@@ -21,11 +21,11 @@ export class TransactionsService {
     const slice = [type ?? null, limit, (page - 1) * limit];
     if (poolId !== undefined && !UUID.test(poolId)) throw notFound();
     const row = await (poolId === undefined
-      ? this.database.one<{ total: number; data: string | null }>(LIST_TRANSACTIONS, [
+      ? this.database.read<{ total: number; data: string | null }>(LIST_TRANSACTIONS, [
           caller.address,
           ...slice,
         ])
-      : this.database.one<{ total: number; data: string | null }>(LIST_POOL_TRANSACTIONS, [
+      : this.database.read<{ total: number; data: string | null }>(LIST_POOL_TRANSACTIONS, [
           poolId,
           ...slice,
           caller.address,
@@ -38,7 +38,7 @@ export class TransactionsService {
   /** @throws ApiError 404 for an unknown hash, 403 when the caller may read none of its pools */
   async byHash(caller: CurrentUser, hash: string): Promise<JsonText> {
     if (!TX_HASH.test(hash)) throw notFound();
-    const row = await this.database.one<{ data: string | null }>(TRANSACTION_DETAIL, [
+    const row = await this.database.read<{ data: string | null }>(TRANSACTION_DETAIL, [
       hash.toLowerCase(),
       caller.address,
     ]);

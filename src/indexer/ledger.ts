@@ -9,6 +9,12 @@ export interface Cursor extends Block {
 
 type Applicable = Pick<Batch, 'to' | 'blocks' | 'events'>;
 
+/** Number and block of a contract's event. */
+export interface LastEvent {
+  seq: number;
+  block: number;
+}
+
 /** What a batch did, for metrics and log. */
 export interface Applied {
   cursor: Cursor;
@@ -49,23 +55,16 @@ export class Ledger {
     await this.client.query(sql.CREATE_BATCH);
   }
 
-  /** The last event number of each contract that has events. */
-  async lastSeqs(contracts: string[]): Promise<Map<string, number>> {
-    const { rows } = await this.client.query<{ contract: string; seq: string | null }>(
-      `SELECT contract, (SELECT max(seq) FROM chain_events e WHERE e.contract = c.contract) AS seq
-       FROM unnest($1::text[]) AS c(contract)`,
+  /** Of each contract that has events the last one. */
+  async lastEvents(contracts: string[]): Promise<Map<string, LastEvent>> {
+    const { rows } = await this.client.query<Record<'contract' | 'seq' | 'block', string>>(
+      `SELECT contract, e.seq, e.block_number AS block FROM unnest($1::text[]) AS c(contract) CROSS JOIN LATERAL (
+         SELECT seq, block_number FROM chain_events e WHERE e.contract = c.contract ORDER BY seq DESC LIMIT 1) e`,
       [contracts],
     );
-    return new Map(rows.flatMap(({ contract, seq }) => (seq === null ? [] : [[contract, Number(seq)]])));
-  }
-
-  /** The block of a contract's last event. */
-  async lastEventBlock(contract: string): Promise<number | undefined> {
-    const { rows } = await this.client.query<{ number: string }>(
-      'SELECT block_number AS number FROM chain_events WHERE contract = $1 ORDER BY seq DESC LIMIT 1',
-      [contract],
+    return new Map(
+      rows.map(({ contract, seq, block }) => [contract, { seq: Number(seq), block: Number(block) }]),
     );
-    return rows[0] && Number(rows[0].number);
   }
 
   /** The last block with an event, up to `number`. */
@@ -169,7 +168,7 @@ export class Ledger {
   }
 
   /** A sign of life while there is nothing to apply; without a cursor, of one who has yet to take it over. */
-  async beat(state: CursorState, cursor?: Cursor): Promise<void> {
+  async beat(state: string, cursor?: Cursor): Promise<void> {
     const text = `UPDATE chain_cursor SET state = $1, beat_at = now() WHERE epoch = coalesce($2, epoch)`;
     const { rowCount } = await this.client.query(text, [state, cursor?.epoch ?? null]);
     if (cursor && rowCount !== 1) throw new LeadershipLost('another process leads');

@@ -31,11 +31,12 @@ const load = (kept: boolean, source: string): string => `
 /** Further parameters: the columns of EVENT as arrays. */
 export const LOAD_FRESH = load(
   false,
-  `(SELECT block_number, log_index, block_hash, to_timestamp(block_time) AS block_time, tx_hash, contract, seq, kind,
-      pool_id, ref, draw_id, account, amount, apr_bps, to_timestamp(draw_time) AS draw_time, transaction_id
-    FROM unnest($3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[],
-      $11::uuid[], $12::uuid[], $13::numeric[], $14::text[], $15::numeric[], $16::bigint[], $17::bigint[],
-      $18::uuid[]) AS u(${EVENT})) e
+  `(SELECT unnest($3::bigint[]) AS block_number, unnest($4::int[]) AS log_index, unnest($5::text[]) AS block_hash,
+      to_timestamp(unnest($6::bigint[])) AS block_time, unnest($7::text[]) AS tx_hash, unnest($8::text[]) AS contract,
+      unnest($9::bigint[]) AS seq, unnest($10::text[]) AS kind, unnest($11::uuid[]) AS pool_id,
+      unnest($12::uuid[]) AS ref, unnest($13::numeric[]) AS draw_id, unnest($14::text[]) AS account,
+      unnest($15::numeric[]) AS amount, unnest($16::bigint[]) AS apr_bps,
+      to_timestamp(unnest($17::bigint[])) AS draw_time, unnest($18::uuid[]) AS transaction_id) e
   LEFT JOIN pools p ON p.id = e.pool_id`,
 );
 /** Events that have got their confirmations. */
@@ -54,6 +55,9 @@ export const LOAD_ALL_APPEARED = load(
   true,
   `chain_events e JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'UNKNOWN_POOL'`,
 );
+
+/** Without it the planner takes the batch for a handful of rows, and joins it row by row. */
+export const COUNT_BATCH = `ANALYZE batch (block_number, log_index, kind, pool_id, outcome)`;
 
 /**
  * A withdrawal beyond what was deposited on the chain before it is kept unapplied, never clamped. Marks the first of

@@ -35,6 +35,9 @@ export interface LedgerRules {
 
 export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
 
+/** Events that cost little however they are joined. */
+const SMALL = 100;
+
 /** Blocks behind the head that still count as synced. */
 const SYNCED_WITHIN = 5;
 export const stateAt = (cursor: Block, head: number): 'synced' | 'syncing' =>
@@ -113,9 +116,11 @@ export class Ledger {
     if (events.length > 0) await this.client.query(fresh);
     // In this order: a pool that one of these statements sees, the next one sees too.
     const confirmed = await this.client.query(sql.LOAD_CONFIRMED, rules);
-    const resting = events.length === 0 && !confirmed.rowCount;
-    const appeared = await this.client.query(resting ? sql.LOAD_ALL_APPEARED : sql.LOAD_APPEARED, rules);
-    if (resting && !appeared.rowCount) return anomalies;
+    const due = events.length + confirmed.rowCount!;
+    const appeared = await this.client.query(due > 0 ? sql.LOAD_APPEARED : sql.LOAD_ALL_APPEARED, rules);
+    const size = due + appeared.rowCount!;
+    if (size === 0) return anomalies;
+    if (size > SMALL) await this.client.query(sql.COUNT_BATCH);
 
     const { rows } = await this.client.query<{ kind: string }>('SELECT DISTINCT kind FROM batch');
     const kinds = new Set(rows.map(({ kind }) => kind));

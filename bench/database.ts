@@ -48,12 +48,19 @@ export class BenchDatabase {
     );
     for (const { datname } of rows) if (datname !== name) await this.drop(datname);
     if (!rows.some(({ datname }) => datname === name)) {
-      const url = await createDatabase(this.url, 'filling');
-      await migrate(url);
-      await using(url, (client) => fill(client, size));
+      await this.made('filling', (client) => fill(client, size));
       await this.admin.query(`ALTER DATABASE filling RENAME TO ${name}`);
     }
     return this.urlOf(name);
+  }
+
+  /** A migrated database with what `work` puts into it, in place of the last one of that name. */
+  async made(name: string, work: (client: Client) => Promise<void>): Promise<string> {
+    await this.drop(name);
+    const url = await createDatabase(this.url, name);
+    await migrate(url);
+    await using(url, work);
+    return url;
   }
 
   /** A copy of a database, in place of the last one of that name. */

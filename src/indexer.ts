@@ -1,19 +1,14 @@
-import { NestFactory } from '@nestjs/core';
+import { Logger } from '@nestjs/common';
 import { NestLogger, createLogger } from './common/logger';
 import { loadEnvironment } from './config/environment';
-import { IndexerModule } from './indexer/indexer.module';
-import { Indexer } from './indexer/indexer.service';
+import { Indexer } from './indexer/indexer';
 
 /** Follows the chain; with `rewind --to N` takes back what came after block N and ends. */
 async function main(): Promise<void> {
-  const environment = loadEnvironment(process.env);
-  if (!environment.RPC_URL) throw new Error('Configuration is wrong:\n  RPC_URL is required by the indexer');
+  const environment = loadEnvironment(process.env, 'indexer');
   const logger = createLogger(environment);
-  const app = await NestFactory.createApplicationContext(IndexerModule.register(environment), {
-    logger: new NestLogger(logger),
-    abortOnError: false,
-  });
-  const indexer = app.get(Indexer);
+  Logger.overrideLogger(new NestLogger(logger));
+  const indexer = new Indexer(environment);
   const [command, option, block] = process.argv.slice(2);
   if (command !== undefined) {
     if (command !== 'rewind' || option !== '--to' || !/^\d+$/.test(block ?? ''))
@@ -22,7 +17,7 @@ async function main(): Promise<void> {
     logger.flush(() => process.exit(0));
     return;
   }
-  const server = await indexer.status.listen(environment.INDEXER_PORT, environment.HOST);
+  const server = await indexer.status.listen(environment);
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => indexer.stop());
   const run = indexer.run();
   process.send?.({ port: (server.address() as { port: number }).port });

@@ -1,8 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
+import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from './database/data-source';
 import { type LocalChain, startChain } from './local/chain';
@@ -36,6 +38,7 @@ async function main(): Promise<void> {
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   };
   await migrate(environment.DATABASE_URL!);
+  if (chain) await heal(chain, environment);
   await run('main.js', environment);
   if (environment.RPC_URL) await run('indexer.js', environment);
   const base = `http://localhost:${port}`;
@@ -95,6 +98,21 @@ async function migrate(url: string): Promise<void> {
   } finally {
     await source.destroy();
   }
+}
+
+/** A chain that was killed may be older than what the database knows of it, all of which is then read anew. */
+async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<void> {
+  const client = new Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client
+    .query<{ hash: string }>('SELECT block_hash AS hash FROM chain_cursor')
+    .finally(() => client.end());
+  if (!rows[0] || (await chain.has(rows[0].hash))) return;
+  say('The local chain was killed and has lost its last blocks; what the database says of it is read anew.');
+  const rewind = fork(path.join(__dirname, 'indexer.js'), ['rewind', '--to', '0'], { env: environment });
+  const [code] = (await once(rewind, 'exit')) as [number | null];
+  if (code !== 0)
+    throw new Error('The database cannot be brought back to the chain: remove .data to begin afresh.');
 }
 
 /** A random JWT secret, kept so that tokens survive a restart. */

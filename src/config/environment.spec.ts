@@ -15,9 +15,9 @@ const PRODUCTION = {
   POOL_CONTRACTS: CONTRACTS,
 };
 
-function problemsOf(variables: NodeJS.ProcessEnv): string[] {
+function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer'): string[] {
   try {
-    loadEnvironment(variables);
+    loadEnvironment(variables, process);
   } catch (error) {
     const [title, ...lines] = (error as Error).message.split('\n  ');
     expect(title).toBe('Configuration is wrong:');
@@ -79,6 +79,23 @@ describe('what is required', () => {
     expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([
       'POOL_CONTRACTS',
     ]);
+  });
+});
+
+describe('the indexer', () => {
+  const REQUIRED_BY_INDEXER = { DATABASE_URL: REQUIRED.DATABASE_URL, RPC_URL: 'http://node:8545' };
+  const problems = (variables: NodeJS.ProcessEnv): string[] => problemsOf(variables, 'indexer');
+
+  it('needs a node, and nothing of what only the API uses', () => {
+    expect(problems(REQUIRED_BY_INDEXER)).toEqual([]);
+    expect(problems({ DATABASE_URL: REQUIRED.DATABASE_URL })).toEqual(['RPC_URL is required']);
+    const production = { ...REQUIRED_BY_INDEXER, NODE_ENV: 'production' };
+    expect(problems(production)).toEqual(['POOL_CONTRACTS is required in production']);
+    expect(problems({ ...production, POOL_CONTRACTS: CONTRACTS })).toEqual([]);
+  });
+
+  it('refuses wrong values all the same', () => {
+    expect(problems({ ...REQUIRED_BY_INDEXER, JWT_SECRET: 'short' })).toHaveLength(1);
   });
 });
 

@@ -86,7 +86,7 @@ export class Environment {
   /** Seconds of block time. */
   @Integer() @IsInt() @Min(1) PENDING_DEPOSIT_TTL = 86_400;
 
-  @IsString() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_SECRET: string;
+  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_SECRET: string;
 
   @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_PREVIOUS_SECRET?: string;
 
@@ -131,11 +131,20 @@ export const SETTINGS = [
   ),
 ].sort();
 
+/** What a process cannot do without: ever, and in production. */
+const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
+  api: { always: ['JWT_SECRET'], production: ['SIWE_DOMAINS', 'POOL_CONTRACTS'] },
+  indexer: { always: ['RPC_URL'], production: ['POOL_CONTRACTS'] },
+};
+
 /**
- * Reads and checks the environment.
+ * Reads and checks the environment of a process.
  * @throws Error whose message names every variable that is wrong or missing, one a line, never its value
  */
-export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
+export function loadEnvironment(
+  variables: NodeJS.ProcessEnv,
+  process: keyof typeof NEEDED = 'api',
+): Environment {
   const given = SETTINGS.filter((name) => isSet(variables[name])).map((name) => [name, variables[name]]);
   const environment = plainToInstance(Environment, Object.fromEntries(given), { exposeDefaultValues: true });
   const problems = validateSync(environment, { forbidUnknownValues: false }).map(
@@ -146,21 +155,19 @@ export function loadEnvironment(variables: NodeJS.ProcessEnv): Environment {
             .map((text) => text.replace(`${property} `, '').replace('each value in ', ''))
             .join(', ')}`,
   );
-  problems.push(...productionProblems(environment));
+  const { always, production } = NEEDED[process];
+  const missing = (name: keyof Environment): boolean => isMissing(environment[name]);
+  problems.push(...always.filter(missing).map((name) => `${name} is required`));
+  if (environment.NODE_ENV === 'production')
+    problems.push(...production.filter(missing).map((name) => `${name} is required in production`));
   if (problems.length > 0) throw new Error(`Configuration is wrong:\n  ${problems.join('\n  ')}`);
   return environment;
 }
 
-/** What only a developer may leave out. */
-function productionProblems(environment: Environment): string[] {
-  if (environment.NODE_ENV !== 'production') return [];
-  const problems: string[] = [];
-  if (environment.SIWE_DOMAINS.length === 0) problems.push('SIWE_DOMAINS is required in production');
-  const contracts = environment.POOL_CONTRACTS;
-  if (contracts instanceof Map && [...contracts.values()].includes(ZERO_ADDRESS))
-    problems.push('POOL_CONTRACTS is required in production');
-  return problems;
-}
+const isMissing = (value: unknown): boolean =>
+  value === undefined ||
+  (Array.isArray(value) && value.length === 0) ||
+  (value instanceof Map && [...value.values()].includes(ZERO_ADDRESS));
 
 function parseContracts(text: string): Map<PoolType, string> {
   const given = new Map(

@@ -1,3 +1,5 @@
+import { type ChainEvent, transactionId } from './decode';
+
 /**
  * The statements by which a batch of events becomes transactions, accruals and draws. They work on the temporary
  * table `batch`, set by set, within the transaction that moves the cursor.
@@ -6,15 +8,44 @@
 /** One row an event; those that are `kept` are in chain_events already. */
 export const CREATE_BATCH = `
   CREATE TEMPORARY TABLE IF NOT EXISTS batch (
-    block_number bigint, log_index integer, block_hash text COLLATE "C", block_time timestamptz(3),
-    tx_hash text COLLATE "C", contract text COLLATE "C", seq bigint, kind text COLLATE "C",
-    pool_id uuid, ref uuid, draw_id numeric(20,0), account text COLLATE "C", amount numeric(78,0),
-    apr_bps bigint, draw_time timestamptz(3), transaction_id uuid, outcome text COLLATE "C",
-    kept boolean, matched boolean NOT NULL DEFAULT false
+    LIKE chain_events, kept boolean NOT NULL, matched boolean NOT NULL DEFAULT false
   ) ON COMMIT DELETE ROWS`;
 
-const EVENT = `block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id, ref, draw_id,
-  account, amount, apr_bps, draw_time, transaction_id`;
+type Value = (event: ChainEvent) => string | number | null;
+
+/** What is kept of an event: column, type of its parameter (`time` is in seconds), value. */
+const COLUMNS: [column: string, type: string, value: Value][] = [
+  ['block_number', 'bigint', (e) => e.blockNumber],
+  ['log_index', 'int', (e) => e.logIndex],
+  ['block_hash', 'text', (e) => e.blockHash],
+  ['block_time', 'time', (e) => e.time],
+  ['tx_hash', 'text', (e) => e.txHash],
+  ['contract', 'text', (e) => e.contract],
+  ['seq', 'bigint', (e) => e.seq],
+  ['kind', 'text', (e) => e.kind],
+  ['pool_id', 'uuid', (e) => e.poolId],
+  ['ref', 'uuid', (e) => e.ref],
+  ['draw_id', 'numeric', (e) => e.drawId],
+  ['account', 'text', (e) => e.account],
+  ['amount', 'numeric', (e) => e.amount],
+  ['apr_bps', 'bigint', (e) => e.aprBps],
+  ['draw_time', 'time', (e) => e.drawTime],
+  ['transaction_id', 'uuid', transactionId],
+];
+const EVENT = COLUMNS.map(([column]) => column).join(', ');
+
+/** An array parameter from `$3` on. */
+const parameter = ([column, type]: (typeof COLUMNS)[number], index: number): string =>
+  type === 'time'
+    ? `to_timestamp(unnest($${index + 3}::bigint[])) AS ${column}`
+    : `unnest($${index + 3}::${type}[]) AS ${column}`;
+
+/**
+ * Array literals for these parameters. The values are digits, hex and our own words, so nothing needs quoting, which
+ * makes this several times as fast as the driver's conversion.
+ */
+export const arrays = (events: ChainEvent[]): string[] =>
+  COLUMNS.map(([, , value]) => `{${events.map((event) => value(event) ?? 'NULL').join(',')}}`);
 
 /** Parameters: the last block that takes effect, the contract that holds draws. */
 const load = (kept: boolean, source: string): string => `
@@ -28,14 +59,10 @@ const load = (kept: boolean, source: string): string => `
       ELSE 'APPLIED' END, ${kept}
   FROM ${source}`;
 
-/** Further parameters: the columns of EVENT as arrays. */
+/** Further parameters: `arrays`. */
 export const LOAD_FRESH = load(
   false,
-  `(SELECT block_number, log_index, block_hash, to_timestamp(block_time) AS block_time, tx_hash, contract, seq, kind,
-      pool_id, ref, draw_id, account, amount, apr_bps, to_timestamp(draw_time) AS draw_time, transaction_id
-    FROM unnest($3::bigint[], $4::int[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[], $10::text[],
-      $11::uuid[], $12::uuid[], $13::numeric[], $14::text[], $15::numeric[], $16::bigint[], $17::bigint[],
-      $18::uuid[]) AS u(${EVENT})) e
+  `(SELECT ${COLUMNS.map(parameter).join(', ')}) e
   LEFT JOIN pools p ON p.id = e.pool_id`,
 );
 /** Events that have got their confirmations. */
@@ -54,6 +81,9 @@ export const LOAD_ALL_APPEARED = load(
   true,
   `chain_events e JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'UNKNOWN_POOL'`,
 );
+
+/** Without it the planner takes the batch for a handful of rows, and joins it row by row. */
+export const COUNT_BATCH = `ANALYZE batch (block_number, log_index, kind, pool_id, outcome)`;
 
 /**
  * A withdrawal beyond what was deposited on the chain before it is kept unapplied, never clamped. Marks the first of

@@ -1,4 +1,4 @@
-import type { Ledger } from './ledger';
+import type { LastEvent, Ledger } from './ledger';
 import { ChainTrouble } from './rpc';
 import { type Batch, NotThere, type Source } from './source';
 
@@ -16,7 +16,7 @@ export class Gap extends ChainTrouble {
 
 /** Each contract counts its events without gaps, which shows what a node leaves out. */
 export class Numbering {
-  private last = new Map<string, number>();
+  private last = new Map<string, LastEvent>();
   /** Up to this block the contracts' own counts showed that nothing is missing. */
   private complete = -1;
 
@@ -26,21 +26,21 @@ export class Numbering {
   ) {}
 
   async load(ledger: Ledger): Promise<void> {
-    this.last = await ledger.lastSeqs(this.source.contracts);
+    this.last = await ledger.lastEvents(this.source.contracts);
   }
 
   /** @throws Gap, before anything of the batch is applied */
   check({ events, counts }: Batch): void {
-    const last = new Map(this.last);
+    const last = new Map(this.source.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
     for (const { contract, seq } of events) {
-      const before = last.get(contract) ?? 0;
+      const before = last.get(contract)!;
       if (seq > before + 1) throw new Gap(contract, before, seq);
       if (seq <= before) throw new NotThere(`event ${seq} of ${contract} came again`);
       last.set(contract, seq);
     }
     // Events left out at the end of the range have no later one that would show it.
     this.source.contracts.forEach((contract, i) => {
-      const before = last.get(contract) ?? 0;
+      const before = last.get(contract)!;
       const count = counts[i] ?? 0;
       if (count > before) throw new Gap(contract, before, count);
     });
@@ -48,7 +48,7 @@ export class Numbering {
 
   /** To be called when the batch has been applied. */
   advance({ events, counts, to }: Batch): void {
-    for (const { contract, seq } of events) this.last.set(contract, seq);
+    for (const { contract, seq, blockNumber: block } of events) this.last.set(contract, { seq, block });
     if (!counts.includes(undefined)) this.complete = to.number;
   }
 
@@ -56,10 +56,13 @@ export class Numbering {
    * After a gap: the last block that surely lacks no event. The block of the last event that is known is not, as it
    * may have held more; those of the batch that showed the gap are not applied anyway.
    */
-  async completeUpTo(ledger: Ledger, { contract, seq }: Gap): Promise<number> {
-    if (seq !== (this.last.get(contract) ?? 0)) return Infinity;
-    const block = (await ledger.lastEventBlock(contract)) ?? this.startBlock;
-    return Math.max(this.complete, block - 1, 0);
+  completeUpTo({ contract, seq }: Gap): number {
+    const last = this.lastOf(contract);
+    return seq === last.seq ? Math.max(this.complete, last.block - 1, 0) : Infinity;
+  }
+
+  private lastOf(contract: string): LastEvent {
+    return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
   }
 
   rewound(to: number): void {

@@ -36,13 +36,10 @@ class Retryable extends Error {
 }
 
 /**
- * Longest wait for one answer, and time after which no further try is made, in ms. Together they stay below the age
- * at which a leader's beat counts as stale.
+ * In ms: longest wait for one answer, time after which no further try is made, and wait before the first retry, which
+ * doubles. The first two together stay below the age at which a leader's beat counts as stale.
  */
-const TIMEOUT = 2500;
-const PATIENCE = 5000;
-/** Wait in ms before the first retry, doubled each time. */
-const BACKOFF = 100;
+const TIMES = { answer: 2500, patience: 5000, backoff: 100 };
 /** Providers use one and the same code for too many requests and for too many results. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 
@@ -56,6 +53,7 @@ export class Rpc {
   constructor(
     private readonly url: string,
     private readonly onRetry: (kind: RetryKind) => void = () => undefined,
+    private readonly times = TIMES,
   ) {}
 
   async call<T>(method: string, ...params: unknown[]): Promise<T> {
@@ -76,14 +74,14 @@ export class Rpc {
    */
   async settled(calls: Call[]): Promise<unknown[]> {
     const start = Date.now();
-    for (let wait = BACKOFF; ; wait *= 2) {
+    for (let wait = this.times.backoff; ; wait *= 2) {
       try {
         return await this.send(calls);
       } catch (error) {
         if (!(error instanceof Retryable)) throw error;
         this.onRetry(error.kind);
         const jittered = wait * (0.5 + Math.random());
-        if (Date.now() + jittered - start > PATIENCE) throw new RpcUnavailable(error.message);
+        if (Date.now() + jittered - start > this.times.patience) throw new RpcUnavailable(error.message);
         await sleep(jittered);
       }
     }
@@ -116,7 +114,7 @@ export class Rpc {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(TIMEOUT),
+        signal: AbortSignal.timeout(this.times.answer),
       });
       text = await response.text();
     } catch (error) {

@@ -1,7 +1,11 @@
 import { type Server, createServer } from 'node:http';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { bears } from '../common/bearer';
+import type { Environment } from '../config/environment';
 import type { ChainEvent } from './decode';
 import type { CursorState } from './ledger';
+
+type Listening = Pick<Environment, 'INDEXER_PORT' | 'HOST' | 'METRICS_TOKEN'>;
 
 /** Time in ms between reports of progress, on a terminal and elsewhere. */
 const REPORT = { terminal: 200, log: 5000 };
@@ -81,20 +85,24 @@ export class Status {
     return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
   }
 
-  /** Serves /health (200 unless halted or without node or database) and /metrics. */
-  listen(port: number, host: string): Promise<Server> {
-    const server = createServer((request, response) => {
-      if (request.url === '/metrics') {
+  /**
+   * Serves /health (200 unless halted or without node or database), /health/live (always 200), and /metrics, which
+   * asks for the token if there is one.
+   */
+  listen({ INDEXER_PORT: port, HOST: host, METRICS_TOKEN: token }: Listening): Promise<Server> {
+    const server = createServer(({ url, headers }, response) => {
+      const send = (status: number, body: object): unknown =>
+        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      const failing = this.state === 'halted' || this.state === 'disconnected';
+      if (url === '/health') send(failing ? 503 : 200, { status: this.state, ...this.latest });
+      else if (url === '/health/live') send(200, { status: 'alive' });
+      else if (url !== '/metrics') send(404, { success: false, error: 'Not found' });
+      else if (token && !bears(headers.authorization, token))
+        send(401, { success: false, error: 'Invalid token' });
+      else
         void this.registry
           .metrics()
           .then((text) => response.setHeader('content-type', this.registry.contentType).end(text));
-      } else if (request.url === '/health') {
-        const healthy = this.state !== 'halted' && this.state !== 'disconnected';
-        response.writeHead(healthy ? 200 : 503, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ status: this.state, ...this.latest }));
-      } else {
-        response.writeHead(404).end();
-      }
     });
     return new Promise((resolve, reject) => {
       server.once('error', reject);

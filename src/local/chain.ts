@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Deployment, connect, deployContracts, seedDraws } from '../../contracts/deploy';
+import { type Deployment, anvilRpc, connect, deployContracts, seedDraws } from '../../contracts/deploy';
 import { AnvilUnavailable, startAnvil } from './anvil';
 
 export interface LocalChain {
@@ -9,6 +9,8 @@ export interface LocalChain {
   deployment: Deployment;
   /** The chain of an earlier start was lost, and this is a new one. */
   replaced: boolean;
+  /** Whether it still has that block: a chain that was killed has lost what it had not saved. */
+  has(blockHash: string): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -28,7 +30,11 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
       writeFileSync(file, JSON.stringify(deployment, null, 2));
     }
     const { url, chainId } = anvil;
-    return { url, chainId, deployment, replaced: known !== undefined && !kept, stop: () => anvil.stop() };
+    const replaced = known !== undefined && !kept;
+    const client = await connect(url);
+    const has = async (hash: string): Promise<boolean> =>
+      (await anvilRpc(client, 'eth_getBlockByHash', hash, false)) !== null;
+    return { url, chainId, deployment, replaced, has, stop: () => anvil.stop() };
   } catch (error) {
     if (error instanceof AnvilUnavailable) return undefined;
     throw error;

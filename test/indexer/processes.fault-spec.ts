@@ -66,6 +66,25 @@ describe('processes', () => {
     await standby.end();
   });
 
+  it('12: two writers with the lock disabled apply nothing twice', async () => {
+    // In front of the system's function stands one that locks nothing, so that both believe that they lead. Another
+    // one for integer would make the call ambiguous.
+    const name = new URL(bench.database.url).pathname.slice(1);
+    await bench.sql(`CREATE SCHEMA unlocked`);
+    await bench.sql(
+      `CREATE FUNCTION unlocked.pg_advisory_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT'`,
+    );
+    await bench.sql(`ALTER DATABASE "${name}" SET search_path = unlocked, public, pg_catalog`);
+    const both = [bench.indexer(), bench.indexer()];
+    // Each takes the lead from the other again and again; here until both have had it and lost it.
+    const lost = /leading[^]*starting over: (another process leads|the cursor was moved)/;
+    for (let i = 0; !both.every(({ output }) => lost.test(output)); i += 1)
+      await bench.deposit(bench.pools[i % 3], BigInt(40_000 + i));
+    await bench.converged();
+    for (const each of both) await each.end();
+    await bench.sql(`ALTER DATABASE "${name}" RESET search_path`);
+  });
+
   it('13: PostgreSQL is killed during a backfill', async () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'pooled-savings-fault-'));
     let server = await startPostgres({ dir, database: 'faults' });

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
+import { v7 as newId } from 'uuid';
 import { type Hex, parseEther, parseEventLogs } from 'viem';
 import {
   type Deployment,
@@ -88,7 +89,7 @@ export class ChainBench {
   pools: string[] = [];
   private readonly processes: IndexerProcess[] = [];
 
-  async start(): Promise<this> {
+  async start(database?: TestDatabase): Promise<this> {
     this.anvil = await startAnvil();
     this.deployment = await deployContracts(this.anvil.url);
     [this.owner, this.saver, this.other] = (await Promise.all(
@@ -98,7 +99,7 @@ export class ChainBench {
       for (const contract of [this.deployment.contracts.cooperative, this.deployment.contracts.lottery])
         await fund(client, this.deployment.token, contract, parseEther('1000000'));
     this.proxy = await new RpcProxy(this.anvil.url).start();
-    await this.useDatabase(await freshDatabase());
+    await this.useDatabase(database ?? (await freshDatabase()));
     return this;
   }
 
@@ -149,7 +150,7 @@ export class ChainBench {
 
   /** A deposit as the API announces it. @returns its id, the reference for the chain */
   async pending(pool: string, amount: bigint, age = 0): Promise<string> {
-    const id = randomUUID();
+    const id = newId({ msecs: Date.now() - age * 1000 });
     await this.sql(
       `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
        VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now() - make_interval(secs => $5))`,
@@ -192,11 +193,7 @@ export class ChainBench {
         PATH: process.env.PATH,
         NODE_ENV: 'test',
         DATABASE_URL: this.database.url,
-        RPC_URL: this.proxy.url,
-        JWT_SECRET: 'a secret of the tests that is long enough',
-        POOL_CONTRACTS: Object.entries(this.deployment.contracts)
-          .map((pair) => pair.join('='))
-          .join(','),
+        ...this.settings(),
         INDEXER_PORT: '0',
         HOST: '127.0.0.1',
         ...settings,
@@ -208,6 +205,12 @@ export class ChainBench {
     return started;
   }
 
+  /** By which a process finds the chain. */
+  settings(): { RPC_URL: string; POOL_CONTRACTS: string } {
+    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
+    return { RPC_URL: this.proxy.url, POOL_CONTRACTS: contracts.join(',') };
+  }
+
   async cursor(): Promise<{ number: number; hash: string; state: string; stale: boolean } | undefined> {
     const [row] = await this.sql<{ number: string; hash: string; state: string; stale: boolean }>(
       `SELECT block_number AS number, block_hash AS hash, state, beat_at < now() - interval '5 seconds' AS stale
@@ -216,13 +219,18 @@ export class ChainBench {
     return row && { ...row, number: Number(row.number) };
   }
 
-  /** Waits until the database stands at the chain's head and says what an independent fold of the logs says. */
-  async converged(): Promise<void> {
+  /** Waits until the database stands at the chain's head. */
+  async atHead(): Promise<void> {
     await eventually(
       'the head',
       async () => [await this.cursor().catch(() => undefined), await this.owner.getBlock()] as const,
       ([cursor, head]) => cursor?.hash === head.hash,
     );
+  }
+
+  /** The same, and until it says what an independent fold of the logs says. */
+  async converged(): Promise<void> {
+    await this.atHead();
     await eventually(
       'the expected state',
       () => this.difference(),

@@ -1,7 +1,7 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, DatabaseError } from 'pg';
-import { Environment } from '../config/environment';
+import type { Environment } from '../config/environment';
 import { fillGas } from './gas';
 import { becomeLeader, connect } from './leader';
 import { type Cursor, Ledger, stateAt } from './ledger';
@@ -26,7 +26,6 @@ interface Position {
  * Follows the chain: one awaited loop that reads the next blocks, checks them and applies them. Whatever fails, the
  * state in the database is that of some block that was the chain's, and the loop goes on from there.
  */
-@Injectable()
 export class Indexer {
   readonly status = new Status();
   private readonly logger = new Logger(Indexer.name);
@@ -83,15 +82,17 @@ export class Indexer {
   private async lead(client: Client, ledger: Ledger): Promise<void> {
     await ledger.prepare();
     this.status.leader.set(1);
+    this.status.state = 'syncing';
     let at: Position | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
         if (!at) {
-          at = { cursor: await openCursor(client, ledger, this.source, this.environment) };
+          const cursor = await openCursor(client, ledger, this.source, this.environment);
           await this.numbering.load(ledger);
           await checkContracts(this.source, this.environment, this.logger);
-          this.logger.log(`leading from block ${at.cursor.number}`);
+          this.logger.log(`leading from block ${cursor.number}`);
+          at = { cursor };
         }
         if (trouble) at = { cursor: await this.recover(ledger, at.cursor, trouble) };
         trouble = undefined;
@@ -145,9 +146,7 @@ export class Indexer {
 
   /** Other indexers take a leader without a sign of life for dead. */
   private async beating<T>(ledger: Ledger, cursor: Cursor, work: Promise<T>): Promise<T> {
-    const { state } = this.status;
-    const beat = () =>
-      void ledger.beat(state === 'standby' ? 'syncing' : state, cursor).catch(() => undefined);
+    const beat = (): unknown => ledger.beat(this.status.state, cursor).catch(() => undefined);
     const timer = setInterval(beat, BEAT);
     return work.finally(() => clearInterval(timer));
   }
@@ -158,8 +157,7 @@ export class Indexer {
     // It may be that the node takes too long for so many blocks, or silently tells of too few.
     this.source.shrink();
     if (error instanceof RpcUnavailable || !cursor) this.status.state = 'disconnected';
-    const { state } = this.status;
-    await ledger.beat(state === 'standby' ? 'syncing' : state, cursor);
+    await ledger.beat(this.status.state, cursor);
     this.failures += 1;
     await this.pause(Math.min(100 * 2 ** this.failures, 5000));
   }
@@ -169,7 +167,7 @@ export class Indexer {
     if (trouble instanceof Competing) return this.reconcile(ledger, cursor, trouble);
     if (!(trouble instanceof Gap)) return cursor;
     this.status.gaps.inc();
-    const number = await this.numbering.completeUpTo(ledger, trouble);
+    const number = this.numbering.completeUpTo(trouble);
     if (number >= cursor.number) return cursor;
     const block = (await ledger.window()).find(is(number)) ?? (await this.source.block(number));
     if (!block) throw new NotThere(`block ${number}`);

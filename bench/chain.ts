@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { v7 as newId } from 'uuid';
+import { type Address, type Hex, encodeFunctionData, parseEther, toHex } from 'viem';
+import {
+  type ContractName,
+  type Deployment,
+  type DevClient,
+  anvilRpc,
+  artifacts,
+  connect,
+  deployContracts,
+  devAccount,
+  execute,
+  fund,
+  read,
+} from '../contracts/deploy';
+import { type AnvilNode, startAnvil } from '../src/local/anvil';
+import type { Progress } from './output';
+
+const SAVERS = 10;
+const POOLS = 1000;
+const AMOUNT = 10n ** 15n;
+/** A withdrawal, an accrual and a purchase of tickets, which makes two events, for so many of a saver's deposits. */
+const OTHERS_EVERY = 1000;
+const OTHERS = 4;
+
+export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
+const NO_REF = bytes16('0'.repeat(32));
+
+/** A pool and its first deposit, as the API announces them. */
+export interface Pool {
+  id: string;
+  deposit: string;
+  owner: string;
+}
+
+export const newPools = (owners: string[]): Pool[] =>
+  Array.from({ length: POOLS }, (_, i) => ({
+    id: newId(),
+    deposit: newId(),
+    owner: owners[i % owners.length].toLowerCase(),
+  }));
+
+/** A chain with as many events of the reference contracts, nearly all of them deposits of ten savers in 1,000 pools. */
+export class BenchChain {
+  readonly pools: Pool[];
+
+  private constructor(
+    readonly node: AnvilNode,
+    readonly deployment: Deployment,
+    private readonly savers: DevClient[],
+  ) {
+    this.pools = newPools(savers.map(({ account }) => account.address));
+  }
+
+  static async start(): Promise<BenchChain> {
+    const node = await startAnvil();
+    const deployment = await deployContracts(node.url);
+    const savers = Array.from({ length: SAVERS }, (_, i) => connect(node.url, devAccount(i)));
+    return new BenchChain(node, deployment, await Promise.all(savers));
+  }
+
+  /** @returns how many events there are, at least `wanted` */
+  async emit(wanted: number, progress: Progress): Promise<number> {
+    const { cooperative, lottery } = this.deployment.contracts;
+    for (const saver of this.savers)
+      await fund(saver, this.deployment.token, cooperative, parseEther('1000000'));
+    const [owner] = this.savers;
+    await fund(owner, this.deployment.token, lottery, parseEther('1000000'));
+    const { timestamp } = await owner.getBlock();
+    await execute(owner, 'LotteryPool', lottery, 'openDraw', [1n, timestamp + 10_000_000n]);
+    let events = 1;
+    for (let turn = 0; events < wanted; turn++) {
+      const saver = this.savers[turn % SAVERS];
+      const pools = this.pools.filter((_, i) => i % SAVERS === turn % SAVERS);
+      const ids = pools.map(({ id }) => bytes16(id));
+      const refs = pools.map(({ deposit }) => (turn < SAVERS ? bytes16(deposit) : NO_REF));
+      await this.send(saver, 'SavingsPool', cooperative, 'depositMany', [ids, refs, ids.map(() => AMOUNT)]);
+      events += ids.length;
+      progress.step('emitting', ids.length);
+      if (turn < SAVERS || (turn * ids.length) % OTHERS_EVERY > 0) continue;
+      const id = ids[turn % ids.length];
+      await this.send(saver, 'SavingsPool', cooperative, 'withdraw', [id, NO_REF, 7n]);
+      await this.send(owner, 'SavingsPool', cooperative, 'accrueYield', [id, 10n ** 12n, 500]);
+      await this.send(owner, 'LotteryPool', lottery, 'buyTickets', [1n, 3n]);
+      events += OTHERS;
+    }
+    const pending = async (): Promise<number> =>
+      Number(((await anvilRpc(owner, 'txpool_status')) as { pending: string }).pending);
+    while ((await pending()) > 0) await sleep(50);
+    let counted = 0n;
+    for (const contract of [cooperative, lottery])
+      counted += await read<bigint>(owner, 'SavingsPool', contract, 'seq');
+    if (counted !== BigInt(events)) throw new Error(`the contracts emitted ${counted} events, not ${events}`);
+    return events;
+  }
+
+  /** Signed by the node, with the gas given: one request, where a wallet needs four. */
+  private send(
+    client: DevClient,
+    contract: ContractName,
+    to: Address,
+    functionName: string,
+    args: unknown[],
+  ): Promise<unknown> {
+    const data = encodeFunctionData({ abi: artifacts[contract].abi, functionName, args });
+    return anvilRpc(client, 'eth_sendTransaction', {
+      from: client.account.address,
+      to,
+      data,
+      gas: toHex(20_000_000),
+    });
+  }
+
+  settings(): NodeJS.ProcessEnv {
+    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
+    return {
+      RPC_URL: this.node.url,
+      POOL_CONTRACTS: contracts.join(','),
+      START_BLOCK: `${this.deployment.startBlock}`,
+    };
+  }
+}
+
+/** Writes what the API would have written before the first event. */
+export async function announce(client: Client, contract: string, pools: Pool[]): Promise<void> {
+  await client.query(
+    `CREATE TEMPORARY TABLE announced AS
+     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS a(id, deposit, owner)`,
+    [pools.map(({ id }) => id), pools.map(({ deposit }) => deposit), pools.map(({ owner }) => owner)],
+  );
+  await client.query(
+    `INSERT INTO users SELECT gen_random_uuid(), owner, now() FROM announced GROUP BY owner`,
+  );
+  await client.query(
+    `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+     SELECT a.id, 'cooperative', u.id, lower($1), now(), now() FROM announced a JOIN users u ON u.address = a.owner`,
+    [contract],
+  );
+  await client.query(`INSERT INTO pool_members SELECT id, owner, 'OWNER', 'cooperative' FROM announced`);
+  await client.query(
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
+     SELECT deposit, id, 'DEPOSIT', 'PENDING', owner, $1, $1, now() FROM announced`,
+    [AMOUNT],
+  );
+  await client.query('ANALYZE');
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pad, toEventSelector, toHex } from 'viem';
+import { type Pool, bytes16 } from './chain';
+
+interface Call {
+  id: number;
+  method: string;
+  params: [string | { fromBlock: string; toBlock: string; to: string }, string];
+}
+
+const hex = (value: number): string => `0x${value.toString(16)}`;
+const word = (value: number): string => value.toString(16).padStart(64, '0');
+const hash = (kind: string, value: number): string => `0x${kind}${word(value).slice(kind.length)}`;
+const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
+const START = Math.floor(Date.now() / 1000) - 100_000;
+
+/** A JSON-RPC node that makes blocks of deposits up as it is asked: millions of events take no room. */
+export class GeneratedNode {
+  private server: Server;
+
+  constructor(
+    readonly contract: string,
+    private readonly pools: Pool[],
+    private readonly perBlock: number,
+    readonly head: number,
+  ) {}
+
+  async start(): Promise<this> {
+    this.server = createServer((request, response) => void this.handle(request, response));
+    this.server.listen(0, '127.0.0.1');
+    await once(this.server, 'listening');
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  stop(): void {
+    this.server.closeAllConnections();
+    this.server.close();
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = '';
+    for await (const chunk of request) text += String(chunk);
+    const body = JSON.parse(text) as Call | Call[];
+    const answers = [body]
+      .flat()
+      .map((call) => `{"jsonrpc":"2.0","id":${call.id},"result":${this.result(call)}}`);
+    response.setHeader('content-type', 'application/json');
+    response.end(Array.isArray(body) ? `[${answers.join(',')}]` : answers[0]);
+  }
+
+  private result({ method, params: [first, block] }: Call): string {
+    if (typeof first === 'object') {
+      if (method === 'eth_call')
+        return first.to === this.contract ? `"0x${word(Number(block) * this.perBlock)}"` : '"0x"';
+      return `[${[...this.logs(Number(first.fromBlock), Number(first.toBlock))].join(',')}]`;
+    }
+    if (method === 'eth_getBlockByNumber') return this.block(first === 'latest' ? this.head : Number(first));
+    if (method === 'eth_getBlockReceipts') return '[]';
+    return method === 'eth_getCode' ? '"0x01"' : '"0x1"';
+  }
+
+  private block(number: number): string {
+    if (number > this.head) return 'null';
+    const parentHash = number > 0 ? hash('b', number - 1) : hash('0', 0);
+    return JSON.stringify({
+      number: hex(number),
+      hash: hash('b', number),
+      parentHash,
+      timestamp: hex(START + number),
+    });
+  }
+
+  private *logs(from: number, to: number): Generator<string> {
+    for (let number = Math.max(from, 1); number <= to; number++)
+      for (let index = 0; index < this.perBlock; index++) {
+        const seq = (number - 1) * this.perBlock + index + 1;
+        const pool = this.pools[seq % this.pools.length];
+        const topics = [
+          SELECTOR,
+          pad(bytes16(pool.id), { dir: 'right' }),
+          `0x${word(0)}`,
+          pad(pool.owner as `0x`),
+        ];
+        yield JSON.stringify({
+          address: this.contract,
+          topics,
+          data: `0x${word(1000 + seq)}${word(seq)}`,
+          blockNumber: hex(number),
+          blockHash: hash('b', number),
+          blockTimestamp: hex(START + number),
+          transactionHash: hash('a', seq),
+          transactionIndex: toHex(index),
+          logIndex: toHex(index),
+          removed: false,
+        });
+      }
+  }
+}

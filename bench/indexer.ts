@@ -1,0 +1,200 @@
+import 'reflect-metadata';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createPublicClient, http } from 'viem';
+import { contractAbi } from '../src/chain/contract.abi';
+import { loadEnvironment } from '../src/config/environment';
+import { connect } from '../src/indexer/leader';
+import { Ledger } from '../src/indexer/ledger';
+import { openCursor } from '../src/indexer/opening';
+import { Rpc } from '../src/indexer/rpc';
+import { type Batch, Source } from '../src/indexer/source';
+import { BenchChain, announce, newPools } from './chain';
+import { BenchDatabase, using } from './database';
+import { median } from './drive';
+import { GeneratedNode } from './generated-node';
+import { type Memory, follow } from './indexer-process';
+import { Progress, say, table } from './output';
+
+const EVENTS = 100_000;
+const ROUNDS = 3;
+/** For the memory run. */
+const MANY = 1_000_000;
+const PER_BLOCK = 100;
+const SAMPLES = 10;
+/** By so much the level of the last samples may exceed that of the second to the fourth. */
+const FLAT = 1.15;
+
+type Rates = Record<'viem' | 'apply' | 'indexer', number>;
+type Sample = Memory & { events: number };
+
+const decoded = contractAbi.filter((item) => item.type === 'event');
+
+/** The ways of going through the same chain: events a second, by three measures in turn. */
+async function compare(
+  database: BenchDatabase,
+  chain: BenchChain,
+  events: number,
+  progress: Progress,
+): Promise<Rates[]> {
+  const empty = await database.made('indexer_empty', (client) =>
+    announce(client, chain.deployment.contracts.cooperative, chain.pools),
+  );
+  const environment = loadEnvironment({ DATABASE_URL: empty, ...chain.settings() }, 'indexer');
+  const client = createPublicClient({ transport: http(chain.node.url) });
+  const source = new Source(new Rpc(chain.node.url), [...environment.POOL_CONTRACTS.values()]);
+  const head = Number(await client.getBlockNumber());
+  const batches: Batch[] = [];
+  for (
+    let after = (await source.block(environment.START_BLOCK - 1))!;
+    after.number < head;
+    after = batches.at(-1)!.to
+  )
+    batches.push(await source.read(after, head));
+
+  const measures: Record<keyof Rates, () => Promise<number>> = {
+    viem: async () => {
+      const begun = performance.now();
+      let found = 0;
+      let fromBlock = BigInt(environment.START_BLOCK);
+      for (const { to } of batches) {
+        const toBlock = BigInt(to.number);
+        const logs = await client.getLogs({
+          address: source.contracts as `0x`[],
+          events: decoded,
+          strict: true,
+          fromBlock,
+          toBlock,
+        });
+        found += logs.length;
+        fromBlock = toBlock + 1n;
+      }
+      if (found !== events) throw new Error(`viem found ${found} events`);
+      return (performance.now() - begun) / 1000;
+    },
+    apply: async () => {
+      const connection = await connect(await database.copy(empty, 'indexer_apply'));
+      try {
+        const ledger = new Ledger(connection, {
+          confirmations: 0,
+          pendingTtl: 86_400,
+          lottery: environment.POOL_CONTRACTS.get('lottery')!,
+        });
+        await ledger.prepare();
+        let cursor = await openCursor(connection, ledger, source, environment);
+        const begun = performance.now();
+        for (const batch of batches) ({ cursor } = await ledger.apply(cursor, batch, head));
+        return (performance.now() - begun) / 1000;
+      } finally {
+        await connection.end();
+      }
+    },
+    indexer: async () => {
+      const url = await database.copy(empty, 'indexer_whole');
+      const seconds = await follow(url, chain.settings(), head);
+      const [{ applied }] = await using(
+        url,
+        async (connection) =>
+          (
+            await connection.query<{ applied: number }>(
+              `SELECT count(*)::int AS applied FROM chain_events WHERE outcome = 'APPLIED'`,
+            )
+          ).rows,
+      );
+      if (applied !== events) throw new Error(`the indexer applied ${applied} of ${events} events`);
+      return seconds;
+    },
+  };
+  const names = Object.keys(measures) as (keyof Rates)[];
+  const rounds: Rates[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const rates: Rates = { viem: 0, apply: 0, indexer: 0 };
+    for (const name of round % 2 ? [...names].reverse() : names) {
+      rates[name] = Math.round(events / (await measures[name]()));
+      await database.quiet();
+      progress.step(`round ${round + 1}: ${name}`, EVENTS / 10);
+    }
+    rounds.push(rates);
+  }
+  return rounds;
+}
+
+/** Memory of the indexer while it reads a million events. */
+async function watch(database: BenchDatabase, progress: Progress): Promise<Sample[]> {
+  const contract = `0x${'c'.repeat(40)}`;
+  const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
+  const node = await new GeneratedNode(contract, pools, PER_BLOCK, MANY / PER_BLOCK).start();
+  try {
+    const url = await database.made('indexer_memory', (client) => announce(client, contract, pools));
+    const samples: Sample[] = [];
+    const contracts = ['individual', 'cooperative', 'lottery', 'rotating'].map(
+      (type) => `${type}=${contract}`,
+    );
+    let done = 0;
+    await follow(
+      url,
+      { RPC_URL: node.url, POOL_CONTRACTS: contracts.join(',') },
+      node.head,
+      async (block, memory) => {
+        progress.step('a million events', ((block - done) * PER_BLOCK) / 10);
+        done = block;
+        const events = block * PER_BLOCK;
+        if (events >= ((samples.length + 1) * MANY) / SAMPLES) samples.push({ events, ...(await memory()) });
+      },
+    );
+    return samples;
+  } finally {
+    node.stop();
+  }
+}
+
+function report(rounds: Rates[], samples: Sample[]): void {
+  const [viem, apply, indexer] = (['viem', 'apply', 'indexer'] as const).map((name) =>
+    median(rounds.map((round) => round[name])),
+  );
+  const rate = (value: number): string => value.toLocaleString('en');
+  const rows = [
+    ['viem, getLogs and decode', rate(viem), (indexer / viem).toFixed(2), '1.30'],
+    ['apply step', rate(apply), (indexer / apply).toFixed(2), '0.75'],
+    ['whole indexer', rate(indexer), '', ''],
+  ];
+  console.log(table(['events/s', 'median', 'indexer to it', 'at least'], rows));
+  const memory = samples.map(({ events, rss, heap }) => [rate(events), rss.toFixed(0), heap.toFixed(0)]);
+  console.log(`\n${table(['events', 'RSS, MiB', 'heap, MiB'], memory)}`);
+  const [early, late] = [samples.slice(1, 4), samples.slice(-3)].map((part) =>
+    median(part.map(({ rss }) => rss)),
+  );
+  console.log(
+    `RSS ${early.toFixed(0)}, then ${late.toFixed(0)} MiB: ${late <= early * FLAT ? 'flat' : 'GREW'}`,
+  );
+  const file = path.join(__dirname, 'results-indexer.json');
+  writeFileSync(file, `${JSON.stringify({ rounds, samples }, null, 2)}\n`);
+  say(`written to ${path.relative(process.cwd(), file)}`);
+}
+
+async function main(): Promise<void> {
+  const database = await BenchDatabase.start();
+  let chain: BenchChain | undefined;
+  try {
+    const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);
+    chain = await BenchChain.start();
+    const events = await chain.emit(EVENTS, progress);
+    const rounds = await compare(database, chain, events, progress);
+    await chain.node.stop();
+    const samples = await watch(database, progress);
+    progress.end();
+    report(rounds, samples);
+  } finally {
+    await chain?.node.stop();
+    await database.stop();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    say(error.stack ?? error.message);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, deployContracts } from '../contracts/deploy';
+import { type AnvilNode, type AnvilOptions, startAnvil } from '../src/local/anvil';
+import { until } from './support/app';
+
+jest.setTimeout(120_000);
+
+const launcher = join(__dirname, '../src/local/anvil.ts');
+let dir: string;
+let stateFile: string;
+let cleanups: (() => unknown)[];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'local-anvil-'));
+  stateFile = join(dir, 'sub', 'chain.json');
+  cleanups = [() => rmSync(dir, { recursive: true, force: true })];
+});
+
+afterEach(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup();
+});
+
+async function start(options: AnvilOptions = {}): Promise<AnvilNode> {
+  const node = await startAnvil(options);
+  cleanups.push(() => node.stop());
+  return node;
+}
+
+/** Another process that starts a node, and keeps it until it is killed if it has a state file. */
+async function startElsewhere(
+  options: AnvilOptions,
+): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
+  const code = `require(${JSON.stringify(launcher)}).startAnvil(${JSON.stringify(options)})
+    .then((node) => { console.log(JSON.stringify(node)); if (${Boolean(options.stateFile)}) setInterval(() => {}, 1e6); })`;
+  const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', code], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  cleanups.push(() => child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const ended = once(child, 'exit');
+  const kill = (): Promise<unknown> => {
+    child.kill('SIGKILL');
+    return ended;
+  };
+  return { node: JSON.parse(line.toString()) as AnvilNode, ended, kill };
+}
+
+const runs = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== '';
+  } catch {
+    return false;
+  }
+};
+
+/** All that a chain says of itself. */
+async function chainOf({ url }: AnvilNode): Promise<unknown> {
+  const client = await connect(url);
+  const { number, hash, timestamp } = await client.getBlock();
+  const genesis = await client.getBlock({ blockNumber: 0n });
+  return { number, hash, timestamp, genesis: genesis.hash, logs: await client.getLogs({ fromBlock: 0n }) };
+}
+
+it('gives every node a port of its own, or the wanted one if it is free', async () => {
+  const [one, two] = await Promise.all([start({ chainId: 7 }), start()]);
+  expect(one.port).not.toBe(two.port);
+  expect([one.chainId, two.chainId]).toEqual([7, 31337]);
+  await expect(startAnvil({ port: one.port })).rejects.toThrow('EADDRINUSE');
+  await one.stop();
+  await one.stop();
+  expect(runs(one.pid)).toBe(false);
+  expect((await start({ port: one.port })).port).toBe(one.port);
+});
+
+it('tells why a node does not start, and where it says more', async () => {
+  const extraArgs = ['--nonsense'];
+  await expect(startAnvil({ stateFile, extraArgs })).rejects.toThrow(
+    `anvil ended with code 2, see ${stateFile}.log`,
+  );
+  expect(readFileSync(`${stateFile}.log`, 'utf8')).toContain('--nonsense');
+});
+
+it('keeps a chain from one start to the next, and leaves nothing else behind', async () => {
+  const first = await start({ stateFile });
+  await deployContracts(first.url);
+  const before = await chainOf(first);
+  await first.stop();
+  expect([stateFile, `${stateFile}.next`, `${stateFile}.pid.json`].map(existsSync)).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(await chainOf(await start({ stateFile }))).toEqual(before);
+});
+
+it('takes over the node of a process that was killed, unless another one is wanted', async () => {
+  const { node, kill } = await startElsewhere({ stateFile });
+  await deployContracts(node.url);
+  const before = await chainOf(node);
+  await kill();
+  const again = await start({ stateFile });
+  expect([again.pid, again.port]).toEqual([node.pid, node.port]);
+  expect(await chainOf(again)).toEqual(before);
+  const other = await start({ stateFile, chainId: 99 });
+  expect([runs(node.pid), other.chainId]).toEqual([false, 99]);
+  expect(await chainOf(other)).toEqual(before);
+});
+
+it('starts from the last whole save when the node was killed', async () => {
+  const first = await start({ stateFile });
+  await deployContracts(first.url);
+  await first.stop();
+  const saved = readFileSync(stateFile);
+  const kill = async (node: AnvilNode, dump: Buffer): Promise<void> => {
+    process.kill(node.pid, 'SIGKILL');
+    await until(() => !runs(node.pid));
+    // As if it had been killed after that save, or in the middle of it.
+    writeFileSync(`${stateFile}.next`, dump);
+  };
+  const fresh = await start({ stateFile });
+  const before = await chainOf(fresh);
+  await kill(fresh, saved.subarray(0, saved.length / 2));
+  const second = await start({ stateFile });
+  expect(await chainOf(second)).toEqual(before);
+  await kill(second, saved);
+  // A process that got the number of one that is gone is left alone.
+  writeFileSync(`${stateFile}.pid.json`, JSON.stringify({ pid: process.pid, port: second.port }));
+  expect(await chainOf(await start({ stateFile }))).toEqual(before);
+});
+
+it('a node without a state file ends with its process', async () => {
+  const { node, ended } = await startElsewhere({});
+  await ended;
+  await until(() => !runs(node.pid));
+});

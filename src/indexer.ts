@@ -1,14 +1,18 @@
-import { Logger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import { NestLogger, createLogger } from './common/logger';
 import { loadEnvironment } from './config/environment';
-import { Indexer } from './indexer/indexer';
+import { IndexerModule } from './indexer/indexer.module';
+import { Indexer } from './indexer/indexer.service';
 
 /** Follows the chain; with `rewind --to N` takes back what came after block N and ends. */
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env, 'indexer');
   const logger = createLogger(environment);
-  Logger.overrideLogger(new NestLogger(logger));
-  const indexer = new Indexer(environment);
+  const app = await NestFactory.createApplicationContext(IndexerModule.register(environment), {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+  });
+  const indexer = app.get(Indexer);
   const [command, option, block] = process.argv.slice(2);
   if (command !== undefined) {
     if (command !== 'rewind' || option !== '--to' || !/^\d+$/.test(block ?? ''))

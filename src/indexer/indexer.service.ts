@@ -1,7 +1,7 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, DatabaseError } from 'pg';
-import type { Environment } from '../config/environment';
+import { Environment } from '../config/environment';
 import { fillGas } from './gas';
 import { becomeLeader, connect } from './leader';
 import { type Cursor, Ledger, stateAt } from './ledger';
@@ -26,6 +26,7 @@ interface Position {
  * Follows the chain: one awaited loop that reads the next blocks, checks them and applies them. Whatever fails, the
  * state in the database is that of some block that was the chain's, and the loop goes on from there.
  */
+@Injectable()
 export class Indexer {
   readonly status = new Status();
   private readonly logger = new Logger(Indexer.name);

@@ -10,7 +10,7 @@ import {
 } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import helmet from 'helmet';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module';
 import { EnvelopeInterceptor } from './common/envelope.interceptor';
@@ -21,6 +21,7 @@ import { RateLimiter } from './common/rate-limiter';
 import type { Environment } from './config/environment';
 import { serveDocs } from './docs';
 import { HttpMetrics } from './metrics/http-metrics';
+import { watchConnections } from './shutdown';
 
 /** Bytes. */
 const BODY_LIMIT = 64 * 1024;
@@ -68,6 +69,7 @@ export async function createApp(
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   serveDocs(app);
+  watchConnections(fastify.server as Server);
   await app.init();
   await fastify.ready();
   return app;

@@ -10,7 +10,7 @@ import {
 } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import helmet from 'helmet';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module';
 import { EnvelopeInterceptor } from './common/envelope.interceptor';
@@ -71,7 +71,7 @@ export async function createApp(
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   serveDocs(app);
-  watchConnections(fastify.server as Server);
+  watchConnections(fastify.server);
   await app.init();
   await fastify.ready();
   return app;

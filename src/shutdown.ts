@@ -59,7 +59,7 @@ function closeIdleConnections(server: Server): void {
 export async function drain(app: NestFastifyApplication, notice: number): Promise<void> {
   app.get(HealthService).drain();
   await new Promise((resolve) => setTimeout(resolve, notice));
-  const server = app.getHttpServer() as Server;
+  const server = app.getHttpServer();
   // Idle connections would keep the server open for as long as the client likes.
   const idle = setInterval(() => closeIdleConnections(server), 100);
   const all = setTimeout(() => server.closeAllConnections(), GRACE);

@@ -5,7 +5,7 @@ const base = require('./jest.config.js');
 module.exports = {
   ...base,
   roots: ['<rootDir>/test'],
-  testRegex: 'indexer/.*\\.fault-spec\\.ts$',
+  testRegex: '\\.fault-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],
   testTimeout: 240_000,
   maxWorkers: 2,

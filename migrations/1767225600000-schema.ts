@@ -13,13 +13,18 @@ export class Schema1767225600000 implements MigrationInterface {
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
+      -- As '^0x[0-9a-f]{40}$' says, which takes more than twice as long.
+      CREATE FUNCTION is_address(a text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        SELECT octet_length(a) = 42 AND starts_with(a, '0x') AND btrim(substr(a, 3), '0123456789abcdef') = ''
+      $$;
+
       CREATE TABLE users (
         id uuid NOT NULL,
         address text COLLATE "C" NOT NULL,
         created_at timestamptz(3) NOT NULL,
         CONSTRAINT users_pkey PRIMARY KEY (id),
         CONSTRAINT users_address_key UNIQUE (address),
-        CONSTRAINT users_address_check CHECK (address ~ '^0x[0-9a-f]{40}$')
+        CONSTRAINT users_address_check CHECK (is_address(address))
       );
 
       CREATE TABLE nonces (
@@ -50,7 +55,7 @@ export class Schema1767225600000 implements MigrationInterface {
         CONSTRAINT pools_pkey PRIMARY KEY (id),
         CONSTRAINT pools_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users (id),
         CONSTRAINT pools_type_check CHECK (type IN ('individual', 'cooperative', 'lottery', 'rotating')),
-        CONSTRAINT pools_contract_address_check CHECK (contract_address ~ '^0x[0-9a-f]{40}$'),
+        CONSTRAINT pools_contract_address_check CHECK (is_address(contract_address)),
         CONSTRAINT pools_balance_check CHECK (balance >= 0),
         CONSTRAINT pools_total_yield_check CHECK (total_yield >= 0),
         CONSTRAINT pools_claimed_yield_check CHECK (claimed_yield >= 0)
@@ -65,7 +70,7 @@ export class Schema1767225600000 implements MigrationInterface {
         CONSTRAINT pool_members_pkey PRIMARY KEY (pool_id, address),
         CONSTRAINT pool_members_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id) ON DELETE CASCADE,
         CONSTRAINT pool_members_role_check CHECK (role IN ('OWNER', 'MEMBER')),
-        CONSTRAINT pool_members_address_check CHECK (address ~ '^0x[0-9a-f]{40}$')
+        CONSTRAINT pool_members_address_check CHECK (is_address(address))
       );
       CREATE INDEX pool_members_address_idx ON pool_members (address, pool_id, type);
 
@@ -88,7 +93,7 @@ export class Schema1767225600000 implements MigrationInterface {
         CONSTRAINT transactions_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id),
         CONSTRAINT transactions_type_check CHECK (type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')),
         CONSTRAINT transactions_status_check CHECK (status IN ('PENDING', 'CONFIRMED', 'EXPIRED')),
-        CONSTRAINT transactions_account_check CHECK (account ~ '^0x[0-9a-f]{40}$'),
+        CONSTRAINT transactions_account_check CHECK (is_address(account)),
         CONSTRAINT transactions_amount_check CHECK (amount >= 0),
         CONSTRAINT transactions_confirmed_check CHECK (
           (status = 'CONFIRMED') = (tx_hash IS NOT NULL AND block_number IS NOT NULL AND log_index IS NOT NULL)
@@ -184,7 +189,7 @@ export class Schema1767225600000 implements MigrationInterface {
         transaction_readers, transactions, pool_members, pools, nonces, users;
       DROP FUNCTION transactions_inserted, transactions_updated, transactions_deleted,
         yield_accruals_inserted, yield_accruals_deleted, pools_inserted, pools_deleted,
-        add_to_totals, pool_totals_shard, iso;
+        add_to_totals, pool_totals_shard, iso, is_address;
       DROP TYPE transaction_delta;
     `);
   }

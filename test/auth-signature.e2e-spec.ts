@@ -83,6 +83,31 @@ describe('signature', () => {
     expect((await app.post('/auth/verify', { message, signature })).status).toBe(200);
   });
 
+  it('is read up to 16 KB of hex, and its message up to 8 KB: a longer one is not worth its parsing', async () => {
+    const refused = async (reason: string): Promise<number> => {
+      const { text } = await app.get('/metrics');
+      return Number(new RegExp(`^sign_ins_total\\{result="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+    };
+    const sized = async (length: number): Promise<{ message: string; signature: Hex }> => {
+      const fields = { address: wallet.address, nonce: await app.nonce(), issuedAt: '2031-05-06T12:00:00Z' };
+      const room = length - siweMessage({ ...fields, statement: '' }).length;
+      const message = siweMessage({ ...fields, statement: 'x'.repeat(room) });
+      expect(message).toHaveLength(length);
+      return { message, signature: await wallet.signMessage({ message }) };
+    };
+    expect((await app.post('/auth/verify', await sized(8192))).status).toBe(200);
+    const malformed = await refused('malformed');
+    const long = await app.post('/auth/verify', await sized(8193));
+    expect([long.status, long.body]).toEqual([401, { success: false, error: 'Authentication failed' }]);
+    expect(await refused('malformed')).toBe(malformed + 1);
+
+    const wrong = await refused('signature');
+    expect(await withSignature(() => `0x${'11'.repeat(8191)}`)).toBe(401);
+    expect(await refused('signature')).toBe(wrong + 1);
+    expect(await withSignature(() => `0x${'11'.repeat(8192)}`)).toBe(401);
+    expect(await refused('malformed')).toBe(malformed + 2);
+  });
+
   it('is of the address in the message', async () => {
     const message = siweMessage({ address: newWallet().address, nonce: await app.nonce() });
     const signature = await wallet.signMessage({ message });

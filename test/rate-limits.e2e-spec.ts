@@ -188,6 +188,22 @@ describe('limits behind proxies', () => {
   });
 });
 
+describe('preflights', () => {
+  const app = useApp({ RATE_LIMIT_GENERAL: '2', CORS_ORIGINS: 'https://app.example.org' });
+
+  it('are not counted, and get no more than permission', async () => {
+    const ip = newIp();
+    const origin = 'https://app.example.org';
+    const preflight = { origin, 'access-control-request-method': 'POST' };
+    for (const url of ['/pools', '/auth/verify', '/nowhere'])
+      for (const headers of [preflight, { origin }, undefined]) {
+        const { status, text, headers: answered } = await app.send({ method: 'OPTIONS', url, ip, headers });
+        expect([status, text, answered['x-ratelimit-remaining']]).toEqual([204, '', undefined]);
+      }
+    expect(await burst(app, 3, { url: '/pools', ip })).toBe('401x2 429x1');
+  });
+});
+
 describe('the window', () => {
   const app = useApp({ RATE_LIMIT_AUTH: '2', RATE_LIMIT_WINDOW: '60' });
 

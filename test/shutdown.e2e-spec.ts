@@ -81,6 +81,8 @@ describe('draining', () => {
       connection.send('/health/live');
       await connection.answered();
     }
+    // One that a client opened in advance, and never used. The server has it before it gets the requests below.
+    idle.push(await Connection.open(port));
 
     // A request that is at work for as long as this lock is held.
     const locker = new Client({ connectionString: app.database.url });

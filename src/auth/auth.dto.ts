@@ -12,10 +12,18 @@ export class NonceResponse {
   @ApiProperty({ description: 'Single use, valid for 600 seconds' }) nonce: string;
 }
 
+/** Characters. Wallets write some hundred; to parse one of 64 KB takes 200 ms, in which nobody else is served. */
+export const MAX_MESSAGE = 8 * 1024;
+/** Characters of hex. Of an EOA it has 132, of contract wallets (ERC-6492 with its factory call) some thousand. */
+export const MAX_SIGNATURE = 16 * 1024;
+
 /** Not validated field by field: whatever is wrong with it, the answer is the same 401. */
 export class VerifyRequest {
-  @ApiProperty({ description: 'The full signed EIP-4361 message' }) message: string;
-  @ApiProperty({ description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet' })
+  @ApiProperty({ maxLength: MAX_MESSAGE, description: 'The full signed EIP-4361 message' }) message: string;
+  @ApiProperty({
+    maxLength: MAX_SIGNATURE,
+    description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet',
+  })
   signature: string;
 }
 

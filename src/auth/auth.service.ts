@@ -8,7 +8,13 @@ import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
-import type { NonceResponse, SignedInUser, VerifyResponse } from './auth.dto';
+import {
+  MAX_MESSAGE,
+  MAX_SIGNATURE,
+  type NonceResponse,
+  type SignedInUser,
+  type VerifyResponse,
+} from './auth.dto';
 import type { CurrentUser } from './current-user';
 import { SignInRefused, parseSiweMessage, verifySignature } from './siwe';
 
@@ -70,6 +76,8 @@ export class AuthService {
   /** @throws SignInRefused for every fault of the request; other errors are the service's own */
   async verify(message: unknown, signature: unknown): Promise<VerifyResponse> {
     if (typeof message !== 'string' || typeof signature !== 'string') throw new SignInRefused('malformed');
+    if (message.length > MAX_MESSAGE || signature.length > MAX_SIGNATURE)
+      throw new SignInRefused('malformed');
     const { SIWE_DOMAINS: domains, CHAIN_ID: chainId } = this.environment;
     const siwe = parseSiweMessage(message, { domains, chainId });
     if (!(await verifySignature(message, siwe.address as Address, signature, this.chain)))

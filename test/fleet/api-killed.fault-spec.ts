@@ -3,7 +3,7 @@ import { Depositors, INTACT, audit } from './ledger';
 
 describe('kill -9 of an API process under load', () => {
   let fleet: Fleet;
-  beforeAll(async () => void (fleet = await Fleet.start()));
+  beforeAll(async () => void (fleet = await Fleet.start({ indexed: true })));
   afterAll(() => fleet?.stop());
 
   it('loses no acknowledged pool and leaves no half pool', async () => {

@@ -1,5 +1,6 @@
 import { TEN } from '../support/app';
-import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/fleet';
+import { eventually } from '../support/processes';
 import { type Answer, type Caller, HttpClient, signIn, slowest, tally } from './http';
 
 const POOL_SIZE = 2;

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { TEN } from '../support/app';
-import { type Fleet, eventually } from '../support/fleet';
+import { type Fleet } from '../support/fleet';
+import { eventually } from '../support/processes';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];

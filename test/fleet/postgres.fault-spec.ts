@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres';
 import { ignore, isServer } from '../../src/local/postgres-host';
 import { migrationSource } from '../support/database';
-import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/fleet';
+import { eventually } from '../support/processes';
 import { HttpClient, slowest, tally } from './http';
 import { Depositors, INTACT, audit } from './ledger';
 
@@ -92,7 +93,7 @@ describe('PostgreSQL fails under load', () => {
   beforeAll(async () => {
     victim = await Victim.start();
     const database = { url: victim.url, drop: () => Promise.resolve() };
-    fleet = await Fleet.start({ database, settings: { DATABASE_POOL_SIZE: `${POOL_SIZE}` } });
+    fleet = await Fleet.start({ database, indexed: true, settings: { DATABASE_POOL_SIZE: `${POOL_SIZE}` } });
     clients = fleet.urls.map((url) => new HttpClient(url));
   });
   afterAll(async () => {
@@ -139,6 +140,8 @@ describe('PostgreSQL fails under load', () => {
       const recovery = Date.now() - repaired;
       await load.progress(100);
       await load.stop();
+      await fleet.followsChain();
+      const followed = Date.now() - repaired;
 
       const found = await audit(fleet, load);
       report(`PostgreSQL ${name}`, {
@@ -149,13 +152,14 @@ describe('PostgreSQL fails under load', () => {
         lost: found.lost,
         duplicated: found.duplicated,
         's to recover': seconds(recovery),
+        's until the chain was followed': seconds(followed),
       });
       expect(found).toEqual(INTACT);
       expect(Object.keys(tally(failures))).toEqual(['503']);
       expect(failures.every(({ body }) => body.error === 'Service unavailable')).toBe(true);
       expect(slowest(failures)).toBeLessThan(LIMIT);
       expect(recovery).toBeLessThan(LIMIT);
-      for (const replica of fleet.replicas) expect(replica.running).toBe(true);
+      for (const each of [...fleet.replicas, ...fleet.indexers]) expect(each.running).toBe(true);
 
       // At rest nothing is left over, neither in the replicas nor on the server.
       for (const client of clients) {

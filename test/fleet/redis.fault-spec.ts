@@ -1,4 +1,5 @@
-import { Fleet, RedisServer, eventually, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/fleet';
+import { RedisServer, eventually } from '../support/processes';
 import { type Answer, type Caller, HttpClient, named, signIn, slowest, tally } from './http';
 
 const LIMIT = 100;

@@ -1,4 +1,5 @@
-import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/fleet';
+import { eventually } from '../support/processes';
 import { type Answer, type Call, HttpClient, signIn, slowest, tally } from './http';
 import { TEN } from '../support/app';
 
@@ -46,7 +47,7 @@ describe('SIGTERM to every replica in turn under load', () => {
   let fleet: Fleet;
   let balancer: Balancer;
   beforeAll(async () => {
-    fleet = await Fleet.start();
+    fleet = await Fleet.start({ indexed: true });
     balancer = new Balancer(fleet.urls);
   });
   afterAll(async () => {
@@ -90,6 +91,10 @@ describe('SIGTERM to every replica in turn under load', () => {
       await replica.start();
       await allReady();
     }
+    for (const indexer of fleet.indexers) {
+      expect(await indexer.end('SIGTERM')).toBe(0);
+      await indexer.start();
+    }
     const served = answers.length;
     await eventually(() => answers.length >= served + 100);
     stopping = true;
@@ -102,6 +107,7 @@ describe('SIGTERM to every replica in turn under load', () => {
       's the longest drain': seconds(Math.max(...durations)),
     });
     expect(Object.keys(tally(answers))).toEqual(['200', '201']);
+    await fleet.followsChain();
     const [{ count }] = await fleet.sql<{ count: number }>(
       'SELECT count(*)::int AS count FROM pools p WHERE EXISTS (SELECT FROM transactions WHERE pool_id = p.id)',
     );

@@ -1,7 +1,8 @@
 import { type Socket, connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fleet, eventually, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/fleet';
+import { eventually } from '../support/processes';
 import { type Answer, HttpClient, signIn, slowest, tally } from './http';
 
 /** What the service allows, and what its checks and a busy machine take; ms. */

@@ -1,132 +1,18 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
+import { anvilRpc, connect, deployContracts } from '../../contracts/deploy';
+import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import { freePort } from '../../src/local/postgres-host';
 import { CONTRACTS, JWT_SECRET } from './app';
 import { type TestDatabase, freshDatabase } from './database';
-
-const MAIN = join(__dirname, '../../dist/src/main.js');
-/** Bytes kept of what a process wrote, to tell why it failed. */
-const LOG_TAIL = 20_000;
-
-/** A child process that ends with us, however we end. */
-abstract class Child {
-  protected process?: ChildProcess;
-  protected log = '';
-
-  get pid(): number {
-    if (!this.process?.pid) throw new Error(`${this.constructor.name} does not run`);
-    return this.process.pid;
-  }
-
-  get running(): boolean {
-    return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null;
-  }
-
-  protected adopt(child: ChildProcess): void {
-    this.process = child;
-    this.log = '';
-    const keep = (chunk: Buffer): void => void (this.log = (this.log + chunk.toString()).slice(-LOG_TAIL));
-    child.stdout?.on('data', keep);
-    child.stderr?.on('data', keep);
-    child.on('error', (error) => keep(Buffer.from(error.message)));
-    const end = (): void => void child.kill('SIGKILL');
-    process.once('exit', end);
-    child.once('exit', () => process.off('exit', end));
-  }
-
-  /** Resolves with the exit code; null after a signal that kills. */
-  get ended(): Promise<number | null> {
-    const child = this.process;
-    if (!child || !this.running) return Promise.resolve(child?.exitCode ?? null);
-    return (once(child, 'exit') as Promise<[number | null]>).then(([code]) => code);
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.process?.kill(signal);
-  }
-
-  /** Sends the signal and waits for the end; resolves as `ended` does. */
-  end(signal: NodeJS.Signals): Promise<number | null> {
-    const { ended } = this;
-    if (this.running) this.signal(signal);
-    return ended;
-  }
-}
-
-/** One API process, built as in production, always on the same port. */
-export class Replica extends Child {
-  constructor(
-    readonly port: number,
-    private readonly settings: NodeJS.ProcessEnv,
-  ) {
-    super();
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  /** What it wrote last. */
-  get output(): string {
-    return this.log;
-  }
-
-  async start(): Promise<void> {
-    if (!existsSync(MAIN)) throw new Error('the fault tests run the built service: `npm run build` first');
-    const child = fork(MAIN, {
-      // jest's own flags and NODE_OPTIONS are none of its business.
-      execArgv: [],
-      env: { PATH: process.env.PATH, ...this.settings, PORT: String(this.port) },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    });
-    this.adopt(child);
-    await Promise.race([
-      once(child, 'message'),
-      once(child, 'exit').then(() => Promise.reject(new Error(`a replica did not start:\n${this.log}`))),
-    ]);
-  }
-}
-
-/** A Redis server of our own, with nothing kept on disk, always on the same port. */
-export class RedisServer extends Child {
-  private constructor(readonly port: number) {
-    super();
-  }
-
-  static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort());
-    await server.start();
-    return server;
-  }
-
-  get url(): string {
-    return `redis://127.0.0.1:${this.port}`;
-  }
-
-  async start(): Promise<void> {
-    const flags = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    const child = spawn('redis-server', flags, { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
-    this.adopt(child);
-    if (!child.pid)
-      throw new Error(
-        'redis-server is missing: install it (apt-get install redis-server) for the fault tests',
-      );
-    await eventually(() => {
-      if (!this.running) throw new Error(`redis-server did not start:\n${this.log}`);
-      return this.log.includes('Ready to accept connections');
-    });
-  }
-}
+import { Replica, Service, eventually } from './processes';
 
 export interface FleetOptions {
   replicas?: number;
   settings?: NodeJS.ProcessEnv;
   /** Instead of a fresh one on the server of the run. */
   database?: TestDatabase;
+  /** With a chain, an indexer that leads, and one that stands by. */
+  indexed?: boolean;
 }
 
 /** API replicas on one database, as production runs them. */
@@ -135,11 +21,15 @@ export class Fleet {
 
   private constructor(
     readonly replicas: Replica[],
+    readonly indexers: Service[],
     readonly database: TestDatabase,
+    private readonly chain?: AnvilNode,
   ) {}
 
-  static async start({ replicas = 2, settings = {}, database }: FleetOptions = {}): Promise<Fleet> {
+  static async start({ replicas = 2, settings, database, indexed }: FleetOptions = {}): Promise<Fleet> {
     const shared = database ?? (await freshDatabase());
+    const chain = indexed ? await startAnvil() : undefined;
+    const contracts = chain ? (await deployContracts(chain.url)).contracts : CONTRACTS;
     const environment = {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
@@ -150,18 +40,21 @@ export class Fleet {
       SIWE_DOMAINS: 'app.example.org',
       RATE_LIMIT_GENERAL: '1000000000',
       RATE_LIMIT_AUTH: '1000000000',
-      POOL_CONTRACTS: Object.entries(CONTRACTS)
+      POOL_CONTRACTS: Object.entries(contracts)
         .map((pair) => pair.join('='))
         .join(','),
+      ...(chain && { RPC_URL: chain.url, INDEXER_PORT: '0' }),
       ...settings,
     };
     const members: Replica[] = [];
     for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment));
-    const fleet = new Fleet(members, shared);
+    const indexers = indexed ? [1, 2].map(() => new Service('indexer', environment)) : [];
+    const fleet = new Fleet(members, indexers, shared, chain);
     try {
-      await Promise.all(members.map((replica) => replica.start()));
+      await Promise.all([...members, ...indexers].map((each) => each.start()));
       // As an indexer that is up to date would: without one /health is never `healthy`.
-      await fleet.sql(`
+      if (!indexed)
+        await fleet.sql(`
         INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at)
         VALUES (1, '', 1, '', now(), 1, 'synced', now() + interval '1 day')`);
     } catch (error) {
@@ -177,7 +70,8 @@ export class Fleet {
 
   async stop(): Promise<void> {
     this.stopped = true;
-    await Promise.all(this.replicas.map((replica) => replica.end('SIGKILL')));
+    await Promise.all([...this.replicas, ...this.indexers].map((each) => each.end('SIGKILL')));
+    await this.chain?.stop();
     await this.database.drop();
   }
 
@@ -186,6 +80,16 @@ export class Fleet {
     values: unknown[] = [],
   ): Promise<Row[]> {
     return withClient(this.database.url, async (client) => (await client.query<Row>(text, values)).rows);
+  }
+
+  /** Waits until a new block of the chain is in the database: an indexer leads. */
+  async followsChain(): Promise<void> {
+    if (!this.chain) throw new Error('this fleet has no chain');
+    const client = await connect(this.chain.url);
+    await anvilRpc(client, 'evm_mine');
+    const block = `${await client.getBlockNumber({ cacheTime: 0 })}`;
+    const found = 'SELECT FROM chain_cursor WHERE block_number >= $1';
+    await eventually(async () => (await this.sql(found, [block])).length === 1);
   }
 
   /** Holds every statement that touches the table back until `work` is done. */
@@ -217,16 +121,6 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   const client = new Client({ connectionString: url });
   await client.connect();
   return work(client).finally(() => client.end());
-}
-
-/** Waits until it holds. A fault that never ends fails the test this way, and leaves nothing running. */
-export async function eventually(condition: () => unknown, limit = 30_000): Promise<void> {
-  const end = Date.now() + limit;
-  while (!(await condition())) {
-    if (Date.now() > end)
-      throw new Error(`this did not come true within ${limit / 1000} s: ${String(condition)}`);
-    await wait(10);
-  }
 }
 
 /** One line in the output of the run: what a fault was seen to do. */

@@ -66,6 +66,33 @@ describe('schema', () => {
     await source.runMigrations({ transaction: 'each' });
     expect(await objects(source)).toEqual(complete);
   });
+
+  it('takes for an address what the regular expression would', async () => {
+    const source = await open(await freshDatabase());
+    const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
+    const strange = [
+      '',
+      '0x',
+      good.slice(1),
+      good.slice(0, -1),
+      `${good}0`,
+      ` ${good.slice(1)}`,
+      good.toUpperCase(),
+      good.replace('f', 'F'),
+      good.replace('0x', '1x'),
+      good.replace('9', 'g'),
+      good.replace('9', ' '),
+      good.replace('9', '-'),
+      good.replace('9a', 'é'),
+      `${good}\n`,
+    ];
+    const rows = await source.query<{ a: string; says: boolean; should: boolean }[]>(
+      `SELECT a, is_address(a) AS says, a ~ '^0x[0-9a-f]{40}$' AS should FROM unnest($1::text[]) a`,
+      [[good, ...strange]],
+    );
+    expect(rows.map(({ says }) => says)).toEqual([true, ...strange.map(() => false)]);
+    for (const { says, should } of rows) expect(says).toBe(should);
+  });
 });
 
 const ROWS = 50_000;

@@ -81,12 +81,12 @@ export function endpoints(readers: Caller[], writers: Caller[], connections?: nu
   ];
 }
 
-/** Requests of one caller that differ by page; for the flatness of lists. */
+/** First pages of one caller, for the flatness of lists; so small that a light caller fills them too. */
 export function lists(caller: Caller, connections: number): Endpoint[] {
   const get = (path: string): Endpoint => reading([caller], path, () => [path], connections);
   return [
-    get('/pools'),
-    get('/pools?type=lottery'),
+    get('/pools?limit=10'),
+    get('/pools?type=lottery&limit=2'),
     get('/transactions'),
     get('/transactions?type=DEPOSIT'),
     { ...get(`/transactions?poolId=${caller.pools[0]}`), name: '/transactions?poolId=' },

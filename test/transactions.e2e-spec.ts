@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { CONTRACTS, TEN, type SignedIn, useApp } from './support/app';
-import { addTransaction, newHash } from './support/ledger';
+import { addTransaction, ledgerRow, newHash } from './support/ledger';
 
 const app = useApp();
 let owner: SignedIn;
@@ -122,6 +122,56 @@ describe('the list', () => {
       data: [],
       pagination: { total: 12, pages: 1 },
     });
+  });
+
+  it('has deep pages that go on where the ones before end, over the borders of days', async () => {
+    const user = await app.signIn();
+    const pool = await app.createPool(user);
+    const DAY = 86_400_000;
+    const midnight = Math.floor(Date.now() / DAY) * DAY;
+    // Many in one day, few in others, none in some, and some at the first and the last millisecond of a day.
+    const times = Array.from({ length: 2600 }, (_, i) =>
+      i < 1400
+        ? midnight - DAY * 3 + i * 61_000
+        : midnight - DAY * (5 + (i % 9) * 2) - (i % 3 === 0 ? 1 : (i % 3) - 1),
+    );
+    const rows = times.map((time, i) =>
+      ledgerRow({
+        poolId: pool.id as string,
+        account: user.address,
+        createdAt: new Date(time),
+        type: i % 5 === 0 ? 'YIELD_CLAIM' : 'DEPOSIT',
+      }),
+    );
+    await app.sql(
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
+       SELECT id, $1, type, 'EXPIRED', $2, 1, at FROM unnest($3::uuid[], $4::text[], $5::timestamptz[]) r(id, type, at)`,
+      [
+        pool.id,
+        user.address,
+        rows.map(({ id }) => id),
+        rows.map(({ type }) => type),
+        rows.map((row) => row.createdAt),
+      ],
+    );
+    const claims = rows.filter(({ type }) => type === 'YIELD_CLAIM').map(({ id }) => id);
+    expect(claims.length).toBeLessThan(1000);
+    const opening = ids(await app.get(`/transactions?limit=1`, user));
+    const everything = [...opening, ...rows.map(({ id }) => id)].sort().reverse();
+    const deposits = everything.filter((id) => !claims.includes(id));
+    for (const [filter, all] of [
+      ['', everything],
+      ['&type=DEPOSIT', deposits],
+      ['&type=YIELD_CLAIM', [...claims].sort().reverse()],
+    ] as const) {
+      const seen: string[] = [];
+      for (let page = 1; page <= Math.ceil(all.length / 70) + 1; page++) {
+        const answer = await app.get(`/transactions?limit=70&page=${page}${filter}`, user);
+        expect(answer.body.pagination.total).toBe(all.length);
+        seen.push(...ids(answer));
+      }
+      expect(seen).toEqual(all);
+    }
   });
 
   it('answers 403 for a pool one may not read, and 404 for one that is not there', async () => {

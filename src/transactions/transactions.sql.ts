@@ -7,14 +7,14 @@ const TRANSACTION_FIELDS = `
 
 /**
  * Ids of one page, newest first: one branch a type, merged in order from an index that begins with `key` and type.
- * `$2` is the wanted type or null, `$3` limit, `$4` offset; a branch never reads past the page's end.
+ * `$2` is the wanted type or null, `$3` limit; a branch never reads past the page's end.
  */
-const pageOf = (table: string, id: string, key: string): string => `
+const pageOf = (table: string, id: string, key: string, offset: string, condition = ''): string => `
   SELECT id FROM (${TRANSACTION_TYPES.map(
     (type) =>
       `(SELECT ${id} AS id FROM ${table} WHERE ${key} = $1 AND type = '${type}' AND ($2::text IS NULL OR $2 = '${type}')
-        ORDER BY ${id} DESC LIMIT $3::bigint + $4::bigint)`,
-  ).join(' UNION ALL ')}) merged ORDER BY id DESC LIMIT $3 OFFSET $4`;
+        ${condition} ORDER BY ${id} DESC LIMIT $3::bigint + ${offset})`,
+  ).join(' UNION ALL ')}) merged ORDER BY id DESC LIMIT $3 OFFSET ${offset}`;
 
 /** The sum of those counts whose type was asked for. */
 const total = (deposits: string, withdrawals: string, claims: string): string => `
@@ -25,12 +25,38 @@ const items = (page: string): string => `
   (SELECT coalesce(json_agg(json_build_object(${TRANSACTION_FIELDS})), '[]')::text
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
-/** Everything the caller may read. Parameters: address, type or null, limit, offset. */
+const READABLE = total('readable_deposits', 'readable_withdrawals', 'readable_claims');
+
+/** Pages that begin later than this are looked for by day. */
+const DEEP = 1000;
+/** After, or before, every id. */
+const uuidOf = (digit: string): string => digit.repeat(32);
+
+/**
+ * Everything the caller may read. Parameters: address, type or null, limit, offset. Of a deep page the days that lie
+ * before it are left out by their counts: ids are UUIDv7 of the time of creation, so a day is a range of them.
+ */
 export const LIST_TRANSACTIONS: Statement = {
   name: 'list_transactions',
   text: `
-    SELECT coalesce(sum(${total('readable_deposits', 'readable_withdrawals', 'readable_claims')}), 0)::int AS total,
-      ${items(pageOf('transaction_readers', 'transaction_id', 'address'))} AS data
+    WITH page_start AS MATERIALIZED (
+      SELECT newer, (lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20))::uuid AS below
+      FROM (
+        SELECT day, sum(${READABLE}) OVER (ORDER BY day DESC) - ${READABLE} AS newer, ${READABLE} AS here
+        FROM account_days WHERE address = $1 AND $4::bigint > ${DEEP}
+      ) days WHERE newer + here > $4::bigint ORDER BY day DESC LIMIT 1
+    )
+    SELECT coalesce(sum(${READABLE}), 0)::int AS total,
+      ${items(
+        pageOf(
+          'transaction_readers',
+          'transaction_id',
+          'address',
+          '($4::bigint - coalesce((SELECT newer FROM page_start), 0)::bigint)',
+          `AND transaction_id < CASE WHEN $4::bigint <= ${DEEP} THEN '${uuidOf('f')}'::uuid
+            ELSE coalesce((SELECT below FROM page_start), '${uuidOf('0')}'::uuid) END`,
+        ),
+      )} AS data
     FROM account_days WHERE address = $1`,
 };
 
@@ -40,7 +66,7 @@ export const LIST_POOL_TRANSACTIONS: Statement = {
   text: `
     SELECT ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS total,
       CASE WHEN EXISTS (SELECT FROM pool_members WHERE pool_id = p.id AND address = $5)
-        THEN ${items(pageOf('transactions', 'id', 'pool_id'))} END AS data
+        THEN ${items(pageOf('transactions', 'id', 'pool_id', '$4::bigint'))} END AS data
     FROM pools p WHERE p.id = $1`,
 };
 

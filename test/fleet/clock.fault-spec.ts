@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { JWT_SECRET, type SignedIn, useApp } from '../support/app';
+import { report } from '../support/fleet';
 import { type MessageFields, newWallet, siweMessage } from '../support/wallet';
+import { named, tally } from './http';
 
 /** Everything but the date stays real: connections and time limits need it. */
 const REAL = [
@@ -27,6 +29,7 @@ const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).to
 describe('times at their boundaries', () => {
   const app = useApp();
   const wallet = newWallet();
+  const answers: { status: number }[] = [];
   let user: SignedIn;
 
   beforeAll(async () => {
@@ -34,23 +37,30 @@ describe('times at their boundaries', () => {
     user = await app.signIn(wallet);
   });
   beforeEach(() => void clock(NOON));
-  afterAll(() => jest.useRealTimers());
+  afterAll(() => {
+    jest.useRealTimers();
+    report('times at their boundaries', { requests: answers.length, ...named(tally(answers)) });
+  });
 
   const token = (times: Record<string, unknown>): string => {
     const claims = { userId: user.user.id, address: user.address, ...times };
     const signed = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode(claims)}`;
     return `${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`;
   };
-  const use = async (bearer: string): Promise<number> =>
-    (await app.get('/auth/me', { token: bearer })).status;
+  const counted = async (request: Promise<{ status: number }>): Promise<number> => {
+    const answer = await request;
+    answers.push(answer);
+    return answer.status;
+  };
+  const use = (bearer: string): Promise<number> => counted(app.get('/auth/me', { token: bearer }));
   const signIn = async (fields: Partial<MessageFields>, nonce?: string): Promise<number> => {
     const message = siweMessage({
       address: wallet.address,
       nonce: nonce ?? (await app.nonce(wallet.address)),
       ...fields,
     });
-    return (await app.post('/auth/verify', { message, signature: await wallet.signMessage({ message }) }))
-      .status;
+    const signature = await wallet.signMessage({ message });
+    return counted(app.post('/auth/verify', { message, signature }));
   };
 
   it.each([

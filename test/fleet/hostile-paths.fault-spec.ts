@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import { Fleet } from '../support/fleet';
-import { type Answer, type Caller, HttpClient, signIn } from './http';
+import { Fleet, report } from '../support/fleet';
+import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const LIMITS = { RATE_LIMIT_GENERAL: '100000', RATE_LIMIT_AUTH: '100000' };
 /** What only a caller with a token may have. */
@@ -62,6 +62,7 @@ describe('tricks with paths and headers', () => {
   let fleet: Fleet;
   let client: HttpClient;
   let caller: Caller;
+  const answers: { status: number }[] = [];
   beforeAll(async () => {
     fleet = await Fleet.start({ replicas: 1, settings: { ...LIMITS, TRUST_PROXY: '10.0.0.0/8' } });
     client = new HttpClient(fleet.urls[0]);
@@ -70,6 +71,7 @@ describe('tricks with paths and headers', () => {
   afterAll(async () => {
     client?.close();
     await fleet?.stop();
+    report('protected paths written otherwise', { requests: answers.length, ...named(tally(answers)) });
   });
 
   /** Everything that comes back for these very bytes, until the server closes. */
@@ -91,6 +93,7 @@ describe('tricks with paths and headers', () => {
       for (const method of ['GET', 'HEAD', 'POST']) {
         const answer = await request(trick(path), method === 'POST' ? ['Content-Length: 0'] : [], method);
         const seen = { target: trick(path), status: statusOf(answer), answer };
+        answers.push(seen);
         // An absolute form or a fragment may be read as an open path, whose answers hold nothing of anybody.
         if (seen.status === 200) expect(seen.answer).toMatch(/^HTTP[^]*\r\n\r\n($|\{"status":")/);
         else {

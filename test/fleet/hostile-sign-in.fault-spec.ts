@@ -7,10 +7,10 @@ import {
   serializeCompactSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { Fleet } from '../support/fleet';
+import { Fleet, report } from '../support/fleet';
 import { JWT_SECRET } from '../support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
-import { type Answer, type Caller, HttpClient, signIn } from './http';
+import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const FAILED = { success: false, error: 'Authentication failed' };
@@ -22,6 +22,8 @@ describe('hostile sign-ins and tokens', () => {
   let fleet: Fleet;
   let clients: HttpClient[];
   let caller: Caller;
+  /** Of all sign-ins and tokens below. */
+  const answers: Answer[] = [];
   beforeAll(async () => {
     fleet = await Fleet.start();
     clients = fleet.urls.map((url) => new HttpClient(url));
@@ -30,11 +32,16 @@ describe('hostile sign-ins and tokens', () => {
   afterAll(async () => {
     clients?.forEach((client) => client.close());
     await fleet?.stop();
+    report('hostile sign-ins and tokens', { requests: answers.length, ...named(tally(answers)) });
   });
+  const counted = async (request: Promise<Answer>): Promise<Answer> => {
+    answers.push(await request);
+    return request;
+  };
 
   const nonce = async (): Promise<string> => (await clients[0].send('/auth/nonce')).body.nonce as string;
   const verify = (message: string, signature: string, client = clients[0]): Promise<Answer> =>
-    client.send('/auth/verify', { method: 'POST', body: { message, signature } });
+    counted(client.send('/auth/verify', { method: 'POST', body: { message, signature } }));
   const signed = async (fields: Partial<MessageFields> = {}): Promise<[string, Hex]> => {
     const message = siweMessage({ address: wallet.address, nonce: await nonce(), ...fields });
     return [message, await wallet.signMessage({ message })];
@@ -142,7 +149,7 @@ describe('hostile sign-ins and tokens', () => {
   ])('refuses a token with %s', async (_, make) => {
     for (const client of clients)
       for (const path of ['/pools', '/auth/me', '/analytics/user']) {
-        const answer = await client.send(path, { token: make() });
+        const answer = await counted(client.send(path, { token: make() }));
         expect([answer.status, answer.body]).toEqual([401, INVALID]);
       }
   });

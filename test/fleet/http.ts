@@ -104,7 +104,7 @@ export async function signIn(client: HttpClient, wallet: Wallet = newWallet()): 
 }
 
 /** How many of each status. */
-export function tally(answers: Answer[]): Record<number, number> {
+export function tally(answers: Pick<Answer, 'status'>[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;

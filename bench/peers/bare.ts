@@ -146,7 +146,10 @@ async function main(): Promise<void> {
   };
   get('/pools/:id', pools.POOL_DETAIL, ({ address }, id) => [id, address]);
   get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, id) => [id, address]);
-  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => [hash.toLowerCase(), address]);
+  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => [
+    hash.toLowerCase(),
+    address,
+  ]);
   get('/analytics/user', analytics.USER_ANALYTICS, ({ userId }) => [userId]);
   get('/analytics/pools', analytics.POOL_ANALYTICS, () => []);
   get('/auth/me', auth.ME, ({ userId }) => [userId]);

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, deployContracts } from '../contracts/deploy';
+import { anvilRpc, connect, deployContracts } from '../contracts/deploy';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '../src/local/anvil';
+import { startChain } from '../src/local/chain';
 import { until } from './support/app';
 
 jest.setTimeout(120_000);
@@ -58,7 +59,7 @@ const runs = (pid: number): boolean => {
 };
 
 /** All that a chain says of itself. */
-async function chainOf({ url }: AnvilNode): Promise<unknown> {
+async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
   const client = await connect(url);
   const { number, hash, timestamp } = await client.getBlock();
   const genesis = await client.getBlock({ blockNumber: 0n });
@@ -94,7 +95,32 @@ it('keeps a chain from one start to the next, and leaves nothing else behind', a
     false,
     false,
   ]);
-  expect(await chainOf(await start({ stateFile }))).toEqual(before);
+  // Every start has a genesis block of its own, of another time, which must not take the place of the first.
+  for (let i = 1; i <= 4; i++) {
+    const node = await start({ stateFile, extraArgs: ['--timestamp', `${1_900_000_000 + i}`] });
+    expect(await chainOf(node)).toEqual(before);
+    await node.stop();
+    const { blocks } = JSON.parse(readFileSync(stateFile, 'utf8')) as {
+      blocks: { header: { number: string } }[];
+    };
+    expect(blocks.filter(({ header }) => Number(header.number) === 0)).toHaveLength(1);
+  }
+});
+
+it('goes on with a chain whose clock was ahead at the time that it had', async () => {
+  const first = (await startChain(dir))!;
+  cleanups.push(() => first.stop());
+  const client = await connect(first.url);
+  await anvilRpc(client, 'evm_increaseTime', 86_400);
+  await anvilRpc(client, 'evm_mine');
+  const { timestamp } = await client.getBlock();
+  await first.stop();
+  const second = (await startChain(dir))!;
+  cleanups.push(() => second.stop());
+  expect([second.replaced, await second.has((await chainOf(second)).genesis)]).toEqual([false, true]);
+  const after = await connect(second.url);
+  await anvilRpc(after, 'evm_mine');
+  expect((await after.getBlock()).timestamp).toBeGreaterThanOrEqual(timestamp);
 });
 
 it('takes over the node of a process that was killed, unless another one is wanted', async () => {

@@ -159,10 +159,22 @@ async function terminate(pid: number, files?: StateFiles): Promise<void> {
   promoteDump(files);
 }
 
-/** Makes the last dump the state if it is whole. */
+/**
+ * Makes the last dump the state if it is whole. Every process of anvil makes a genesis block of its own, and saves it
+ * beside the one that it loaded: the oldest is the chain's, and with several the next process would take any.
+ */
 function promoteDump({ state, dump }: StateFiles): void {
-  if (readJson(dump) === undefined) rmSync(dump, { force: true });
-  else renameSync(dump, state);
+  const saved = readJson<{ blocks: { header: { number: string; timestamp: string } }[] }>(dump);
+  if (saved) {
+    const isGenesis = ({ header }: (typeof saved.blocks)[number]): boolean => Number(header.number) === 0;
+    const [first] = saved.blocks
+      .filter(isGenesis)
+      .sort((a, b) => Number(a.header.timestamp) - Number(b.header.timestamp));
+    saved.blocks = saved.blocks.filter((block) => !isGenesis(block) || block === first);
+    writeFileSync(`${state}.whole`, JSON.stringify(saved));
+    renameSync(`${state}.whole`, state);
+  }
+  rmSync(dump, { force: true });
 }
 
 function readJson<T>(file: string): T | undefined {

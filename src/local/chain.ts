@@ -1,6 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Deployment, anvilRpc, connect, deployContracts, seedDraws } from '../../contracts/deploy';
+import {
+  type Deployment,
+  type DevClient,
+  anvilRpc,
+  connect,
+  deployContracts,
+  seedDraws,
+} from '../../contracts/deploy';
 import { AnvilUnavailable, startAnvil } from './anvil';
 
 export interface LocalChain {
@@ -22,6 +29,8 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
   const file = path.join(dir, 'deployment.json');
   try {
     const anvil = await startAnvil({ stateFile: path.join(dir, 'chain.json') });
+    const client = await connect(anvil.url);
+    await neverGoBack(client);
     const known = read(file);
     const kept = known && (await isOn(anvil.url, known));
     const deployment = kept ? known : await deployContracts(anvil.url);
@@ -31,7 +40,6 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
     }
     const { url, chainId } = anvil;
     const replaced = known !== undefined && !kept;
-    const client = await connect(url);
     const has = async (hash: string): Promise<boolean> =>
       (await anvilRpc(client, 'eth_getBlockByHash', hash, false)) !== null;
     return { url, chainId, deployment, replaced, has, stop: () => anvil.stop() };
@@ -39,6 +47,13 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
     if (error instanceof AnvilUnavailable) return undefined;
     throw error;
   }
+}
+
+/** A chain whose clock was ahead of ours when it was saved goes on from there: block times only ever rise. */
+async function neverGoBack(client: DevClient): Promise<void> {
+  const { timestamp } = await client.getBlock();
+  const ahead = Number(timestamp) - Math.floor(Date.now() / 1000);
+  if (ahead > 0) await anvilRpc(client, 'evm_increaseTime', ahead);
 }
 
 function read(file: string): Deployment | undefined {

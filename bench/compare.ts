@@ -25,7 +25,7 @@ interface Result {
 
 /** Seconds of a run and of the warming up before it, rounds, and sign-ins of each wallet in a run. */
 const FULL = { seconds: 4, warmUp: 1, rounds: 5, stockRounds: 3, signIns: 30 };
-const QUICK = { seconds: 0.75, warmUp: 0.2, rounds: 3, stockRounds: 1, signIns: 6 };
+const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, stockRounds: 1, signIns: 4 };
 type Plan = typeof FULL;
 /** stock is busy with these; with more they would only wait longer in line. */
 const STOCK_CONNECTIONS = 8;

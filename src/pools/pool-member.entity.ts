@@ -6,7 +6,7 @@ import { Pool } from './pool.entity';
 @Entity('pool_members')
 @Index('pool_members_address_idx', ['address', 'poolId', 'type'])
 @Check('pool_members_role_check', `role IN ('OWNER', 'MEMBER')`)
-@Check('pool_members_address_check', `address ~ '^0x[0-9a-f]{40}$'`)
+@Check('pool_members_address_check', 'is_address(address)')
 export class PoolMember {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
   poolId: string;

@@ -8,7 +8,7 @@ import type { PoolType } from '../common/types';
  */
 @Entity('pools')
 @Check('pools_type_check', `type IN ('individual', 'cooperative', 'lottery', 'rotating')`)
-@Check('pools_contract_address_check', `contract_address ~ '^0x[0-9a-f]{40}$'`)
+@Check('pools_contract_address_check', 'is_address(contract_address)')
 @Check('pools_balance_check', 'balance >= 0')
 @Check('pools_total_yield_check', 'total_yield >= 0')
 @Check('pools_claimed_yield_check', 'claimed_yield >= 0')

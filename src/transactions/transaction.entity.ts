@@ -11,7 +11,7 @@ import { Pool } from '../pools/pool.entity';
 @Index('transactions_gas_idx', ['blockNumber'], { where: `status = 'CONFIRMED' AND gas_used IS NULL` })
 @Check('transactions_type_check', `type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')`)
 @Check('transactions_status_check', `status IN ('PENDING', 'CONFIRMED', 'EXPIRED')`)
-@Check('transactions_account_check', `account ~ '^0x[0-9a-f]{40}$'`)
+@Check('transactions_account_check', 'is_address(account)')
 @Check('transactions_amount_check', 'amount >= 0')
 @Check(
   'transactions_confirmed_check',

@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { v7 as newId } from 'uuid';
-import { type Address, type Hex, encodeFunctionData, parseEther, toHex } from 'viem';
+import { type Address, encodeFunctionData, parseEther, toHex } from 'viem';
 import {
   type ContractName,
   type Deployment,
   type DevClient,
   anvilRpc,
   artifacts,
+  bytes16,
   connect,
   deployContracts,
   devAccount,
@@ -25,7 +26,6 @@ const AMOUNT = 10n ** 15n;
 const OTHERS_EVERY = 1000;
 const OTHERS = 4;
 
-export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
 const NO_REF = bytes16('0'.repeat(32));
 
 /** A pool and its first deposit, as the API announces them. */

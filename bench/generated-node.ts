@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pad, toEventSelector, toHex } from 'viem';
-import { type Pool, bytes16 } from './chain';
+import { bytes16 } from '../contracts/deploy';
+import type { Pool } from './chain';
 
 interface Call {
   id: number;

@@ -53,6 +53,9 @@ export async function connect(rpcUrl: string, account: LocalAccount = devAccount
   return createWalletClient({ ...options, chain }).extend(publicActions);
 }
 
+/** A UUID as the contracts take it. */
+export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
+
 /** Sends a call and waits until it is mined. A revert throws with the contract's reason. */
 export async function execute(
   client: DevClient,

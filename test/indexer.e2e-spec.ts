@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import { artifacts, deploy, deployContracts, devAccount, execute, fund } from '../contracts/deploy';
+import { artifacts, bytes16, deploy, deployContracts, devAccount, execute, fund } from '../contracts/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { Indexer } from '../src/indexer/indexer.service';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';
-import { ChainBench, bytes16, eventually } from './support/chain-bench';
+import { ChainBench, eventually } from './support/chain-bench';
 import type { Wallet } from './support/wallet';
 
 const { Emitter, ContractWallet } = compile(['test/support/Emitter.sol']);

@@ -5,10 +5,10 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createDatabase, startPostgres, type LocalPostgres } from '../src/local/postgres';
 import { isServer, readPidFile } from '../src/local/postgres-host';
+import { until } from './support/app';
 
 jest.setTimeout(120_000);
 
@@ -56,10 +56,6 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
   await client.connect();
   const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.end());
   return rows;
-}
-
-async function until(condition: () => unknown): Promise<void> {
-  while (!(await condition())) await wait(5);
 }
 
 async function occupy(wanted: number): Promise<number> {

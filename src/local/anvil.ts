@@ -10,9 +10,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from './postgres-host';
 
 export interface AnvilOptions {
   /** Keeps the chain in this file. The node then outlives a killed parent, and the next start takes it over. */
@@ -89,6 +89,7 @@ async function takeOver(files: StateFiles, options: AnvilOptions): Promise<Anvil
 }
 
 async function launch(options: AnvilOptions, files?: StateFiles): Promise<AnvilNode> {
+  // The wanted one must be free: else another node there would be taken for ours.
   const port = await freePort(options.port);
   const log = files && openSync(files.log, 'w');
   const child = spawn(findAnvil(), argumentsFor(port, options, files), {
@@ -232,16 +233,4 @@ async function askChainId(port: number): Promise<number | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** A free port, or the wanted one, which must be free: else another node there would be taken for ours. */
-function freePort(wanted = 0): Promise<number> {
-  return new Promise((resolvePort, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(wanted, HOST, () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolvePort(port));
-    });
-  });
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
-import { type DevClient, anvilRpc, connect, execute, fund, read } from '../../contracts/deploy';
+import { type DevClient, anvilRpc, bytes16, connect, execute, fund, read } from '../../contracts/deploy';
 import { POOL_TYPES, type PoolType } from '../common/types';
 import { type Running, type Saver, signIn } from './demo-saver';
 
@@ -17,7 +17,6 @@ interface Transaction {
   amount: string;
 }
 
-const bytes16 = (id: string): string => `0x${id.replaceAll('-', '')}`;
 const tokens = (amount: string): string => `${formatEther(BigInt(amount))} tokens`;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const step = (text: string): void => say(`\n== ${text}`);

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
@@ -199,11 +200,11 @@ function read(file: string): string | undefined {
   }
 }
 
-/** A port nobody listens on, for the moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+/** A port nobody listens on, for the moment. @throws EADDRINUSE when the wanted one is taken */
+export async function freePort(wanted = 0): Promise<number> {
+  const server = createServer().listen(wanted, '127.0.0.1');
+  await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  await once(server.close(), 'close');
   return port;
 }

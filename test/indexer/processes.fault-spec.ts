@@ -3,11 +3,21 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../../src/local/postgres';
-import { eventually, useChain } from '../support/chain-bench';
-import { freshDatabase } from '../support/database';
+import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
+import { migrate } from '../support/database';
 
 describe('processes', () => {
   const bench = useChain();
+
+  async function startLeader(): Promise<IndexerProcess> {
+    const leader = bench.indexer();
+    await eventually(
+      'a leader',
+      () => Promise.resolve(leader.output),
+      (text) => text.includes('leading'),
+    );
+    return leader;
+  }
 
   it('9: kill -9 before, during and after a commit', async () => {
     for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(100 + i));
@@ -30,12 +40,7 @@ describe('processes', () => {
   });
 
   it('10: of two indexers the standby takes over when the leader is killed', async () => {
-    const leader = bench.indexer();
-    await eventually(
-      'a leader',
-      () => Promise.resolve(leader.output),
-      (text) => text.includes('leading'),
-    );
+    const leader = await startLeader();
     const standby = bench.indexer();
     await bench.deposit(bench.pools[0], 7n);
     await bench.converged();
@@ -48,12 +53,7 @@ describe('processes', () => {
   });
 
   it('11: a leader that was stopped finds another one when it goes on', async () => {
-    const leader = bench.indexer();
-    await eventually(
-      'a leader',
-      () => Promise.resolve(leader.output),
-      (text) => text.includes('leading'),
-    );
+    const leader = await startLeader();
     const standby = bench.indexer();
     leader.signal('SIGSTOP');
     await bench.deposit(bench.pools[1], 9n);
@@ -89,20 +89,8 @@ describe('processes', () => {
     const dir = await mkdtemp(path.join(tmpdir(), 'pooled-savings-fault-'));
     let server = await startPostgres({ dir, database: 'faults' });
     try {
-      const dumped = await freshDatabase();
-      await dumped.drop();
       const { port } = server;
-      const { DataSource } = await import('typeorm');
-      const { dataSourceOptions } = await import('../../src/database/data-source');
-      const source = new DataSource(
-        dataSourceOptions(
-          { DATABASE_URL: server.url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 },
-          'indexer',
-        ),
-      );
-      await source.initialize();
-      await source.runMigrations({ transaction: 'each' });
-      await source.destroy();
+      await migrate(server.url);
       await bench.useDatabase({ url: server.url, drop: () => Promise.resolve() });
       bench.proxy.faults = { maxRange: 1 };
       const indexer = bench.indexer();

@@ -6,11 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
-import { type Hex, parseEther, parseEventLogs } from 'viem';
+import { parseEther, parseEventLogs } from 'viem';
 import {
   type Deployment,
   type DevClient,
   anvilRpc,
+  bytes16,
   connect,
   deployContracts,
   devAccount,
@@ -27,7 +28,6 @@ const ENTRY = path.join(__dirname, '..', '..', 'dist', 'src', 'indexer.js');
 /** Longest wait for anything, in ms; a slow machine must not decide. */
 const DEADLINE = 60_000;
 
-export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
 const NONE = `0x${'0'.repeat(32)}`;
 
 /** Asks until it is so. @throws with the last answer when the deadline passes */

@@ -76,7 +76,7 @@ export async function migrationSource(url: string): Promise<DataSource> {
   return new DataSource(options).initialize();
 }
 
-async function migrate(url: string): Promise<void> {
+export async function migrate(url: string): Promise<void> {
   const source = await migrationSource(url);
   await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
 }

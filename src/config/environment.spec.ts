@@ -105,7 +105,7 @@ const WRONG: Record<string, string[]> = {
   DATABASE_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
   DATABASE_POOL_SIZE: ['0', '501', 'many'],
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
-  RPC_URL: ['ws://node/hidden-password', 'node:8545'],
+  RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
   CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
   START_BLOCK: ['-1', 'latest'],
   CONFIRMATIONS: ['-1', '65', 'x'],

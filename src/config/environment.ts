@@ -3,6 +3,7 @@ import {
   IsBoolean,
   IsIn,
   IsInt,
+  IsNotEmpty,
   IsOptional,
   IsString,
   Matches,
@@ -14,6 +15,7 @@ import {
   validateSync,
 } from 'class-validator';
 import { isIP } from 'node:net';
+import { rpcEndpoints } from '../chain/endpoints';
 import { POOL_TYPES, PoolType } from '../common/types';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
@@ -66,7 +68,11 @@ export class Environment {
   @Matches(/^rediss?(\+sentinel|\+cluster)?:\/\//, { message: 'must be a redis:// or rediss:// address' })
   REDIS_URL?: string;
 
-  @IsOptional() @Matches(/^https?:\/\//, { message: 'must be an http(s) address' }) RPC_URL?: string;
+  /** One address or several, separated by commas. See `rpcEndpoints`. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (areEndpoints(value) ? value : ''))
+  @IsNotEmpty({ message: 'must be an http(s) address, or several separated by commas' })
+  RPC_URL?: string;
 
   @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
 
@@ -174,6 +180,15 @@ function parseContracts(text: string): Map<PoolType, string> {
     text.split(',').map((pair) => pair.split('=').map((part) => part.trim()) as [string, string]),
   );
   return new Map(POOL_TYPES.map((type) => [type, (given.get(type) ?? 'missing').toLowerCase()]));
+}
+
+function areEndpoints(value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  try {
+    return rpcEndpoints(value).every(({ url }) => /^https?:/.test(url));
+  } catch {
+    return false;
+  }
 }
 
 function isProxyRange(range: string): boolean {

@@ -1,0 +1,25 @@
+import { rpcEndpoints } from './endpoints';
+
+describe('rpcEndpoints', () => {
+  it('keeps the order of several', () => {
+    const found = rpcEndpoints('http://one:8545, https://two.example/v2/key');
+    expect(found.map(({ url }) => url)).toEqual(['http://one:8545/', 'https://two.example/v2/key']);
+  });
+
+  it('moves user and password into a header', () => {
+    const [endpoint] = rpcEndpoints('https://user:p%40ss:w@node.example/');
+    expect(endpoint.url).toBe('https://node.example/');
+    expect(endpoint.headers).toEqual({
+      authorization: `Basic ${Buffer.from('user:p@ss:w').toString('base64')}`,
+    });
+  });
+
+  it('sends no header without them', () => {
+    expect(rpcEndpoints('http://node.example')[0].headers).toEqual({});
+  });
+
+  it('names the host only', () => {
+    const [{ name }] = rpcEndpoints('https://user:secret@node.example:8443/v2/key?apikey=key#x');
+    expect(name).toBe('node.example:8443');
+  });
+});

@@ -1,0 +1,25 @@
+/** A JSON-RPC endpoint of the chain, ready for fetch. */
+export interface RpcEndpoint {
+  /** Without user and password, which fetch refuses in an address. */
+  url: string;
+  /** Basic authentication (RFC 7617), if the address had a user or password. */
+  headers: Record<string, string>;
+  /** For logs and metrics: the host only, as paths and queries of providers hold API keys. */
+  name: string;
+}
+
+/** Splits `RPC_URL`, one address or several separated by commas, the preferred one first. */
+export function rpcEndpoints(addresses: string): RpcEndpoint[] {
+  return addresses.split(',').map((address): RpcEndpoint => {
+    const url = new URL(address.trim());
+    const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
+    url.username = url.password = '';
+    return {
+      url: url.href,
+      headers: credentials === ':' ? {} : { authorization: `Basic ${encode(credentials)}` },
+      name: url.host,
+    };
+  });
+}
+
+const encode = (text: string): string => Buffer.from(text, 'utf8').toString('base64');

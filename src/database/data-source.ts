@@ -1,13 +1,14 @@
-import type { EventEmitter } from 'node:events';
 import path from 'node:path';
+import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Environment } from '../config/environment';
+import { DatabasePool } from './database-pool';
 
 /**
- * Every request of the API touches few rows by key, so one generic plan of nested index scans serves all values:
- * no planning per request, and no change of plan with the statistics. The indexer's batches are planned as usual.
+ * Every named statement of the API touches few rows by key, so one generic plan of nested index scans serves all
+ * values: no planning per request, and no change of plan with the statistics.
  */
-const API_SETTINGS = [
+const NAMED_STATEMENT_SETTINGS = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
   'enable_hashjoin=off',
@@ -16,38 +17,68 @@ const API_SETTINGS = [
   'lock_timeout=800ms',
   'TimeZone=UTC',
 ];
+/** PostgreSQL's defaults: for repositories, transactions, reports and migrations, however long they take. */
+const API_SETTINGS = ['TimeZone=UTC'];
 const INDEXER_SETTINGS = ['jit=off', 'TimeZone=UTC'];
 
-export type Application = 'api' | 'indexer';
+/** More connections only have the server switch between processes. */
+const MAX_READS = 4;
+const MAX_WRITES = 8;
+const CONNECT_TIMEOUT_MS = 1500;
 
-/** Connection options shared by the processes, the tests and the migration command line. */
+const settingsOf = (settings: string[]): string => settings.map((setting) => `-c ${setting}`).join(' ');
+
+export type Application = 'api' | 'indexer';
+type Settings = Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
+
+/**
+ * How the connections of an API process are divided: `typeorm` gets what the named statements have no use for, but
+ * at least a quarter. Without a connection to spare (`reads` 0) named reads and writes share one.
+ * @param total at least 2
+ */
+export function poolSizes(total: number): { typeorm: number; reads: number; writes: number } {
+  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), MAX_READS + MAX_WRITES);
+  const reads = Math.min(Math.floor(named / 2), MAX_READS);
+  return { typeorm: total - named, reads, writes: named - reads };
+}
+
+/** Options of the pool for named statements. */
+export function pipelinedPoolOptions(environment: Settings): PoolConfig {
+  const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+  return {
+    connectionString: environment.DATABASE_URL,
+    application_name: 'api',
+    max: reads + writes,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    pipeline: true,
+    // With the wait for a connection this stays below the 5 s in which every request is answered.
+    statement_timeout: environment.statementTimeout - CONNECT_TIMEOUT_MS,
+    options: settingsOf(NAMED_STATEMENT_SETTINGS),
+    keepAlive: true,
+    idleTimeoutMillis: 30_000,
+  };
+}
+
+/** Connection options of TypeORM, shared by the processes, the tests and the migration command line. */
 export function dataSourceOptions(
-  environment: Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>,
+  environment: Settings,
   application: Application = 'api',
 ): DataSourceOptions {
-  const settings = application === 'api' ? API_SETTINGS : INDEXER_SETTINGS;
+  const { DATABASE_POOL_SIZE: total } = environment;
   return {
     type: 'postgres',
     url: environment.DATABASE_URL,
     applicationName: application,
-    poolSize: environment.DATABASE_POOL_SIZE,
+    poolSize: application === 'api' ? poolSizes(total).typeorm : total,
     installExtensions: false,
     entities: [path.join(__dirname, '..', '**', '*.entity.{ts,js}')],
     migrations: [path.join(__dirname, '..', '..', 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',
-    connectTimeoutMS: 1500,
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    driver: { Pool: DatabasePool },
     extra: {
-      options: settings.map((setting) => `-c ${setting}`).join(' '),
-      // With the wait for a connection this stays below the 5 s in which every request is answered.
-      ...(application === 'api' && {
-        pipeline: true,
-        statement_timeout: environment.statementTimeout - 1500,
-        query_timeout: environment.statementTimeout - 1000,
-      }),
+      options: settingsOf(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
       keepAlive: true,
-      // A connection that is cut while it is in use emits this event besides failing its statement; without a
-      // listener that ends the process.
-      onConnect: (client: EventEmitter) => void client.on('error', () => undefined),
       idleTimeoutMillis: 30_000,
     },
   };

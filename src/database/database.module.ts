@@ -7,7 +7,7 @@ import { Database } from './database';
 
 const connections = makeGaugeProvider({
   name: 'database_connections',
-  help: 'Connections of the pool by state, and requests waiting for one',
+  help: 'Connections to the database by state, and statements waiting for one',
   labelNames: ['state'],
 });
 

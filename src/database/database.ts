@@ -1,59 +1,106 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
-import { Lanes } from './lanes';
+import { Environment } from '../config/environment';
+import { pipelinedPoolOptions, poolSizes } from './data-source';
+import { DatabasePool } from './database-pool';
+import { PipelinedPool } from './pipelined-pool';
+import type { Statement, TypedStatement } from './statement';
 
-/** A statement that PostgreSQL parses and plans once per connection; the name must be unique in the service. */
-export interface Statement {
-  name: string;
-  text: string;
-}
+export type { Statement } from './statement';
 
-/** Connections and statements at once on each. More connections only have the server switch between processes. */
-const READS = { width: 4, depth: 32 };
+/** Statements at once on a connection. */
+const READ_DEPTH = 32;
+/** Commits that wait for the disk do so together; those behind one that waits for a lock wait with it. */
+const WRITE_DEPTH = 4;
+/** A server that does not answer keeps the process no longer from ending. */
+const END_MS = 1000;
+
 /**
- * Commits that wait for the disk do so together. Not so many on each that the last would be given up, but still be
- * done, when every one before it waits for a lock until `lock_timeout`.
- */
-const WRITES = { width: 8, depth: 4 };
-
-/**
- * Runs named prepared statements on the pool beneath TypeORM. Hot paths use it, as building the query and
+ * Runs named prepared statements, pipelined over a pool of their own. Hot paths use it, as building the query and
  * hydrating entities in TypeORM costs several times what the statement itself does.
+ *
+ * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
+ * the reason. A write that failed was not done and will not be, unless the connection was lost during its commit.
  */
 @Injectable()
-export class Database {
-  private readonly reads: Lanes;
-  private readonly writes: Lanes;
+export class Database implements OnApplicationShutdown {
+  private readonly pool: DatabasePool;
+  private readonly reads: PipelinedPool;
+  private readonly writes: PipelinedPool;
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {
-    const { pool } = this;
-    const share = Math.floor(pool.options.max / 2);
-    this.reads = new Lanes(pool, Math.min(READS.width, share), READS.depth);
-    // Apart from the reads, as a write may have to wait for a lock.
-    this.writes = new Lanes(pool, Math.min(WRITES.width, share), WRITES.depth);
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    environment: Environment,
+  ) {
+    this.pool = new DatabasePool(pipelinedPoolOptions(environment));
+    const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH, guarded: true });
+    // Apart, as a write may have to wait for a lock; but not if there is one connection for both.
+    this.reads = reads
+      ? new PipelinedPool(this.pool, { width: reads, depth: READ_DEPTH, guarded: false })
+      : this.writes;
   }
 
-  get pool(): Pool {
-    return (this.dataSource.driver as unknown as { master: Pool }).master;
+  /** Of both pools of this process. `waiting` are statements and requests that wait for one. */
+  get connections(): { busy: number; idle: number; waiting: number } {
+    const pools = [this.pool, (this.dataSource.driver as unknown as { master: Pool }).master];
+    const sum = (count: (pool: Pool) => number): number =>
+      pools.reduce((total, pool) => total + count(pool), 0);
+    const waiting = new Set([this.reads, this.writes]);
+    return {
+      busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      idle: sum(({ idleCount }) => idleCount),
+      waiting: [...waiting].reduce((total, each) => total + each.waiting, pools[1].waitingCount),
+    };
   }
 
-  /** Statements that wait for a connection. */
-  get waiting(): number {
-    return this.reads.waiting + this.writes.waiting;
+  /** The first row of a statement that only reads. */
+  read<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row | undefined>;
+  /** With values for $1, $2, … */
+  read<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+  ): Promise<Row | undefined>;
+  async read(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
+    return (await this.reads.run(statement, inOrder(statement, values)))[0];
   }
 
-  /**
-   * The first row of a statement that only reads.
-   * @throws what pg throws; `isUnavailable` tells whether the database was the reason
-   */
-  read<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row | undefined> {
-    return this.reads.run<Row>(name, text, values);
+  /** Every row of a statement that only reads. */
+  readAll<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    return this.reads.run<Row>(statement, inOrder(statement, values));
   }
 
-  /** The first row of a statement that writes: a transaction of its own. Throws as `read`. */
-  write<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row | undefined> {
-    return this.writes.run<Row>(name, text, values);
+  /** The first row of a statement that writes: a transaction of its own. */
+  write<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row | undefined>;
+  /** With values for $1, $2, … */
+  write<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+  ): Promise<Row | undefined>;
+  async write(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
+    return (await this.writes.run(statement, inOrder(statement, values)))[0];
   }
+
+  async onApplicationShutdown(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
+    await Promise.race([this.pool.end(), late]).finally(() => clearTimeout(timer));
+  }
+}
+
+function inOrder(statement: Statement, values: object): unknown[] {
+  if (Array.isArray(values)) return values;
+  const { parameters } = statement as TypedStatement<Record<string, unknown>, QueryResultRow>;
+  return parameters.map((name) => (values as Record<string, unknown>)[name]);
 }

@@ -1,18 +1,26 @@
-/**
- * SQLSTATE classes and codes after which another try may succeed: connection exceptions (08), insufficient
- * resources (53), operator intervention (57: shutdown, statement timeout), lock not available (55P03). 26000: the
- * statement ahead of this one on its connection was to prepare it, and failed for such a reason.
- */
-const SQLSTATE = /^(08...|53...|57...|26000|55P03|25P03|40001|40P01)$/;
-const NETWORK = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;
-/** pg reports these without a code. */
-const MESSAGE =
-  /timeout exceeded when trying to connect|Query read timeout|Connection terminated|connection timeout|Client has encountered a connection error|not queryable|Cannot use a pool after calling end|too many waiting/i;
+import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
 
-/** Whether the database, and not the request, is the reason of the failure. */
+/**
+ * The database, and not the request, is the reason of a failure that PostgreSQL itself did not report: no
+ * connection, no answer in time, or too many statements waiting. The API answers 503.
+ */
+export class DatabaseUnavailable extends Error {
+  override readonly name = 'DatabaseUnavailable';
+}
+
+/**
+ * SQLSTATE classes and codes after which another try may succeed: connection exceptions (08), a server that is
+ * read-only, as one is that has just been demoted or is not promoted yet (25006), idle and long transactions (25P03,
+ * 25P04), serialization failures and deadlocks (40001, 40P01), insufficient resources (53), lock not available
+ * (55P03), operator intervention (57: shutdown, start-up, crash of another backend, statement timeout), and errors of
+ * the operating system (58).
+ */
+const SQLSTATE = /^(08...|25006|25P03|25P04|40001|40P01|53...|55P03|57...|58...)$/;
+
+/** Whether the database, and not the request, is the reason of the failure: by class and SQLSTATE, never by text. */
 export function isUnavailable(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const { code, message } = error as { code?: unknown; message?: unknown };
-  if (typeof code === 'string' && (SQLSTATE.test(code) || NETWORK.test(code))) return true;
-  return typeof message === 'string' && MESSAGE.test(message);
+  if (error instanceof DatabaseUnavailable) return true;
+  if (error instanceof QueryFailedError) return isUnavailable(error.driverError);
+  return error instanceof DatabaseError && SQLSTATE.test(error.code ?? '');
 }

@@ -2,16 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { RateLimitStorage } from '../common/rate-limit.storage';
 import { Database } from '../database/database';
+import { statement } from '../database/statement';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
 
 /** A beat older than this many seconds means that no indexer is at work. */
 const STALE_BEAT = 15;
 
-export const CHAIN_STATE = {
-  name: 'chain_state',
-  text: `
-    SELECT state, beat_at < now() - interval '${STALE_BEAT} seconds' AS stale FROM chain_cursor`,
-};
+export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
+  'chain_state',
+  {},
+  `SELECT state, beat_at < now() - interval '${STALE_BEAT} seconds' AS stale FROM chain_cursor`,
+);
 
 /** Probes come often and from several sides; within this time, in ms, they share one look at the database. */
 const REUSE = 500;
@@ -65,7 +66,7 @@ export class HealthService {
 
   private async look(): Promise<[DatabaseStatus, BlockchainStatus]> {
     try {
-      const chain = await this.database.read<{ state: string; stale: boolean }>(CHAIN_STATE, []);
+      const chain = await this.database.read(CHAIN_STATE, {});
       if (!chain || chain.stale) return ['connected', 'disconnected'];
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];

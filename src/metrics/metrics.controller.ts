@@ -31,10 +31,8 @@ export class MetricsController {
   async scrape(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { METRICS_TOKEN } = this.environment;
     if (METRICS_TOKEN && !bears(request.headers.authorization, METRICS_TOKEN)) throw invalidToken();
-    const { totalCount, idleCount } = this.database.pool;
-    this.connections.set({ state: 'busy' }, totalCount - idleCount);
-    this.connections.set({ state: 'idle' }, idleCount);
-    this.connections.set({ state: 'waiting' }, this.database.waiting);
+    for (const [state, count] of Object.entries(this.database.connections))
+      this.connections.set({ state }, count);
     await reply.type(register.contentType).send(await register.metrics());
   }
 }

@@ -1,0 +1,64 @@
+import type { QueryResultRow } from 'pg';
+
+/** A statement that PostgreSQL parses and plans once per connection; the name must be unique in the service. */
+export interface Statement {
+  readonly name: string;
+  /** With parameters $1, $2, … */
+  readonly text: string;
+}
+
+/** PostgreSQL's types for a parameter of that TypeScript type. */
+type TypeOf<Value> = NonNullable<Value> extends string
+  ? 'text' | 'uuid' | 'numeric' | 'timestamptz' | 'date' | 'jsonb'
+  : NonNullable<Value> extends number
+    ? 'smallint' | 'integer' | 'bigint' | 'float8'
+    : NonNullable<Value> extends boolean
+      ? 'boolean'
+      : NonNullable<Value> extends Date
+        ? 'timestamptz' | 'date'
+        : NonNullable<Value> extends readonly string[]
+          ? 'text[]' | 'uuid[]' | 'numeric[]' | 'timestamptz[]'
+          : NonNullable<Value> extends readonly number[]
+            ? 'integer[]' | 'bigint[]'
+            : never;
+
+/** One of named parameters. `Row` is what each of its rows holds. */
+export interface TypedStatement<Parameters extends object, Row extends QueryResultRow> extends Statement {
+  /** Names in the order of their numbers. */
+  readonly parameters: readonly (keyof Parameters & string)[];
+  /** Keeps the type; never set. */
+  readonly row?: Row;
+}
+
+/**
+ * What of a statement's text is no place for a parameter, or is one: comments (which nest), string literals, quoted
+ * names, dollar quotes, casts, and `:name`.
+ */
+const TOKEN =
+  /--[^\n]*|\/\*|\*\/|\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|::|:=|(?<![\w\]]):([A-Za-z_]\w*)/g;
+
+/**
+ * A statement with parameters by name, `:name` in the text. Each is given its PostgreSQL type once, so the text needs
+ * no casts for them. An array's slice is written with a space, `[1 : 2]`, if its end is a name.
+ * @throws Error when the module loads, if a name of the text has no type, or a parameter is not in the text
+ */
+export function statement<Parameters extends object, Row extends QueryResultRow>(
+  name: string,
+  types: { readonly [Name in keyof Parameters]: TypeOf<Parameters[Name]> },
+  text: string,
+): TypedStatement<Parameters, Row> {
+  const known = types as Readonly<Record<string, string>>;
+  const parameters: string[] = [];
+  let comments = 0;
+  const numbered = text.replace(TOKEN, (token, _tag: string | undefined, parameter: string | undefined) => {
+    if (token === '/*') comments++;
+    else if (token === '*/') comments--;
+    if (parameter === undefined || comments > 0) return token;
+    if (!Object.hasOwn(known, parameter)) throw new Error(`${name}: ":${parameter}" is no parameter`);
+    if (!parameters.includes(parameter)) parameters.push(parameter);
+    return `($${parameters.indexOf(parameter) + 1}::${known[parameter]})`;
+  });
+  for (const parameter of Object.keys(known))
+    if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
+  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[] };
+}

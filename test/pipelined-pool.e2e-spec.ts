@@ -1,0 +1,273 @@
+import { randomInt } from 'node:crypto';
+import { Pool, type PoolConfig } from 'pg';
+import { DatabasePool } from '../src/database/database-pool';
+import { type PipelineOptions, PipelinedPool, type TimeLimits } from '../src/database/pipelined-pool';
+import { DatabaseUnavailable, isUnavailable } from '../src/database/unavailable';
+import { until } from './support/app';
+import { type TestDatabase, emptyDatabase } from './support/database';
+import { DelayedProxy } from './support/delayed-proxy';
+
+jest.setTimeout(60_000);
+
+const WIDTH = 2;
+const DEPTH = 3;
+const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };
+const INSERT = { name: 'insert', text: 'INSERT INTO item VALUES ($1) RETURNING id' };
+
+describe('PipelinedPool', () => {
+  let database: TestDatabase;
+  let admin: Pool;
+  const opened: Pool[] = [];
+  let unlocked: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    database = await emptyDatabase();
+    admin = new Pool({ connectionString: database.url, application_name: 'admin', max: 4 });
+    await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
+  });
+  afterAll(async () => {
+    await admin.end();
+    await database.drop();
+  });
+  beforeEach(() => admin.query('TRUNCATE item'));
+  afterEach(async () => {
+    await unlocked?.();
+    for (const pool of opened.splice(0)) await pool.end();
+  });
+
+  const open = (
+    options: Partial<PipelineOptions> = {},
+    { limits, ...config }: PoolConfig & { limits?: TimeLimits } = {},
+  ): [PipelinedPool, Pool] => {
+    const pool = new DatabasePool({
+      connectionString: database.url,
+      max: WIDTH + 1,
+      pipeline: true,
+      options: '-c lock_timeout=300ms',
+      ...config,
+    });
+    opened.push(pool);
+    return [new PipelinedPool(pool, { width: WIDTH, depth: DEPTH, guarded: true, ...options }, limits), pool];
+  };
+  const insert = (pool: PipelinedPool, ...ids: number[]): Promise<unknown>[] =>
+    ids.map((id) => pool.run(INSERT, [id]));
+  const connections = async (): Promise<number> => {
+    const { rows } = await admin.query<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'`,
+    );
+    return rows.length;
+  };
+  const stored = async (): Promise<number[]> =>
+    (await admin.query<{ id: number }>('SELECT id FROM item ORDER BY id')).rows.map(({ id }) => id);
+  const blocked = async (): Promise<number> =>
+    (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount!;
+  const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+  /** Numbers of those that were fulfilled. */
+  const done = (results: PromiseSettledResult<unknown>[]): number[] =>
+    results.flatMap(({ status }, i) => (status === 'fulfilled' ? i : []));
+
+  /** So that every statement on it waits. @returns what lets them go on */
+  const lockTable = async (): Promise<() => Promise<void>> => {
+    const client = await admin.connect();
+    await client.query('BEGIN; LOCK TABLE item');
+    let released: Promise<void> | undefined;
+    unlocked = () => (released ??= client.query('ROLLBACK').then(() => client.release()));
+    return unlocked;
+  };
+
+  it.each([true, false])('gives everyone the own answer, over no more connections than allowed (guarded: %s)', async (guarded) => {
+    const [pipelined, pool] = open({ guarded });
+    const answers = await Promise.all(range(500).map((value) => pipelined.run(ECHO, [value])));
+    expect(answers).toEqual(range(500).map((value) => [{ value }]));
+    expect(await connections()).toBe(WIDTH);
+    expect(pool.idleCount).toBe(WIDTH);
+    expect(pipelined.waiting).toBe(0);
+  });
+
+  it('gives every row', async () => {
+    const [pipelined] = open();
+    const text = 'SELECT n FROM generate_series(1, $1::int) n';
+    expect(await pipelined.run({ name: 'series', text }, [3])).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
+  });
+
+  it('lets a statement fail alone', async () => {
+    const [pipelined] = open();
+    const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
+    const failed = results.filter(({ status }) => status === 'rejected');
+    expect(failed).toEqual(
+      [1, 2].map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '23505' }) })),
+    );
+    expect(await stored()).toEqual([1, 2, 3, 4, 5]);
+    expect(await connections()).toBe(WIDTH);
+  });
+
+  it('lets a statement fail alone where the first of its name waits in vain for a lock to be prepared', async () => {
+    const [pipelined] = open({ width: 1, depth: 4 }, { options: '-c lock_timeout=600ms' });
+    const unlock = await lockTable();
+    const pending = insert(pipelined, 1, 2, 3, 4);
+    await expect(pending[0]).rejects.toMatchObject({ code: '55P03' });
+    await unlock();
+    expect(done(await Promise.allSettled(pending))).toEqual([1, 2, 3]);
+    expect(await stored()).toEqual([2, 3, 4]);
+  });
+
+  it('sends again what a pooler has forgotten the statement of', async () => {
+    const [pipelined, pool] = open({ width: 1 });
+    await Promise.all(insert(pipelined, 1));
+    await pool.query('DEALLOCATE ALL');
+    expect(done(await Promise.allSettled(insert(pipelined, 2, 3, 4)))).toEqual([0, 1, 2]);
+    expect(await stored()).toEqual([1, 2, 3, 4]);
+  });
+
+  it('fails what is under way when its connections are lost, and goes on over others', async () => {
+    const [pipelined] = open();
+    const unlock = await lockTable();
+    const pending = Promise.allSettled(insert(pipelined, 1, 2, 3, 4));
+    await until(async () => (await blocked()) === WIDTH);
+    await admin.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name <> 'admin'`,
+    );
+    for (const result of await pending) {
+      expect(result.status).toBe('rejected');
+      expect(isUnavailable((result as PromiseRejectedResult).reason)).toBe(true);
+    }
+    await unlock();
+    expect(await Promise.all(insert(pipelined, 5, 6, 7))).toEqual([[{ id: 5 }], [{ id: 6 }], [{ id: 7 }]]);
+    expect(await stored()).toEqual([5, 6, 7]);
+  });
+
+  it('refuses what waits for too long, and does nothing of what it refused', async () => {
+    const [pipelined] = open();
+    const unlock = await lockTable();
+    const results = await Promise.allSettled(insert(pipelined, ...range(100)));
+    expect(done(results)).toEqual([]);
+    for (const result of results)
+      expect(isUnavailable((result as PromiseRejectedResult).reason)).toBe(true);
+    await unlock();
+    expect(await pipelined.run(INSERT, [1000])).toEqual([{ id: 1000 }]);
+    expect(await stored()).toEqual([1000]);
+  });
+
+  it('refuses at once when too many wait', async () => {
+    const [pipelined] = open();
+    const unlock = await lockTable();
+    const results = Promise.allSettled(insert(pipelined, ...range(1200)));
+    expect(pipelined.waiting).toBe(1000);
+    await unlock();
+    const settled = await results;
+    const refused = settled.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(0);
+    for (const { reason } of refused as PromiseRejectedResult[]) expect(isUnavailable(reason)).toBe(true);
+    expect(await stored()).toEqual(done(settled));
+  });
+
+  it('tells every caller when there is no database', async () => {
+    const [closed] = open({}, { connectionString: 'postgres://postgres@127.0.0.1:1/none' });
+    const results = await Promise.allSettled(insert(closed, 1, 2, 3, 4, 5, 6));
+    for (const result of results)
+      expect(result).toMatchObject({ status: 'rejected', reason: { cause: { code: 'ECONNREFUSED' } } });
+    expect((results[0] as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
+  });
+
+  describe('what it refused is not done later', () => {
+    const limits = { sendMs: 150, deadlineMs: 300, answerMs: 900 };
+
+    it('however long a lock is held', async () => {
+      const [pipelined] = open({ depth: 4 }, { limits, options: '-c lock_timeout=200ms' });
+      // Prepared, so that the locks are met where the statement runs.
+      await Promise.all(insert(pipelined, -1, -2));
+      await admin.query('DELETE FROM item');
+      let next = 0;
+      const outcomes = { fulfilled: 0, rejected: 0 };
+      for (let round = 0; round < 40; round++) {
+        const lock = admin.query(
+          `BEGIN; LOCK TABLE item IN SHARE MODE; SELECT pg_sleep(${randomInt(400) / 1000}); COMMIT`,
+        );
+        const ids = range(1 + randomInt(12)).map(() => next++);
+        const results = await Promise.allSettled(insert(pipelined, ...ids));
+        await lock;
+        // Whatever still runs is seen to its end.
+        await until(
+          async () =>
+            (
+              await admin.query(
+                `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active'
+                 AND application_name <> 'admin'`,
+              )
+            ).rowCount === 0,
+        );
+        expect(await stored()).toEqual(done(results).map((i) => ids[i]));
+        for (const { status } of results) outcomes[status]++;
+        await admin.query('DELETE FROM item');
+      }
+      expect(outcomes.fulfilled).toBeGreaterThan(20);
+      expect(outcomes.rejected).toBeGreaterThan(20);
+    });
+
+    it('however late it reaches the server', async () => {
+      const proxy = await DelayedProxy.start(database.url);
+      const [pipelined] = open({ width: 1, depth: 4 }, { limits, connectionString: proxy.url });
+      try {
+        await Promise.all(insert(pipelined, 1));
+        for (let round = 0; round < 3; round++) {
+          proxy.hold();
+          const results = await Promise.allSettled(insert(pipelined, 2, 3, 4));
+          expect(done(results)).toEqual([]);
+          for (const { reason } of results as PromiseRejectedResult[]) expect(isUnavailable(reason)).toBe(true);
+          expect(proxy.waiting).toBeGreaterThan(0);
+          proxy.deliver();
+          // The server has read all that was sent, when it has ended the connection.
+          await until(async () => (await connections()) === 0);
+          expect(await stored()).toEqual([1]);
+          await Promise.all(insert(pipelined, 10)).then(() => admin.query('DELETE FROM item WHERE id = 10'));
+        }
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    it('behind one that the server works at for too long', async () => {
+      const [pipelined] = open({ width: 1, depth: 4 }, { limits });
+      await Promise.all(insert(pipelined, 1));
+      const slow = { name: 'slow', text: 'SELECT pg_sleep(60)' };
+      const results = await Promise.allSettled([pipelined.run(slow, []), ...insert(pipelined, 2, 3, 4)]);
+      expect(done(results)).toEqual([]);
+      expect((results[0] as PromiseRejectedResult).reason).toMatchObject({ code: '57014' });
+      for (const { reason } of results.slice(1) as PromiseRejectedResult[])
+        expect(reason).toBeInstanceOf(DatabaseUnavailable);
+      // The connection was of use until the end, and is still.
+      expect(await connections()).toBe(1);
+      expect(await pipelined.run(INSERT, [5])).toEqual([{ id: 5 }]);
+      expect(await stored()).toEqual([1, 5]);
+    });
+  });
+
+  it('leaves the timeout of other transactions as it was', async () => {
+    const [pipelined] = open({ width: 1 }, { statement_timeout: 1234 });
+    const show = { name: 'show', text: `SELECT current_setting('statement_timeout')::interval AS timeout` };
+    const [{ timeout }] = await pipelined.run<{ timeout: { seconds: number } }>(show, []);
+    expect(timeout.seconds).toBe(3);
+    const { rows } = await opened[0].query('SHOW statement_timeout');
+    expect(rows).toEqual([{ statement_timeout: '1234ms' }]);
+  });
+
+  it('leaves a server that became read-only', async () => {
+    const [pipelined] = open({ width: 1 });
+    await Promise.all(insert(pipelined, 1));
+    const pids = async (): Promise<number[]> =>
+      (
+        await admin.query<{ pid: number }>(
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'`,
+        )
+      ).rows.map(({ pid }) => pid);
+    const before = await pids();
+    await opened[0].query('SET default_transaction_read_only = on');
+    const error = await pipelined.run(INSERT, [2]).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: '25006' });
+    expect(isUnavailable(error)).toBe(true);
+    expect(await pipelined.run(INSERT, [3])).toEqual([{ id: 3 }]);
+    expect(await pids()).not.toEqual(before);
+  });
+});

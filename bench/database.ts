@@ -112,10 +112,10 @@ export async function callers(url: string, count: number, skip = 0): Promise<Cal
   return using(url, (client) => describe(client, chosen));
 }
 
-/** The caller with 1,000 pools and 100,000 transactions. */
-export async function heavyCaller(url: string): Promise<Caller> {
-  const chosen =
-    'SELECT owner_id AS id, u.address FROM pools JOIN users u ON u.id = owner_id GROUP BY 1, 2 HAVING count(*) = 1000';
+/** The caller with so many pools of his own, or, with role MEMBER, of others. */
+export async function heavyCaller(url: string, pools: number, role = 'OWNER'): Promise<Caller> {
+  const chosen = `SELECT u.id, u.address FROM pool_members m JOIN users u USING (address) WHERE m.role = '${role}'
+    GROUP BY 1, 2 HAVING count(*) = ${pools}`;
   const [caller] = await using(url, (client) => describe(client, chosen));
   return caller;
 }

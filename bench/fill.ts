@@ -5,7 +5,7 @@ import { Progress } from './output';
 export interface Size {
   pools: number;
   transactions: number;
-  /** Adds one user with 1,000 pools and 100,000 transactions. */
+  /** Adds users with 1,000 and 10,000 pools and 100,000 transactions, and a member of the 1,000 first pools. */
   heavy?: boolean;
 }
 
@@ -19,6 +19,7 @@ interface Part {
 }
 
 export const HEAVY = 'heavy';
+const VAST = 'vast';
 const POOLS_PER_USER = 10;
 /** Days over which the transactions are spread, whatever their number. */
 const DAYS = 400;
@@ -44,9 +45,10 @@ const functions = (start: number): string => `
 
 /** Transaction n is of pool n % pools, so a pool's transactions lie far apart; the first is its opening deposit. */
 const transactions = ({ seed, users, pools, transactions: count }: Part, start: number): string => `
-  INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, tx_hash, block_number,
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, tx_hash, block_number,
     log_index, gas_used, gas_price, created_at, confirmed_at)
-  SELECT pg_temp.uuid7(ms, '${seed}t' || n), pg_temp.uuid7(${start} + i * step, '${seed}p' || i), type, status,
+  SELECT pg_temp.uuid7(ms, '${seed}t' || n), pg_temp.uuid7(${start} + i * step, '${seed}p' || i),
+    pg_temp.user_id('${seed}', i % ${users}), true, type, status,
     pg_temp.address('${seed}', i % ${users}),
     CASE type WHEN 'DEPOSIT' THEN 100000000000000000000 WHEN 'WITHDRAWAL' THEN 5000000000000000000
       ELSE 100000000000000000 END + n,
@@ -70,12 +72,13 @@ const users = ({ seed, users: count }: Part, start: number): string => `
 
 /** Pools with the balance, counts and yield that their transactions and their one accrual make. */
 const pools = ({ seed, users: owners, pools: count, transactions: moves }: Part, start: number): string => `
-  INSERT INTO pools (id, type, owner_id, contract_address, balance, total_yield, claimed_yield, apr_bps, auto_compound,
-    member_count, deposit_count, withdrawal_count, claim_count, created_at, last_update, last_claimed_at)
+  INSERT INTO pools (id, type, owner_id, contract_address, balance, pending_balance, total_yield, claimed_yield, apr_bps, auto_compound,
+    member_count, deposit_count, withdrawal_count, claim_count, last_deposit_id, last_withdrawal_id, last_claim_id,
+    created_at, last_update, last_claimed_at)
   SELECT p.id, (ARRAY['individual', 'cooperative', 'lottery', 'rotating'])[1 + i / ${owners} % 4],
-    pg_temp.user_id('${seed}', i % ${owners}), '0x' || repeat('c', 40), t.balance, 100000000000000000000, t.claimed,
+    pg_temp.user_id('${seed}', i % ${owners}), '0x' || repeat('c', 40), t.balance, t.pending, 100000000000000000000, t.claimed,
     300 + i % 500, i % 2 = 0, CASE WHEN ${owners} > 1 AND i / ${owners} < 2 THEN 1 ELSE 0 END,
-    t.deposits, t.withdrawals, t.claims, p.created_at, t.last_update, t.last_claimed_at
+    t.deposits, t.withdrawals, t.claims, t.last_deposit, t.last_withdrawal, t.last_claim, p.created_at, t.last_update, t.last_claimed_at
   FROM generate_series(0, ${count - 1}) i
   CROSS JOIN LATERAL (SELECT ${start} + i * ${Math.floor((DAYS * 86_400_000) / moves)}::bigint AS ms OFFSET 0) m
   CROSS JOIN LATERAL (SELECT pg_temp.uuid7(ms, '${seed}p' || i) AS id, pg_temp.at(ms) AS created_at) p
@@ -83,7 +86,14 @@ const pools = ({ seed, users: owners, pools: count, transactions: moves }: Part,
     SELECT pool_id,
       coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED'), 0)
         - coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS balance,
+      coalesce(sum(amount) FILTER (WHERE status = 'PENDING'), 0) AS pending,
       coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
+      ${['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM']
+        .map(
+          (type, n) =>
+            `max(id::text COLLATE "C") FILTER (WHERE type = '${type}')::uuid AS last_${['deposit', 'withdrawal', 'claim'][n]},`,
+        )
+        .join(' ')}
       count(*) FILTER (WHERE type = 'DEPOSIT') AS deposits, count(*) FILTER (WHERE type = 'WITHDRAWAL') AS withdrawals,
       count(*) FILTER (WHERE type = 'YIELD_CLAIM') AS claims, max(coalesce(confirmed_at, created_at)) AS last_update,
       max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS last_claimed_at
@@ -99,26 +109,33 @@ const members = ({ seed, users: owners, pools: count, transactions: moves }: Par
     SELECT pg_temp.address('${seed}', i % ${owners}) AS address, 'OWNER' AS role
     UNION ALL SELECT pg_temp.address('${seed}', (i + 1) % ${owners}), 'MEMBER' WHERE p.member_count > 0) reader`;
 
+/** A user without pools who is a member of the 1,000 first ones. */
+const MEMBER_OF_MANY = `
+  INSERT INTO users (id, address, created_at)
+    VALUES (pg_temp.user_id('member', 0), pg_temp.address('member', 0), now() - interval '500 days');
+  WITH first AS (SELECT id, type FROM pools ORDER BY id LIMIT 1000), counted AS (
+    UPDATE pools SET member_count = member_count + 1 WHERE id IN (SELECT id FROM first))
+  INSERT INTO pool_members SELECT id, pg_temp.address('member', 0), 'MEMBER', type FROM first`;
+
 /** What the triggers would have kept. */
 const DERIVED = {
   'yield accruals': `
     INSERT INTO yield_accruals (block_number, log_index, pool_id, amount, apr_bps, accrued_at)
     SELECT 1000000, 0, id, total_yield, apr_bps, created_at FROM pools`,
-  'transaction readers': `
-    INSERT INTO transaction_readers (address, type, transaction_id)
-    SELECT m.address, t.type, t.id FROM transactions t JOIN pool_members m ON m.pool_id = t.pool_id ORDER BY 1, 2, 3`,
   'account days': `
-    INSERT INTO account_days (address, day, deposited, claimed, readable_deposits, readable_withdrawals, readable_claims)
-    SELECT m.address, (t.created_at AT TIME ZONE 'UTC')::date,
-      coalesce(sum(t.amount) FILTER (WHERE t.type = 'DEPOSIT' AND t.status <> 'EXPIRED' AND t.account = m.address), 0),
-      coalesce(sum(t.amount) FILTER (WHERE t.type = 'YIELD_CLAIM' AND t.account = m.address), 0),
-      count(*) FILTER (WHERE t.type = 'DEPOSIT'), count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
-      count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
-    FROM transactions t JOIN pool_members m ON m.pool_id = t.pool_id GROUP BY 1, 2 ORDER BY 1, 2`,
+    INSERT INTO account_days (address, day, writer, deposited, pending, claimed, deposits, withdrawals, claims)
+    SELECT account, (created_at AT TIME ZONE 'UTC')::date, 1,
+      coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED'), 0),
+      coalesce(sum(amount) FILTER (WHERE status = 'PENDING'), 0),
+      coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
+      count(*) FILTER (WHERE type = 'DEPOSIT'), count(*) FILTER (WHERE type = 'WITHDRAWAL'),
+      count(*) FILTER (WHERE type = 'YIELD_CLAIM')
+    FROM transactions GROUP BY 1, 2 ORDER BY 1, 2`,
   'pool totals': `
-    UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, yield = s.yield, apr_bps = s.apr_bps
+    UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, pending = s.pending, yield = s.yield, apr_bps = s.apr_bps
     FROM (
-      SELECT p.type, count(*) AS pools, sum(p.total_yield) AS yield, sum(p.apr_bps) AS apr_bps, sum(d.amount) AS deposited
+      SELECT p.type, count(*) AS pools, sum(p.total_yield) AS yield, sum(p.apr_bps) AS apr_bps, sum(d.amount) AS deposited,
+        sum(p.pending_balance) AS pending
       FROM pools p
       JOIN (SELECT pool_id, sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED') AS amount
         FROM transactions GROUP BY pool_id) d ON d.pool_id = p.id
@@ -141,7 +158,12 @@ export async function fill(
   const start = Date.now() - (DAYS + 1) * 86_400_000;
   const parts: Part[] = [
     { seed: '', users: poolCount / POOLS_PER_USER, pools: poolCount, transactions: count },
-    ...(heavy ? [{ seed: HEAVY, users: 1, pools: 1000, transactions: 100_000 }] : []),
+    ...(heavy
+      ? [
+          { seed: HEAVY, users: 1, pools: 1000, transactions: 100_000 },
+          { seed: VAST, users: 1, pools: 10_000, transactions: 100_000 },
+        ]
+      : []),
   ];
   const { rows: indexes } = await client.query<{ name: string; text: string }>(`
     SELECT indexname AS name, indexdef AS text FROM pg_indexes
@@ -170,6 +192,7 @@ export async function fill(
     await client.query('ANALYZE pools');
     await run('members', members(part, start));
   }
+  if (heavy) await run('member of many', MEMBER_OF_MANY);
   for (const { name, text } of indexes) await run(name, text);
   for (const [what, text] of Object.entries(DERIVED)) await run(what, text);
   await run('vacuum', 'VACUUM (FREEZE, ANALYZE)');

@@ -43,11 +43,18 @@ export async function scale(database: BenchDatabase): Promise<void> {
         endpoints(await callers(url, 32), await callers(url, 64, 32), CONNECTIONS),
       ),
     );
-    const heavy = await heavyCaller(urls.large);
+    const heavy = {
+      'an owner of 1,000 pools': await heavyCaller(urls.large, 1000),
+      'an owner of 10,000 pools': await heavyCaller(urls.large, 10_000),
+      'a member of 1,000 pools': await heavyCaller(urls.large, 1000, 'MEMBER'),
+    };
     const [light] = await callers(urls.large, 1);
     const lightLists = lists(light, CONNECTIONS);
 
-    const progress = new Progress('Driving', (pairs[0].length + lightLists.length + 2) * ROUNDS * 2);
+    const progress = new Progress(
+      'Driving',
+      (pairs[0].length + (lightLists.length + 1) * 3 + 1) * ROUNDS * 2,
+    );
     const results: Result[] = [];
     const measure = async (name: string, before: Subject, after: Subject, atMost: number): Promise<void> => {
       results.push({ ...(await alternately(database, name, before, after, progress)), atMost });
@@ -56,13 +63,15 @@ export async function scale(database: BenchDatabase): Promise<void> {
       await measure(endpoint.name, { peer: small, endpoint }, { peer: large, endpoint: pairs[1][i] }, 1.3);
     }
     await measure('sign-in', { peer: small }, { peer: large }, 1.3);
-    for (const [i, endpoint] of lists(heavy, CONNECTIONS).entries()) {
-      const before = { peer: large, endpoint: lightLists[i] };
-      await measure(`${endpoint.name} of a heavy caller`, before, { peer: large, endpoint }, 3);
+    for (const [who, caller] of Object.entries(heavy)) {
+      for (const [i, endpoint] of lists(caller, CONNECTIONS).entries()) {
+        const before = { peer: large, endpoint: lightLists[i] };
+        await measure(`${endpoint.name} of ${who}`, before, { peer: large, endpoint }, 3);
+      }
+      const first = { peer: large, endpoint: lightLists.find(({ name }) => name === '/transactions') };
+      const last = { peer: large, endpoint: thousandthPage(caller, CONNECTIONS) };
+      await measure(`/transactions?page=1000 of ${who}`, first, last, 10);
     }
-    const first = { peer: large, endpoint: lightLists.find(({ name }) => name === '/transactions') };
-    const last = { peer: large, endpoint: thousandthPage(heavy, CONNECTIONS) };
-    await measure('/transactions?page=1000 of a heavy caller', first, last, 10);
     progress.end();
     report(results);
   } finally {

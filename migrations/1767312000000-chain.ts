@@ -58,20 +58,10 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_draw_id_idx ON chain_events (draw_id, block_number, log_index)
         WHERE draw_id IS NOT NULL;
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
-      CREATE INDEX transactions_unconfirmed_idx ON transactions (pool_id) WHERE status IN ('PENDING', 'EXPIRED');
-      CREATE INDEX transactions_gas_idx ON transactions (block_number)
-        WHERE status = 'CONFIRMED' AND gas_used IS NULL;
-
-      -- A sum of amounts, which the chain may drive beyond any one of them.
-      ALTER TABLE pools ALTER COLUMN balance TYPE numeric;
     `);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query(`
-      DROP INDEX transactions_gas_idx, transactions_unconfirmed_idx;
-      ALTER TABLE pools ALTER COLUMN balance TYPE numeric(78,0);
-      DROP TABLE chain_events, chain_blocks, chain_cursor;
-    `);
+    await queryRunner.query('DROP TABLE chain_events, chain_blocks, chain_cursor');
   }
 }

@@ -19,6 +19,7 @@ describe('over all pools', () => {
     expect(before).toEqual({
       totalPools: 0,
       totalDeposits: '0',
+      pendingDeposits: '0',
       totalYield: '0',
       averageAPR: 0,
       byType: { individual: 0, cooperative: 0, lottery: 0, rotating: 0 },
@@ -53,6 +54,7 @@ describe('over all pools', () => {
     const expected = {
       totalPools: start.totalPools + 3,
       totalDeposits: sum(start.totalDeposits as string, '10000000000000000001', TEN, TEN, '99'),
+      pendingDeposits: sum(start.pendingDeposits as string, '10000000000000000001', TEN, TEN),
       totalYield: sum(start.totalYield as string, '111'),
       averageAPR: expect.any(Number),
       byType: { individual: individual + 1, cooperative, lottery: lottery + 2, rotating },
@@ -72,23 +74,27 @@ describe('over all pools', () => {
   });
 
   it('leaves out what expired, counts it again once it is confirmed, and its amount leaves the balance', async () => {
-    const { totalDeposits } = await totals(user);
+    const { totalDeposits, pendingDeposits } = await totals(user);
     const owner = await app.signIn();
     const pool = await app.createPool(owner);
-    const balance = async () => (await app.get(`/pools/${pool.id}`, owner)).body.data.balance as string;
+    const detail = async () => (await app.get(`/pools/${pool.id}`, owner)).body.data;
     const mine = async () => (await app.get('/analytics/user', owner)).body.data;
     const setStatus = (change: string) =>
       app.sql(`UPDATE transactions SET ${change} WHERE pool_id = $1`, [pool.id]);
 
     expect((await totals(user)).totalDeposits).toBe(sum(totalDeposits as string, TEN));
-    expect(await mine()).toMatchObject({ totalDeposited: TEN, activePoolsCount: 1 });
+    expect((await totals(user)).pendingDeposits).toBe(sum(pendingDeposits as string, TEN));
+    expect(await mine()).toMatchObject({ totalDeposited: TEN, pendingDeposits: TEN, activePoolsCount: 1 });
+    expect(await detail()).toMatchObject({ balance: TEN, pendingBalance: TEN });
+    expect((await app.get('/pools', owner)).body.data).toMatchObject([{ balance: TEN, pendingBalance: TEN }]);
 
     await setStatus(`status = 'EXPIRED'`);
     expect((await totals(user)).totalDeposits).toBe(totalDeposits);
-    expect(await balance()).toBe('0');
+    expect((await totals(user)).pendingDeposits).toBe(pendingDeposits);
+    expect(await detail()).toMatchObject({ balance: '0', pendingBalance: '0' });
     expect((await app.get('/auth/me', owner)).body.data).toMatchObject({ totalDeposits: '0', poolCount: 1 });
     const expired = await mine();
-    expect(expired).toMatchObject({ totalDeposited: '0', activePoolsCount: 0 });
+    expect(expired).toMatchObject({ totalDeposited: '0', pendingDeposits: '0', activePoolsCount: 0 });
     expect(expired.chartData).toEqual({ deposits: [], yields: [] });
 
     const hash = `0x${'77'.repeat(32)}`;
@@ -96,8 +102,9 @@ describe('over all pools', () => {
       `status = 'CONFIRMED', tx_hash = '${hash}', block_number = 5, log_index = 0, amount = 12`,
     );
     expect((await totals(user)).totalDeposits).toBe(sum(totalDeposits as string, '12'));
-    expect(await balance()).toBe('12');
-    expect(await mine()).toMatchObject({ totalDeposited: '12', activePoolsCount: 1 });
+    expect((await totals(user)).pendingDeposits).toBe(pendingDeposits);
+    expect(await detail()).toMatchObject({ balance: '12', pendingBalance: '0' });
+    expect(await mine()).toMatchObject({ totalDeposited: '12', pendingDeposits: '0', activePoolsCount: 1 });
   });
 
   it('stays exact while pools are created at once', async () => {
@@ -123,6 +130,7 @@ describe('of a user', () => {
     const user = await app.signIn();
     expect(await report(user)).toEqual({
       totalDeposited: '0',
+      pendingDeposits: '0',
       totalYield: '0',
       yieldEarned: '0',
       activePoolsCount: 0,

@@ -165,7 +165,14 @@ describe('the indexer', () => {
       [1n, 2n, 3n],
     ]);
     await bench.atHead();
-    expect(await detail(hash, saver)).toMatchObject({ poolId: second.id, amount: '2' });
+    // The first was paid into a pool of another one, but the payer may see his own payment.
+    expect(await detail(hash, saver)).toMatchObject({ poolId: first.id, amount: '1' });
+    expect((await app.get(`/transactions?poolId=${first.id}`, saver)).body).toMatchObject({
+      data: [{ amount: '1' }],
+      pagination: { total: 1 },
+    });
+    expect((await app.get(`/pools/${first.id}`, saver)).status).toBe(403);
+    expect((await app.get(`/transactions?poolId=${second.id}`, other)).status).toBe(403);
     expect(await detail(hash, other)).toMatchObject({ poolId: first.id, amount: '1' });
     expect((await app.get(`/transactions/${hash}`, await app.signIn())).status).toBe(403);
   });

@@ -33,6 +33,7 @@ describe('the list', () => {
     const { data } = (await app.get('/pools', a)).body;
     expect(data[1]).toEqual({
       ...own,
+      pendingBalance: TEN,
       totalYield: '0',
       apr: 0,
       autoCompound: false,
@@ -169,6 +170,7 @@ describe('the detail', () => {
       success: true,
       data: {
         ...pool,
+        pendingBalance: TEN,
         totalYield: '0',
         apr: 0,
         autoCompound: true,
@@ -200,10 +202,26 @@ describe('the detail', () => {
 
   it('moves lastUpdate with what happens to the pool', async () => {
     const pool = await app.createPool(owner);
+    const lastUpdate = async (): Promise<string> =>
+      (await app.get(`/pools/${pool.id}`, owner)).body.data.lastUpdate;
     const confirmedAt = new Date(Date.now() + 60_000);
-    await addTransaction(app, { poolId: pool.id, account: owner.address, confirmedAt });
-    const { data } = (await app.get(`/pools/${pool.id}`, owner)).body;
-    expect(data).toMatchObject({ lastUpdate: confirmedAt.toISOString(), createdAt: pool.createdAt });
+    const changes = [
+      () => addTransaction(app, { poolId: pool.id, account: owner.address, confirmedAt }),
+      () => app.sql(`UPDATE transactions SET amount = 7 WHERE pool_id = $1`, [pool.id]),
+      () => app.sql(`DELETE FROM transactions WHERE pool_id = $1 AND status = 'CONFIRMED'`, [pool.id]),
+      () => accrue(app, pool.id as string, '5', 100),
+      () => app.sql('DELETE FROM yield_accruals WHERE pool_id = $1', [pool.id]),
+    ];
+    let before = await lastUpdate();
+    expect(before).toBe(pool.createdAt);
+    for (const change of changes) {
+      await change();
+      const after = await lastUpdate();
+      expect(after > before).toBe(true);
+      expect(Date.parse(after)).toBeLessThan(Date.now() + 50);
+      before = after;
+    }
+    expect((await app.get(`/pools/${pool.id}`, owner)).body.data.createdAt).toBe(pool.createdAt);
   });
 
   it.each(['', '/yield'])('is 403 for others and 404 where there is none: %s', async (suffix) => {

@@ -113,13 +113,13 @@ const FILL = `
       ${hex('n % 3', 40)}, 1, now(), now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO pool_members SELECT p.id, ${hex('n + role', 40)}, (ARRAY['OWNER', 'MEMBER'])[1 + role], p.type
     FROM generate_series(1, ${ROWS}) n JOIN pools p ON p.id = ${id('pool', 'n')}, generate_series(0, 1) role;
-  INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
-    SELECT ${id('transaction', 'n')}, ${id('pool', 'n')}, 'DEPOSIT', 'CONFIRMED',
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
+    log_index, created_at)
+    SELECT ${id('transaction', 'n')}, ${id('pool', 'n')}, ${id('user', 'n')}, true, 'DEPOSIT', 'CONFIRMED',
       ${hex('n', 40)}, 10, ${hex('n', 64)}, n, 0, now() - make_interval(hours => n % 100)
     FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO transaction_readers SELECT m.address, t.type, t.id FROM transactions t JOIN pool_members m USING (pool_id);
-  INSERT INTO account_days (address, day, deposited, readable_deposits)
-    SELECT address, t.created_at::date, 10, count(*) FROM transactions t JOIN pool_members m USING (pool_id) GROUP BY 1, 2;
+  INSERT INTO account_days (address, day, writer, deposited, deposits)
+    SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
     FROM generate_series(1, ${ROWS}) n;
@@ -200,8 +200,9 @@ describe('a hot statement reads few rows, by index', () => {
     [pools.CREATE_POOL, create],
     [pools.CREATE_POOL_ONCE, [...create, 'a key', 'hash', '{}']],
     [pools.FIND_ANSWER, [user, 'key7']],
-    [transactions.LIST_TRANSACTIONS, [caller, ...page]],
-    [transactions.LIST_TRANSACTIONS, [caller, 'DEPOSIT', 20, 0]],
+    [transactions.LIST_TRANSACTIONS, [user, ...page, caller]],
+    [transactions.LIST_TRANSACTIONS, [user, 'DEPOSIT', 20, 0, caller]],
+    [transactions.LIST_DEEP_TRANSACTIONS, [user, null, 20, 2000, caller]],
     [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, caller]],
     [transactions.TRANSACTION_DETAIL, [`0x${'7'.padStart(64, '0')}`, caller]],
   ];

@@ -141,9 +141,11 @@ it('totals equal a recount, whatever was written at once, rolled back or killed'
     fc.asyncProperty(
       fc.array(fc.array(work, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 6 }),
       async (programs) => {
-        await app.sql('TRUNCATE pools, idempotency_keys CASCADE');
-        await app.sql('TRUNCATE transaction_readers, account_days');
-        await app.sql('UPDATE pool_totals SET pools = 0, deposited = 0, yield = 0, apr_bps = 0');
+        await app.sql(`
+          BEGIN; SET LOCAL savings.repair = on;
+          TRUNCATE pools, idempotency_keys, account_days CASCADE;
+          UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
+          COMMIT`);
         answers.clear();
         for (const owner of users) await app.createPool(owner, { members: [users[0].address] });
         const writers = programs.map(async (program) => {

@@ -118,13 +118,12 @@ async function main(): Promise<void> {
   });
   fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query;
-    const values = [
-      callerOf(request).address,
-      query.type ?? null,
-      query.limit,
-      (query.page - 1) * query.limit,
-    ];
-    return list(reply, await row(transactions.LIST_TRANSACTIONS, values), query);
+    const { userId, address } = callerOf(request);
+    const offset = (query.page - 1) * query.limit;
+    const statement =
+      offset > transactions.DEEP ? transactions.LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
+    const values = [userId, query.type ?? null, query.limit, offset, address];
+    return list(reply, await row(statement, values), query);
   });
   fastify.get('/lottery/winners', { schema: page(10) }, async (request, reply) => {
     const query = request.query as Query;

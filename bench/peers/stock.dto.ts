@@ -58,6 +58,7 @@ class PoolFields {
   @Expose() type: string;
   @Expose() contractAddress: string;
   @Expose() balance: string;
+  @Expose() pendingBalance: string;
   @Expose() totalYield: string;
   @Expose() @From((entity: Pool) => entity.aprBps / 100) apr: number;
   @Expose() autoCompound: boolean;

@@ -26,7 +26,9 @@ export class Pool {
   @Column('numeric') balance: string;
   @Column({ type: 'numeric', name: 'total_yield', default: 0 }) totalYield: string;
   @Column({ type: 'numeric', name: 'claimed_yield', default: 0 }) claimedYield: string;
-  @Column({ type: 'integer', name: 'apr_bps', default: 0 }) aprBps: number;
+  @Column({ type: 'numeric', name: 'pending_balance', default: 0 }) pendingBalance: string;
+  @Column({ type: 'bigint', name: 'apr_bps', default: 0, transformer: { from: Number, to: String } })
+  aprBps: number;
   @Column({ type: 'boolean', name: 'auto_compound' }) autoCompound: boolean;
   @Column({ type: 'timestamptz', name: 'created_at' }) createdAt: Date;
   @Column({ type: 'timestamptz', name: 'last_update' }) lastUpdate: Date;
@@ -50,6 +52,8 @@ export class Transaction {
   @PrimaryColumn('uuid') id: string;
   @Column({ type: 'uuid', name: 'pool_id' }) poolId: string;
   @ManyToOne(() => Pool, (pool) => pool.transactions) @JoinColumn({ name: 'pool_id' }) pool: Pool;
+  @Column({ type: 'uuid', name: 'owner_id' }) ownerId: string;
+  @Column({ type: 'boolean', name: 'by_owner' }) byOwner: boolean;
   @Column('text') type: string;
   @Column('text') status: string;
   @Column('text') account: string;

@@ -66,6 +66,7 @@ export class StockService {
         owner: { id: userId },
         contractAddress: `0x${'c'.repeat(40)}`,
         balance: request.initialDeposit,
+        pendingBalance: request.initialDeposit,
         autoCompound: request.autoCompound,
         createdAt,
         lastUpdate: createdAt,
@@ -79,6 +80,8 @@ export class StockService {
       const deposit = {
         id: uuidv7(),
         poolId: id,
+        ownerId: userId,
+        byOwner: true,
         type: 'DEPOSIT',
         status: 'PENDING',
         account: address,
@@ -135,12 +138,14 @@ export class StockService {
     const deposits = await this.transactions
       .createQueryBuilder('t')
       .select('SUM(t.amount)', 'sum')
+      .addSelect(`SUM(t.amount) FILTER (WHERE t.status = 'PENDING')`, 'pending')
       .where({ type: 'DEPOSIT', status: Not('EXPIRED') })
-      .getRawOne<{ sum: string | null }>();
+      .getRawOne<{ sum: string | null; pending: string | null }>();
     const counts = new Map(byType.map(({ type, count }) => [type, Number(count)]));
     return {
       totalPools: Number(sums?.pools),
       totalDeposits: deposits?.sum ?? '0',
+      pendingDeposits: deposits?.pending ?? '0',
       totalYield: sums?.yield ?? '0',
       averageAPR: Math.round(Number(sums?.apr)) / 100,
       byType: Object.fromEntries(
@@ -165,11 +170,13 @@ export class StockService {
         .orderBy(DAY)
         .getRawMany<{ date: string; amount: string }>();
     const [deposits, yields] = [await days('DEPOSIT'), await days('YIELD_CLAIM')];
+    const pending = await this.transactions.findBy({ account: address, type: 'DEPOSIT', status: 'PENDING' });
     const total = (values: string[]): string =>
       values.reduce((sum, value) => sum + BigInt(value), 0n).toString();
     const apr = user.pools.reduce((sum, pool) => sum + pool.aprBps, 0) / (user.pools.length || 1);
     return {
       totalDeposited: total(deposits.map(({ amount }) => amount)),
+      pendingDeposits: total(pending.map(({ amount }) => amount)),
       totalYield: total(user.pools.map((pool) => pool.totalYield)),
       yieldEarned: total(yields.map(({ amount }) => amount)),
       activePoolsCount: user.pools.filter(({ balance }) => BigInt(balance) > 0n).length,

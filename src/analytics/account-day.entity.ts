@@ -1,9 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** What an address did in a UTC day, and how many transactions of that day it may read; kept by the database. */
+/**
+ * What an address did in a UTC day, and how many transactions of that day it may list in its own right: those of its
+ * own pools, and its payments into pools of others that it is no member of. Kept by the database.
+ */
 @Entity('account_days', {
   comment:
-    'Derived: per UTC day what an address deposited and claimed, and how many transactions it may read',
+    'Derived: per UTC day what an address deposited and claimed, and how many transactions it may list as owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other',
 })
 export class AccountDay {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'account_days_pkey', collation: 'C' })
@@ -12,18 +15,26 @@ export class AccountDay {
   @PrimaryColumn('date', { primaryKeyConstraintName: 'account_days_pkey' })
   day: string;
 
+  /** 0 the indexer, 1 all others. A day is the sum of both. */
+  @PrimaryColumn('smallint', { primaryKeyConstraintName: 'account_days_pkey' })
+  writer: number;
+
   @Column('numeric', { default: 0 })
   deposited: string;
+
+  /** The part of what was deposited that is not on the chain yet. */
+  @Column('numeric', { default: 0 })
+  pending: string;
 
   @Column('numeric', { default: 0 })
   claimed: string;
 
-  @Column('integer', { name: 'readable_deposits', default: 0 })
-  readableDeposits: number;
+  @Column('integer', { default: 0 })
+  deposits: number;
 
-  @Column('integer', { name: 'readable_withdrawals', default: 0 })
-  readableWithdrawals: number;
+  @Column('integer', { default: 0 })
+  withdrawals: number;
 
-  @Column('integer', { name: 'readable_claims', default: 0 })
-  readableClaims: number;
+  @Column('integer', { default: 0 })
+  claims: number;
 }

@@ -13,6 +13,8 @@ export class PoolAnalytics {
   @ApiProperty({ type: 'integer' }) totalPools: number;
   @ApiProperty({ pattern: AMOUNT, description: 'Sum of all deposits, pending included' })
   totalDeposits: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'The part of totalDeposits that is not on the chain yet' })
+  pendingDeposits: string;
   @ApiProperty({ pattern: AMOUNT }) totalYield: string;
   @ApiProperty({ description: 'Percent, plain mean over all pools' }) averageAPR: number;
   @ApiProperty({ type: PoolCounts }) byType: PoolCounts;
@@ -32,6 +34,8 @@ export class ChartData {
 export class UserAnalytics {
   @ApiProperty({ pattern: AMOUNT, description: 'Deposits made by the caller, pending included' })
   totalDeposited: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'The part of totalDeposited that is not on the chain yet' })
+  pendingDeposits: string;
   @ApiProperty({ pattern: AMOUNT, description: "Accrued on the caller's own pools" }) totalYield: string;
   @ApiProperty({ pattern: AMOUNT, description: 'Yield claimed by the caller' }) yieldEarned: string;
   @ApiProperty({ type: 'integer', description: 'Own pools with a balance' }) activePoolsCount: number;

@@ -10,6 +10,7 @@ export const POOL_ANALYTICS = {
     SELECT json_build_object(
       'totalPools', sum(pools)::bigint,
       'totalDeposits', sum(deposited)::text,
+      'pendingDeposits', sum(pending)::text,
       'totalYield', sum(yield)::text,
       'averageAPR', coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0),
       'byType', json_build_object(
@@ -25,6 +26,7 @@ export const USER_ANALYTICS = {
   text: `
     SELECT json_build_object(
       'totalDeposited', d.deposited::text,
+      'pendingDeposits', d.pending::text,
       'totalYield', p.yield::text,
       'yieldEarned', d.claimed::text,
       'activePoolsCount', p.active,
@@ -33,10 +35,14 @@ export const USER_ANALYTICS = {
       'chartData', json_build_object('deposits', d.deposits, 'yields', d.yields))::text AS data
     FROM users u
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(deposited), 0) AS deposited, coalesce(sum(claimed), 0) AS claimed,
+      SELECT coalesce(sum(deposited), 0) AS deposited, coalesce(sum(pending), 0) AS pending,
+        coalesce(sum(claimed), 0) AS claimed,
         coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,
         coalesce(json_agg(json_build_object('date', day, 'amount', claimed::text)) FILTER (WHERE claimed > 0), '[]') AS yields
-      FROM (SELECT day, deposited, claimed FROM account_days WHERE address = u.address ORDER BY day) days
+      FROM (
+        SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
+        FROM account_days WHERE address = u.address GROUP BY day ORDER BY day
+      ) days
     ) d
     CROSS JOIN LATERAL (
       SELECT coalesce(sum(total_yield), 0) AS yield, count(*) FILTER (WHERE balance > 0) AS active,

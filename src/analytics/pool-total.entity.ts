@@ -19,6 +19,10 @@ export class PoolTotal {
   @Column('numeric', { default: 0 })
   deposited: string;
 
+  /** The part of what was deposited that is not on the chain yet. */
+  @Column('numeric', { default: 0 })
+  pending: string;
+
   @Column('numeric', { default: 0 })
   yield: string;
 

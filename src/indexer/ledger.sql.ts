@@ -91,8 +91,7 @@ export const COUNT_BATCH = `ANALYZE batch (block_number, log_index, kind, pool_i
  */
 export const FIND_OVERDRAWS = `
   WITH confirmed AS (
-    SELECT id, balance - coalesce((
-      SELECT sum(amount) FROM transactions t WHERE t.pool_id = p.id AND t.status = 'PENDING'), 0) AS balance
+    SELECT id, balance - pending_balance AS balance
     FROM pools p WHERE id IN (SELECT pool_id FROM batch WHERE kind = 'Withdrawn' AND outcome = 'APPLIED')
   ), running AS (
     SELECT b.pool_id, b.block_number, b.log_index,
@@ -151,16 +150,18 @@ export const CONFIRM_DEPOSITS = `
   SELECT count(*)::int AS count FROM confirmed WHERE differs`;
 
 export const INSERT_TRANSACTIONS = `
-  INSERT INTO transactions
-    (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at, confirmed_at)
-  SELECT transaction_id, pool_id,
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
+    log_index, created_at, confirmed_at)
+  SELECT b.transaction_id, b.pool_id, p.owner_id, b.account = u.address,
     CASE kind WHEN 'Deposited' THEN 'DEPOSIT' WHEN 'Withdrawn' THEN 'WITHDRAWAL' ELSE 'YIELD_CLAIM' END,
-    'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
-  FROM batch WHERE kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND outcome = 'APPLIED' AND NOT matched`;
+    'CONFIRMED', b.account, b.amount, b.tx_hash, b.block_number, b.log_index, b.block_time, b.block_time
+  FROM batch b JOIN pools p ON p.id = b.pool_id JOIN users u ON u.id = p.owner_id
+  WHERE kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND outcome = 'APPLIED' AND NOT matched
+  ORDER BY b.block_number, b.log_index`;
 
 export const INSERT_ACCRUALS = `
   INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
-  SELECT pool_id, block_number, log_index, amount, least(apr_bps, 2147483647), block_time
+  SELECT pool_id, block_number, log_index, amount, apr_bps, block_time
   FROM batch WHERE kind = 'YieldAccrued' AND outcome = 'APPLIED'`;
 
 export const KEEP_FRESH = `

@@ -5,6 +5,7 @@ import { Pool } from './pool.entity';
 /** Who may read a pool, by address, so that a wallet that signs in later sees it; the owner is listed too. */
 @Entity('pool_members')
 @Index('pool_members_address_idx', ['address', 'poolId', 'type'])
+@Index('pool_members_member_idx', ['address', 'poolId'], { where: `role = 'MEMBER'` })
 @Check('pool_members_role_check', `role IN ('OWNER', 'MEMBER')`)
 @Check('pool_members_address_check', 'is_address(address)')
 export class PoolMember {

@@ -4,7 +4,7 @@ import type { PoolType } from '../common/types';
 
 /**
  * A savings pool. Amounts are decimal strings in smallest token units. Balance, yield, apr and counts are derived
- * from its transactions and accruals by the database; the service never writes them.
+ * from its transactions and accruals by the database, which refuses them from anyone else.
  */
 @Entity('pools')
 @Check('pools_type_check', `type IN ('individual', 'cooperative', 'lottery', 'rotating')`)
@@ -34,15 +34,19 @@ export class Pool {
   @Column('numeric', { default: 0 })
   balance: string;
 
+  /** The part of the balance that is not on the chain yet. */
+  @Column('numeric', { name: 'pending_balance', default: 0 })
+  pendingBalance: string;
+
   @Column('numeric', { name: 'total_yield', default: 0 })
   totalYield: string;
 
   @Column('numeric', { name: 'claimed_yield', default: 0 })
   claimedYield: string;
 
-  /** Annual percentage rate in hundredths of a percent. */
-  @Column('integer', { name: 'apr_bps', default: 0 })
-  aprBps: number;
+  /** Annual percentage rate in hundredths of a percent: any uint32. */
+  @Column('bigint', { name: 'apr_bps', default: 0 })
+  aprBps: string;
 
   @Column('boolean', { name: 'auto_compound', default: false })
   autoCompound: boolean;
@@ -59,6 +63,16 @@ export class Pool {
 
   @Column('integer', { name: 'claim_count', default: 0 })
   claimCount: number;
+
+  /** Ids of the newest transaction of each type: a member's list looks only into pools that can be on the page. */
+  @Column('uuid', { name: 'last_deposit_id', nullable: true })
+  lastDepositId: string | null;
+
+  @Column('uuid', { name: 'last_withdrawal_id', nullable: true })
+  lastWithdrawalId: string | null;
+
+  @Column('uuid', { name: 'last_claim_id', nullable: true })
+  lastClaimId: string | null;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt: Date;

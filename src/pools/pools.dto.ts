@@ -81,6 +81,8 @@ export class TransactionSummary {
 }
 
 class PoolFields extends CreatedPool {
+  @ApiProperty({ pattern: AMOUNT, description: 'The part of balance that is not on the chain yet' })
+  pendingBalance: string;
   @ApiProperty({ pattern: AMOUNT }) totalYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
   @ApiProperty() autoCompound: boolean;

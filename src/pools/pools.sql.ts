@@ -15,7 +15,7 @@ const newestTransactions = (limit: number): string => `
 
 const POOL_FIELDS = `
   'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
-  'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+  'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
 /** Parameters: address, type or null, limit, offset. Row: total, data (JSON text). */
@@ -63,42 +63,13 @@ export const POOL_YIELD: Statement = {
 };
 
 /**
- * Pool, its readers and its DEPOSIT, with everything derived from them. The triggers that keep derived tables for
- * other writers would take longer than all the rest here, so this statement, whose few rows are known beforehand,
- * carries the totals along itself and tells the triggers so, for its own transaction only.
+ * Pool, its members, its DEPOSIT and all that is derived from them: the database's function create_pool writes them.
+ * Parameters: pool id, type, owner id, contract, autoCompound, members, time, owner address, transaction id, amount.
  */
-const createPool = (from: string): string => `
-    inline AS MATERIALIZED (SELECT set_config('savings.inline', 'on', true) ${from}
-    ), pool AS (
-      INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update,
-        balance, deposit_count)
-      SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::boolean, cardinality($6::text[]),
-        $7::timestamptz, $7::timestamptz, $10::numeric, 1 FROM inline RETURNING id, type
-    ), reader AS MATERIALIZED (
-      SELECT pool.id, pool.type, $8::text AS address, 'OWNER' AS role FROM pool
-      UNION ALL SELECT pool.id, pool.type, unnest($6::text[]), 'MEMBER' FROM pool
-    ), members AS (
-      INSERT INTO pool_members (pool_id, address, role, type) SELECT id, address, role, type FROM reader
-    ), deposit AS (
-      INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-      SELECT $9::uuid, pool.id, 'DEPOSIT', 'PENDING', $8::text, $10::numeric, $10::numeric, $7::timestamptz FROM pool
-    ), readable AS (
-      INSERT INTO transaction_readers (address, type, transaction_id) SELECT address, 'DEPOSIT', $9::uuid FROM reader
-    ), days AS (
-      INSERT INTO account_days AS a (address, day, deposited, readable_deposits)
-      SELECT address, ($7::timestamptz AT TIME ZONE 'UTC')::date, CASE role WHEN 'OWNER' THEN $10::numeric ELSE 0 END, 1
-      FROM reader ORDER BY address
-      ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
-        deposited = a.deposited + excluded.deposited,
-        readable_deposits = a.readable_deposits + excluded.readable_deposits
-    ), total AS (
-      UPDATE pool_totals t SET pools = t.pools + 1, deposited = t.deposited + $10::numeric
-      FROM pool WHERE t.shard = pool_totals_shard() AND t.type = pool.type
-    )
-    SELECT id FROM pool`;
-
-/** Parameters: pool id, type, owner id, contract, autoCompound, members, time, owner address, transaction id, amount. */
-export const CREATE_POOL: Statement = { name: 'create_pool', text: `WITH ${createPool('')}` };
+export const CREATE_POOL: Statement = {
+  name: 'create_pool',
+  text: 'INSERT INTO new_pools VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING pool_id AS id',
+};
 
 /**
  * The same under an idempotency key; 11 key, 12 hash of the request, 13 answer. Creates nothing when the key is in
@@ -121,7 +92,11 @@ export const CREATE_POOL_ONCE: Statement = {
         SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
         WHERE i.created_at < now() - interval '24 hours'
       RETURNING 1
-    ), ${createPool('FROM record').replace(/SELECT id FROM pool$/, '')}
+    ), pool AS (
+      INSERT INTO new_pools SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::boolean, $6::text[], $7::timestamptz,
+        $8::text, $9::uuid, $10::numeric FROM record
+      RETURNING pool_id AS id
+    )
     SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
 };
 

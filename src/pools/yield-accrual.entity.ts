@@ -21,8 +21,8 @@ export class YieldAccrual {
   @Column('numeric', { precision: 78, scale: 0 })
   amount: string;
 
-  @Column('integer', { name: 'apr_bps' })
-  aprBps: number;
+  @Column('bigint', { name: 'apr_bps' })
+  aprBps: string;
 
   @Column({ type: 'timestamptz', name: 'accrued_at', precision: 3 })
   accruedAt: Date;

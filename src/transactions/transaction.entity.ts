@@ -5,6 +5,8 @@ import { Pool } from '../pools/pool.entity';
 /** A movement of a pool's money; the ledger that balances and totals are derived from. */
 @Entity('transactions')
 @Index('transactions_pool_id_idx', ['poolId', 'type', 'id'])
+@Index('transactions_owner_id_idx', ['ownerId', 'type', 'id'])
+@Index('transactions_outside_idx', ['account', 'type', 'id', 'poolId'], { where: 'NOT by_owner' })
 @Index('transactions_tx_hash_idx', ['txHash', 'logIndex'], { where: 'tx_hash IS NOT NULL' })
 @Index('transactions_pending_idx', ['createdAt'], { where: `status = 'PENDING'` })
 @Index('transactions_unconfirmed_idx', ['poolId'], { where: `status IN ('PENDING', 'EXPIRED')` })
@@ -28,6 +30,16 @@ export class Transaction {
   @ManyToOne(() => Pool)
   @JoinColumn({ name: 'pool_id', foreignKeyConstraintName: 'transactions_pool_id_fkey' })
   pool: Pool;
+
+  /** Of the pool, here too so that one index serves an owner's list, however many pools there are. */
+  @Column('uuid', {
+    name: 'owner_id',
+    comment: "Of the pool, here too so that one index serves an owner's list",
+  })
+  ownerId: string;
+
+  @Column('boolean', { name: 'by_owner', comment: "Whether the account is the owner's" })
+  byOwner: boolean;
 
   @Column({ type: 'text', collation: 'C' })
   type: TransactionType;

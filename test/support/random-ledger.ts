@@ -25,7 +25,7 @@ export const step = fc.oneof(
       user,
       kind,
       amount,
-      expired: fc.boolean(),
+      status: fc.constantFrom('CONFIRMED' as const, 'EXPIRED' as const, 'PENDING' as const),
       hours: fc.nat(60),
     }),
   },
@@ -57,6 +57,8 @@ export const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('pool' as const), user, type: fc.constantFrom(...POOL_TYPES) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('drop' as const), pick }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('join' as const), user, pick }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('leave' as const), user, pick }) },
 );
 export type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -82,7 +84,7 @@ export async function perform(client: Client, users: SignedIn[], step: Step): Pr
               account: users[step.user].address,
               type: step.kind,
               amount: step.amount,
-              status: step.expired ? 'EXPIRED' : 'CONFIRMED',
+              status: step.status,
               createdAt: new Date(Date.UTC(2025, 0, 1, step.hours, i)),
             }),
           ),
@@ -147,6 +149,21 @@ export async function perform(client: Client, users: SignedIn[], step: Step): Pr
       );
       return run(`INSERT INTO pool_members VALUES ($1, $2, 'OWNER', $3)`, id, address, step.type);
     }
+    case 'join':
+      return run(
+        `INSERT INTO pool_members SELECT id, $3, 'MEMBER', type FROM pools WHERE id IN ${chosen('pools', 'id')}
+         ON CONFLICT DO NOTHING`,
+        step.pick,
+        1,
+        users[step.user].address,
+      );
+    case 'leave':
+      return run(
+        `DELETE FROM pool_members WHERE address = $3 AND role = 'MEMBER' AND pool_id IN ${chosen('pools', 'id')}`,
+        step.pick,
+        2,
+        users[step.user].address,
+      );
     case 'drop': {
       const { rows: pools } = await client.query(`SELECT * FROM ${chosen('pools', 'id')} x`, [step.pick, 1]);
       const { id } = (pools[0] ?? {}) as { id?: string };

@@ -69,7 +69,9 @@ contract LotteryPool is SavingsPool {
     error NotAllowed();
     error NothingToRefund();
 
-    constructor(IERC20 token_, address owner_) SavingsPool(token_, owner_) {}
+    constructor(IERC20 token_, address owner_, uint256 minimumDeposit_)
+        SavingsPool(token_, owner_, minimumDeposit_)
+    {}
 
     /// @notice Opens the next draw, once the one before is completed or cancelled.
     function openDraw(uint256 ticketPrice, uint64 drawTime) external onlyOwner nonReentrant returns (uint64 drawId) {
@@ -99,9 +101,10 @@ contract LotteryPool is SavingsPool {
         _addToPrize(draw, drawId, cost);
     }
 
-    /// @notice Adds a gift to the prize of a draw that is not closed yet.
+    /// @notice Adds a gift of at least `minimumDeposit` to the prize of a draw that is not closed yet.
     function fundPrize(uint64 drawId, uint256 amount) external nonReentrant {
         if (amount == 0) revert ZeroAmount();
+        _requireMinimum(amount);
         _addToPrize(_active(drawId), drawId, amount);
     }
 

@@ -10,35 +10,70 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 /// @title Savings pools over one ERC-20 token
 /// @notice Holds any number of pools, told apart by their 16-byte id. What an account puts in a pool, that account
 /// alone takes out again, whenever it wants. The owner's one power is to add yield, which it pays for itself.
-/// @dev Yield goes to the balances of the moment it arrives, so a deposit made just before shares in it in full.
-/// Tokens that take a fee on transfer are refused; rebasing tokens must not be used.
-/// The guard needs transient storage (EIP-1153, Cancun).
+///
+/// Yield rule: an accrual pays for the time since the accrual before it. It is shared by weight, and an account's
+/// weight is its balance times the seconds it held that balance in this time. A deposit made in the block of the
+/// accrual has no weight in it, one made an hour before has the weight of an hour, and whoever withdraws keeps the
+/// weight of the time that the money was there. Sharing by the balances of the moment would give the yield of a month
+/// to whoever deposits just before it arrives; making deposits wait for a later accrual would leave nobody to pay at
+/// the first one. The owner should accrue at even intervals: a sum paid a minute after another goes to whoever holds
+/// most in that minute.
+///
+/// Minimum rule: a deposit is at least `minimumDeposit`, and so is a withdrawal unless it empties the account.
+/// Every event costs whoever follows the contract a row, and without a minimum one token unit buys it. The minimum
+/// holds for each amount, not for balances: an account with a large balance could send dust just the same.
+/// A balance left below the minimum can always be withdrawn in full.
+/// @dev Tokens that take a fee on transfer are refused; rebasing tokens, and tokens with a supply of 2^128 units or
+/// more, must not be used. The guard needs transient storage (EIP-1153, Cancun).
+/// Balances, weights and claimable yield follow from the events, in their order, and the timestamps of their blocks.
 contract SavingsPool is Ownable, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     struct Pool {
-        uint256 total;
-        /// Yield for one token unit deposited since the beginning, times SCALE.
+        uint128 total;
+        /// When `weight` was last brought up to date.
+        uint64 updatedAt;
+        /// How many accruals there were.
+        uint64 accruals;
+        /// Sum of the weights of all accounts since the last accrual.
+        uint256 weight;
+    }
+
+    struct Accrual {
+        uint64 time;
+        /// This accrual's yield for one unit of weight, times SCALE.
+        uint256 yieldPerWeight;
+        /// Yield, up to and with this accrual, for one token unit held since the first accrual, times SCALE.
         uint256 yieldPerUnit;
     }
 
     struct Account {
-        uint256 balance;
-        /// The pool's yieldPerUnit up to which `owed` is settled.
-        uint256 settledAt;
+        uint128 balance;
+        /// When `weight` and `owed` were last brought up to date.
+        uint64 updatedAt;
+        /// The pool's count of accruals at that time.
+        uint64 accruals;
+        /// Token units times seconds since the accrual with that number.
+        uint256 weight;
         uint256 owed;
     }
 
-    /// @dev Large enough that rounding loses less than one token unit while a pool holds less than 2^128 of them.
+    /// @dev Large enough that rounding its rate takes less than one token unit from an accrual, while the pool's
+    /// weight stays below 2^128: 10^9 tokens of 18 decimals for 10,000 years.
     uint256 private constant SCALE = 2 ** 128;
 
     IERC20 public immutable token;
+
+    /// @notice Smallest deposit and, unless it empties the account, withdrawal, in token units.
+    uint256 public immutable minimumDeposit;
 
     /// @notice Number of the last event. Events count from 1 without gaps, so a reader sees when one is missing.
     uint64 public seq;
 
     mapping(bytes16 poolId => Pool) private _pools;
     mapping(bytes16 poolId => mapping(address account => Account)) private _accounts;
+    /// Accruals count from 1. Kept because accounts look up the first one after their last change, however late.
+    mapping(bytes16 poolId => mapping(uint64 number => Accrual)) private _accruals;
 
     event Deposited(
         bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq
@@ -52,14 +87,17 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     event YieldAccrued(bytes16 indexed poolId, uint256 amount, uint32 aprBps, uint64 seq);
 
     error ZeroAmount();
+    error BelowMinimum(uint256 minimum);
+    error PoolFull();
     error LengthMismatch();
     error InsufficientBalance(uint256 balance, uint256 needed);
     error NothingToClaim();
     error NoDeposits();
     error UnsupportedToken();
 
-    constructor(IERC20 token_, address owner_) Ownable(owner_) {
+    constructor(IERC20 token_, address owner_, uint256 minimumDeposit_) Ownable(owner_) {
         token = token_;
+        minimumDeposit = minimumDeposit_;
     }
 
     /// @notice Puts `amount` of the caller's tokens in a pool.
@@ -83,14 +121,16 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         _pull(sum);
     }
 
-    /// @notice Takes out up to what the caller has in the pool. Yield stays claimable.
+    /// @notice Takes out up to what the caller has in the pool, at least the minimum or all of it. Yield stays
+    /// claimable, and the next accrual still pays for the time that the money was there.
     function withdraw(bytes16 poolId, bytes16 ref, uint256 amount) external nonReentrant {
         if (amount == 0) revert ZeroAmount();
         Account storage account = _settle(poolId, msg.sender);
-        uint256 balance = account.balance;
+        uint128 balance = account.balance;
         if (amount > balance) revert InsufficientBalance(balance, amount);
-        account.balance = balance - amount;
-        _pools[poolId].total -= amount;
+        if (amount < balance) _requireMinimum(amount);
+        account.balance = balance - uint128(amount);
+        _updated(poolId).total -= uint128(amount);
         emit Withdrawn(poolId, ref, msg.sender, amount, _nextSeq());
         token.safeTransfer(msg.sender, amount);
     }
@@ -105,14 +145,21 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         token.safeTransfer(msg.sender, amount);
     }
 
-    /// @notice Adds yield, paid by the owner, for the accounts in the pool in proportion to their balances.
+    /// @notice Adds yield, paid by the owner, for the accounts that held deposits since the last accrual, in
+    /// proportion to their weights. Reverts if none did for as much as a second: try again in a later block.
     /// @dev Shares round down: the remainder, a few token units, stays in the contract for good.
     /// @param aprBps The yearly rate the owner states, in hundredths of a percent. Nothing here checks it.
     function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps) external onlyOwner nonReentrant {
         if (amount == 0) revert ZeroAmount();
-        Pool storage pool = _pools[poolId];
-        if (pool.total == 0) revert NoDeposits();
-        pool.yieldPerUnit += Math.mulDiv(amount, SCALE, pool.total);
+        Pool storage pool = _updated(poolId);
+        if (pool.weight == 0) revert NoDeposits();
+        Accrual storage last = _accruals[poolId][pool.accruals];
+        Accrual storage next = _accruals[poolId][++pool.accruals];
+        next.time = pool.updatedAt;
+        next.yieldPerWeight = Math.mulDiv(amount, SCALE, pool.weight);
+        // Nobody needs the first sum: an account that was there before the first accrual is paid by weight for it.
+        if (last.time != 0) next.yieldPerUnit = last.yieldPerUnit + next.yieldPerWeight * (next.time - last.time);
+        pool.weight = 0;
         emit YieldAccrued(poolId, amount, aprBps, _nextSeq());
         _pull(amount);
     }
@@ -128,29 +175,70 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     }
 
     /// @notice Yield an account can claim from the pool.
-    function claimableOf(bytes16 poolId, address account) external view returns (uint256) {
-        return _owed(_accounts[poolId][account], _pools[poolId].yieldPerUnit);
+    function claimableOf(bytes16 poolId, address account) external view returns (uint256 owed) {
+        (owed,) = _earned(poolId, _accounts[poolId][account]);
+    }
+
+    /// @notice An account's weight in the next accrual, if that came now: token units times seconds.
+    function weightOf(bytes16 poolId, address account) external view returns (uint256 weight) {
+        (, weight) = _earned(poolId, _accounts[poolId][account]);
+    }
+
+    /// @notice The weight of all accounts of the pool in the next accrual, if that came now.
+    function totalWeightOf(bytes16 poolId) external view returns (uint256) {
+        return _weight(_pools[poolId]);
     }
 
     function _credit(bytes16 poolId, bytes16 ref, uint256 amount) private {
         if (amount == 0) revert ZeroAmount();
-        _settle(poolId, msg.sender).balance += amount;
-        _pools[poolId].total += amount;
+        _requireMinimum(amount);
+        Pool storage pool = _updated(poolId);
+        // Keeps weights far from overflow, which would block withdrawals.
+        if (amount > type(uint128).max - pool.total) revert PoolFull();
+        pool.total += uint128(amount);
+        _settle(poolId, msg.sender).balance += uint128(amount);
         emit Deposited(poolId, ref, msg.sender, amount, _nextSeq());
     }
 
-    /// @dev Must run before a balance changes: yield up to now belongs to the balance up to now.
-    function _settle(bytes16 poolId, address holder) private returns (Account storage account) {
-        account = _accounts[poolId][holder];
-        uint256 yieldPerUnit = _pools[poolId].yieldPerUnit;
-        if (account.settledAt != yieldPerUnit) {
-            account.owed = _owed(account, yieldPerUnit);
-            account.settledAt = yieldPerUnit;
-        }
+    function _requireMinimum(uint256 amount) internal view {
+        if (amount < minimumDeposit) revert BelowMinimum(minimumDeposit);
     }
 
-    function _owed(Account storage account, uint256 yieldPerUnit) private view returns (uint256) {
-        return account.owed + Math.mulDiv(account.balance, yieldPerUnit - account.settledAt, SCALE);
+    /// @dev Must run before the total changes: weight up to now belongs to the total up to now.
+    function _updated(bytes16 poolId) private returns (Pool storage pool) {
+        pool = _pools[poolId];
+        pool.weight = _weight(pool);
+        pool.updatedAt = uint64(block.timestamp);
+    }
+
+    function _weight(Pool storage pool) private view returns (uint256) {
+        return pool.weight + pool.total * (block.timestamp - pool.updatedAt);
+    }
+
+    /// @dev Must run before a balance changes: weight and yield up to now belong to the balance up to now.
+    function _settle(bytes16 poolId, address holder) private returns (Account storage account) {
+        account = _accounts[poolId][holder];
+        (account.owed, account.weight) = _earned(poolId, account);
+        account.updatedAt = uint64(block.timestamp);
+        account.accruals = _pools[poolId].accruals;
+    }
+
+    /// @dev Yield owed, and weight since the last accrual, both up to now. The first accrual after the account's last
+    /// change is shared by its weight in it. Through all later ones the balance stayed the same, so that they take
+    /// one multiplication, however many they are.
+    function _earned(bytes16 poolId, Account storage account) private view returns (uint256 owed, uint256 weight) {
+        (uint256 balance, uint256 since) = (account.balance, account.updatedAt);
+        (owed, weight) = (account.owed, account.weight);
+        uint64 accruals = _pools[poolId].accruals;
+        if (account.accruals < accruals) {
+            Accrual storage first = _accruals[poolId][account.accruals + 1];
+            Accrual storage last = _accruals[poolId][accruals];
+            weight += balance * (first.time - since);
+            owed += Math.mulDiv(weight, first.yieldPerWeight, SCALE);
+            owed += Math.mulDiv(balance, last.yieldPerUnit - first.yieldPerUnit, SCALE);
+            (weight, since) = (0, last.time);
+        }
+        weight += balance * (block.timestamp - since);
     }
 
     /// @dev Takes exactly `amount` from the caller. Last in every function: balances are booked before.

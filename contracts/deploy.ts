@@ -38,6 +38,8 @@ const GIFT = parseEther('25');
 /** One for each of five transactions, and some for a chain that mines by itself meanwhile. */
 const FINISHED_DRAW_BLOCKS = 20;
 const OPEN_DRAW_SECONDS = 7 * 86_400;
+/** Smallest deposit where none is given: small beside a pool's first deposit of 10 tokens, too much to send as dust. */
+export const MINIMUM_DEPOSIT = parseEther('0.01');
 
 export function devAccount(index: number): LocalAccount {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
@@ -85,15 +87,21 @@ async function mined(client: DevClient, hash: Hash): Promise<TransactionReceipt>
   return receipt;
 }
 
-/** Deploys the play token and a contract for every pool type, owned by `account`. */
+/**
+ * Deploys the play token and a contract for every pool type, owned by `account`.
+ * @param minimumDeposit in smallest token units
+ */
 export async function deployContracts(
   rpcUrl: string,
-  { account }: { account?: LocalAccount } = {},
+  {
+    account,
+    minimumDeposit = MINIMUM_DEPOSIT,
+  }: { account?: LocalAccount; minimumDeposit?: bigint } = {},
 ): Promise<Deployment> {
   const client = await connect(rpcUrl, account);
   const genesis = await client.getBlock({ blockNumber: 0n });
   const { address: token } = await deploy(client, artifacts.TestToken);
-  const args = [token, client.account.address];
+  const args = [token, client.account.address, minimumDeposit];
   // One after another, here and below: transactions sent in parallel can stall on anvil.
   const individual = await deploy(client, artifacts.SavingsPool, args);
   const cooperative = await deploy(client, artifacts.SavingsPool, args);

@@ -2,6 +2,7 @@ import { encodeFunctionData, toFunctionSelector, type Address } from 'viem';
 import { artifacts, deploy, execute, read, type DevClient } from '../contracts/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
+import { generator } from './support/random';
 
 let t: ContractBench;
 
@@ -10,16 +11,6 @@ beforeAll(async () => {
 });
 beforeEach(() => t.newPool());
 afterAll(() => t?.anvil.stop());
-
-/** mulberry32: the same numbers for the same seed. */
-function generator(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 describe('a hostile token', () => {
   const hostile = compile(['test/support/ReentrantToken.sol']).ReentrantToken;
@@ -38,7 +29,7 @@ describe('a hostile token', () => {
 
   beforeEach(async () => {
     token = (await deploy(t.owner, hostile)).address;
-    pool = (await deploy(t.owner, artifacts.LotteryPool, [token, token])).address;
+    pool = (await deploy(t.owner, artifacts.LotteryPool, [token, token, 1n])).address;
     for (const account of [token, t.owner.account.address]) await tell('mint', account, 1000n);
     await tell('approve', pool, 1000n);
     await tell('act', token, encode('approve', pool, 1000n));

@@ -31,21 +31,28 @@ describe('savings', () => {
     expect(withdrawn).toMatchObject({ eventName: 'Withdrawn', args: { ...args, seq: 3n } });
   });
 
-  it('shares yield by balance at the time, and keeps the remainder', async () => {
+  it('shares yield by balance and time since the last accrual, and keeps the remainder', async () => {
     await t.call(t.alice, 'deposit', POOL, NO_REF, 200n);
+    await t.after(100n);
     await t.call(t.bob, 'deposit', POOL, NO_REF, 100n);
-    await t.call(t.owner, 'accrueYield', POOL, 100n, 450);
-    await t.call(t.bob, 'deposit', POOL, NO_REF, 100n);
+    await t.after(100n);
+    await t.call(t.owner, 'accrueYield', POOL, 100n, 450); // weights 40,000 and 10,000
+    expect(await t.view('claimableOf', POOL, t.alice.account.address)).toBe(79n);
+    expect(await t.view('claimableOf', POOL, t.bob.account.address)).toBe(19n);
+    await t.after(100n);
     await t.call(t.alice, 'withdraw', POOL, NO_REF, 200n);
+    await t.after(100n);
+    await t.call(t.owner, 'accrueYield', POOL, 100n, 450); // 20,000 for the time before she left, and 20,000
+    await t.after(500n);
     await t.call(t.owner, 'accrueYield', POOL, 10n, 450);
-    expect(await t.view('claimableOf', POOL, t.alice.account.address)).toBe(66n);
-    expect(await t.view('claimableOf', POOL, t.bob.account.address)).toBe(42n);
+    expect(await t.view('claimableOf', POOL, t.alice.account.address)).toBe(128n);
+    expect(await t.view('claimableOf', POOL, t.bob.account.address)).toBe(78n);
     await t.call(t.alice, 'claimYield', POOL, REF);
     await t.call(t.bob, 'claimYield', POOL, REF);
-    expect(await t.tokens(t.pool)).toBe(200n + 2n);
+    expect(await t.tokens(t.pool)).toBe(100n + 4n);
     expect(await revertOf(t.call(t.alice, 'claimYield', POOL, REF))).toBe('NothingToClaim');
     const claimed = (await t.events()).filter((event) => event.eventName === 'YieldClaimed');
-    expect(claimed.map(({ args }) => args.amount)).toEqual([66n, 42n]);
+    expect(claimed.map(({ args }) => args.amount)).toEqual([128n, 78n]);
   });
 
   it('takes yield from the owner alone, who pays for it', async () => {
@@ -54,6 +61,7 @@ describe('savings', () => {
     expect(await revertOf(t.call(t.alice, 'accrueYield', POOL, 10n, 450))).toBe('OwnableUnauthorizedAccount');
     expect(await revertOf(t.call(t.owner, 'accrueYield', POOL, 0n, 450))).toBe('ZeroAmount');
     const before = await t.tokens(t.owner.account.address);
+    await t.passTime(1n);
     await t.call(t.owner, 'accrueYield', POOL, 10n, 450);
     expect(await t.tokens(t.owner.account.address)).toBe(before - 10n);
   });

@@ -1,5 +1,5 @@
-import { BaseError, ContractFunctionRevertedError, parseEther, type Address } from 'viem';
-import type { TransactionReceipt } from 'viem';
+import { BaseError, ContractFunctionRevertedError, parseEther, parseGwei, toHex } from 'viem';
+import type { Address, Hash, TransactionReceipt } from 'viem';
 import {
   anvilRpc,
   artifacts,
@@ -40,12 +40,17 @@ export class ContractBench {
     return new ContractBench(anvil, owner, alice, bob, address);
   }
 
-  async newPool(): Promise<void> {
-    const args = [this.token, this.owner.account.address];
+  async newPool(minimumDeposit = 1n): Promise<void> {
+    const args = [this.token, this.owner.account.address, minimumDeposit];
     this.pool = (await deploy(this.owner, artifacts.LotteryPool, args)).address;
     for (const client of [this.owner, this.alice, this.bob]) {
       await fund(client, this.token, this.pool, parseEther('1000'));
     }
+  }
+
+  /** Gives the account as many tokens more, which the pool may take. */
+  mint(client: DevClient, amount: bigint): Promise<void> {
+    return fund(client, this.token, this.pool, amount);
   }
 
   call(client: DevClient, name: string, ...args: unknown[]): Promise<TransactionReceipt> {
@@ -71,6 +76,43 @@ export class ContractBench {
 
   async mine(blocks: number): Promise<void> {
     await anvilRpc(this.owner, 'anvil_mine', blocks);
+  }
+
+  /** The next block comes so many seconds after the latest one. */
+  async after(seconds: bigint): Promise<void> {
+    const { timestamp } = await this.owner.getBlock();
+    await anvilRpc(this.owner, 'evm_setNextBlockTimestamp', toHex(timestamp + seconds));
+  }
+
+  /** Mines the calls in one block, in this order, and so at the same second. @returns whether each went through */
+  async inOneBlock(...calls: [client: DevClient, name: string, ...args: unknown[]][]): Promise<boolean[]> {
+    await anvilRpc(this.owner, 'evm_setAutomine', false);
+    try {
+      const hashes: Hash[] = [];
+      const nonces = new Map<DevClient, number>();
+      for (const [client, functionName, ...args] of calls) {
+        const { address } = client.account;
+        const nonce = nonces.get(client) ?? (await client.getTransactionCount({ address }));
+        nonces.set(client, nonce + 1);
+        const gas = 1_000_000n;
+        // The node orders transactions by what they pay.
+        const maxPriorityFeePerGas = parseGwei('100') - BigInt(hashes.length);
+        const maxFeePerGas = parseGwei('200');
+        const call = { abi: artifacts.LotteryPool.abi, address: this.pool, functionName, args };
+        hashes.push(
+          await client.writeContract({ ...call, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }),
+        );
+      }
+      await this.mine(1);
+      const receipts = await Promise.all(
+        hashes.map((hash) => this.owner.waitForTransactionReceipt({ hash })),
+      );
+      const places = receipts.map(({ blockNumber, transactionIndex }) => [blockNumber, transactionIndex]);
+      expect(places).toEqual(receipts.map((_, index) => [receipts[0].blockNumber, index]));
+      return receipts.map(({ status }) => status === 'success');
+    } finally {
+      await anvilRpc(this.owner, 'evm_setAutomine', true);
+    }
   }
 
   async passTime(seconds: bigint): Promise<void> {

@@ -56,7 +56,7 @@ export class BenchChain {
 
   static async start(): Promise<BenchChain> {
     const node = await startAnvil();
-    const deployment = await deployContracts(node.url);
+    const deployment = await deployContracts(node.url, { minimumDeposit: 1n });
     const savers = Array.from({ length: SAVERS }, (_, i) => connect(node.url, devAccount(i)));
     return new BenchChain(node, deployment, await Promise.all(savers));
   }

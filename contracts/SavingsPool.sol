@@ -31,12 +31,10 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
 
     struct Pool {
         uint128 total;
-        /// When `weight` was last brought up to date.
-        uint64 updatedAt;
         /// How many accruals there were.
         uint64 accruals;
-        /// Sum of the weights of all accounts since the last accrual.
-        uint256 weight;
+        /// The weight of all accounts together is total * block.timestamp - offset.
+        int256 offset;
     }
 
     struct Accrual {
@@ -49,12 +47,12 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
 
     struct Account {
         uint128 balance;
-        /// When `weight` and `owed` were last brought up to date.
-        uint64 updatedAt;
-        /// The pool's count of accruals at that time.
+        /// The pool's count of accruals when the account last changed.
         uint64 accruals;
-        /// Token units times seconds since the accrual with that number.
-        uint256 weight;
+        /// The weight, in the accrual after those, is balance * block.timestamp - offset. Keeping this rather than
+        /// the weight makes a call cost the same in every second, so that estimates of gas hold.
+        int256 offset;
+        /// Yield of those accruals that is not claimed.
         uint256 owed;
     }
 
@@ -130,7 +128,10 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         if (amount > balance) revert InsufficientBalance(balance, amount);
         if (amount < balance) _requireMinimum(amount);
         account.balance = balance - uint128(amount);
-        _updated(poolId).total -= uint128(amount);
+        account.offset -= _offset(amount);
+        Pool storage pool = _pools[poolId];
+        pool.total -= uint128(amount);
+        pool.offset -= _offset(amount);
         emit Withdrawn(poolId, ref, msg.sender, amount, _nextSeq());
         token.safeTransfer(msg.sender, amount);
     }
@@ -151,15 +152,16 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     /// @param aprBps The yearly rate the owner states, in hundredths of a percent. Nothing here checks it.
     function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps) external onlyOwner nonReentrant {
         if (amount == 0) revert ZeroAmount();
-        Pool storage pool = _updated(poolId);
-        if (pool.weight == 0) revert NoDeposits();
+        Pool storage pool = _pools[poolId];
+        uint256 weight = _weight(pool.total, pool.offset, block.timestamp);
+        if (weight == 0) revert NoDeposits();
         Accrual storage last = _accruals[poolId][pool.accruals];
         Accrual storage next = _accruals[poolId][++pool.accruals];
-        next.time = pool.updatedAt;
-        next.yieldPerWeight = Math.mulDiv(amount, SCALE, pool.weight);
+        next.time = uint64(block.timestamp);
+        next.yieldPerWeight = Math.mulDiv(amount, SCALE, weight);
         // Nobody needs the first sum: an account that was there before the first accrual is paid by weight for it.
         if (last.time != 0) next.yieldPerUnit = last.yieldPerUnit + next.yieldPerWeight * (next.time - last.time);
-        pool.weight = 0;
+        pool.offset = _offset(pool.total);
         emit YieldAccrued(poolId, amount, aprBps, _nextSeq());
         _pull(amount);
     }
@@ -180,23 +182,28 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     }
 
     /// @notice An account's weight in the next accrual, if that came now: token units times seconds.
-    function weightOf(bytes16 poolId, address account) external view returns (uint256 weight) {
-        (, weight) = _earned(poolId, _accounts[poolId][account]);
+    function weightOf(bytes16 poolId, address account) external view returns (uint256) {
+        Account storage found = _accounts[poolId][account];
+        (, int256 offset) = _earned(poolId, found);
+        return _weight(found.balance, offset, block.timestamp);
     }
 
     /// @notice The weight of all accounts of the pool in the next accrual, if that came now.
     function totalWeightOf(bytes16 poolId) external view returns (uint256) {
-        return _weight(_pools[poolId]);
+        return _weight(_pools[poolId].total, _pools[poolId].offset, block.timestamp);
     }
 
     function _credit(bytes16 poolId, bytes16 ref, uint256 amount) private {
         if (amount == 0) revert ZeroAmount();
         _requireMinimum(amount);
-        Pool storage pool = _updated(poolId);
+        Pool storage pool = _pools[poolId];
         // Keeps weights far from overflow, which would block withdrawals.
         if (amount > type(uint128).max - pool.total) revert PoolFull();
         pool.total += uint128(amount);
-        _settle(poolId, msg.sender).balance += uint128(amount);
+        pool.offset += _offset(amount);
+        Account storage account = _settle(poolId, msg.sender);
+        account.balance += uint128(amount);
+        account.offset += _offset(amount);
         emit Deposited(poolId, ref, msg.sender, amount, _nextSeq());
     }
 
@@ -204,41 +211,39 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         if (amount < minimumDeposit) revert BelowMinimum(minimumDeposit);
     }
 
-    /// @dev Must run before the total changes: weight up to now belongs to the total up to now.
-    function _updated(bytes16 poolId) private returns (Pool storage pool) {
-        pool = _pools[poolId];
-        pool.weight = _weight(pool);
-        pool.updatedAt = uint64(block.timestamp);
+    /// @dev What makes an amount, below 2^128, weigh nothing now.
+    function _offset(uint256 amount) private view returns (int256) {
+        return int256(amount * block.timestamp);
     }
 
-    function _weight(Pool storage pool) private view returns (uint256) {
-        return pool.weight + pool.total * (block.timestamp - pool.updatedAt);
+    /// @dev Never negative: every amount came in at or before `time`.
+    function _weight(uint256 amount, int256 offset, uint256 time) private pure returns (uint256) {
+        return uint256(int256(amount * time) - offset);
     }
 
-    /// @dev Must run before a balance changes: weight and yield up to now belong to the balance up to now.
+    /// @dev Must run before a balance changes: yield up to now belongs to the balance up to now.
     function _settle(bytes16 poolId, address holder) private returns (Account storage account) {
         account = _accounts[poolId][holder];
-        (account.owed, account.weight) = _earned(poolId, account);
-        account.updatedAt = uint64(block.timestamp);
-        account.accruals = _pools[poolId].accruals;
+        uint64 accruals = _pools[poolId].accruals;
+        if (account.accruals != accruals) {
+            (account.owed, account.offset) = _earned(poolId, account);
+            account.accruals = accruals;
+        }
     }
 
-    /// @dev Yield owed, and weight since the last accrual, both up to now. The first accrual after the account's last
-    /// change is shared by its weight in it. Through all later ones the balance stayed the same, so that they take
-    /// one multiplication, however many they are.
-    function _earned(bytes16 poolId, Account storage account) private view returns (uint256 owed, uint256 weight) {
-        (uint256 balance, uint256 since) = (account.balance, account.updatedAt);
-        (owed, weight) = (account.owed, account.weight);
+    /// @dev The account's `owed` and `offset` with all accruals so far. The first one after the account's last change
+    /// is shared by its weight in it. Through all later ones the balance stayed the same, so that they take one
+    /// multiplication, however many they are.
+    function _earned(bytes16 poolId, Account storage account) private view returns (uint256 owed, int256 offset) {
+        (owed, offset) = (account.owed, account.offset);
         uint64 accruals = _pools[poolId].accruals;
-        if (account.accruals < accruals) {
-            Accrual storage first = _accruals[poolId][account.accruals + 1];
-            Accrual storage last = _accruals[poolId][accruals];
-            weight += balance * (first.time - since);
-            owed += Math.mulDiv(weight, first.yieldPerWeight, SCALE);
-            owed += Math.mulDiv(balance, last.yieldPerUnit - first.yieldPerUnit, SCALE);
-            (weight, since) = (0, last.time);
-        }
-        weight += balance * (block.timestamp - since);
+        if (account.accruals == accruals) return (owed, offset);
+        Accrual storage first = _accruals[poolId][account.accruals + 1];
+        Accrual storage last = _accruals[poolId][accruals];
+        uint256 balance = account.balance;
+        owed += Math.mulDiv(_weight(balance, offset, first.time), first.yieldPerWeight, SCALE);
+        owed += Math.mulDiv(balance, last.yieldPerUnit - first.yieldPerUnit, SCALE);
+        offset = int256(balance * last.time);
     }
 
     /// @dev Takes exactly `amount` from the caller. Last in every function: balances are booked before.

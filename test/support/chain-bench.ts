@@ -91,7 +91,7 @@ export class ChainBench {
 
   async start(database?: TestDatabase): Promise<this> {
     this.anvil = await startAnvil();
-    this.deployment = await deployContracts(this.anvil.url);
+    this.deployment = await deployContracts(this.anvil.url, { minimumDeposit: 1n });
     [this.owner, this.saver, this.other] = (await Promise.all(
       [0, 1, 2].map((i) => connect(this.anvil.url, devAccount(i))),
     )) as [DevClient, DevClient, DevClient];

@@ -1,22 +1,23 @@
 /**
  * The arithmetic of SavingsPool, from its events alone: amounts in token units, times in seconds, all of it in
- * integers that round down as the contract does. Events must come in the order of `seq`.
+ * integers, divisions rounded down as the contract does. Events must come in the order of `seq`.
  *
- * Since the last accrual, an account's weight is the sum of balance x seconds, and the pool's weight is that of all
- * accounts. The accrual number n of `amount` at `time[n]` sets
+ * Account and pool keep an amount (balance, total) and an offset. A deposit at `time` adds to both amounts, and
+ * amount * time to both offsets; a withdrawal takes them off. Weight, at a time, is amount * time - offset: the sum of
+ * token units x seconds since the last accrual. The accrual number n, of `yield` at `time[n]`, sets
  *
- *     perWeight[n] = amount * 2^128 / weight of the pool
+ *     perWeight[n] = yield * 2^128 / (total * time[n] - offset)
  *     perUnit[n]   = perUnit[n - 1] + perWeight[n] * (time[n] - time[n - 1]),   perUnit[1] = 0
+ *     offset       = total * time[n]                                            of the pool
  *
- * and the pool's weight begins again at zero. With an account's deposits, withdrawals and claims, and when it is
- * asked, it is brought up to date. If the accruals from `a` to `b` came since the last time, which was `at`:
+ * An account takes part in the accruals `a` to `b` that came since its last change before its next deposit,
+ * withdrawal or claim, and when it is asked what it can claim:
  *
- *     owed   += (weight + balance * (time[a] - at)) * perWeight[a] / 2^128
- *     owed   += balance * (perUnit[b] - perUnit[a]) / 2^128
- *     weight  = balance * (now - time[b])
+ *     owed  += (balance * time[a] - offset) * perWeight[a] / 2^128
+ *     owed  += balance * (perUnit[b] - perUnit[a]) / 2^128
+ *     offset = balance * time[b]
  *
- * and if none came, weight += balance * (now - at). Bringing an account up to date at other moments may round
- * otherwise, so it must be done with these events and with no others.
+ * Doing that at other moments may round otherwise, so it must be stored with these events and with no others.
  */
 const SCALE = 2n ** 128n;
 
@@ -38,22 +39,21 @@ interface Accrual {
 
 interface Account {
   balance: bigint;
-  weight: bigint;
+  offset: bigint;
   owed: bigint;
-  updatedAt: bigint;
+  /** How many accruals it has taken part in. */
   accruals: number;
 }
 
 interface Pool {
   total: bigint;
-  weight: bigint;
-  updatedAt: bigint;
+  offset: bigint;
   accruals: Accrual[];
   accounts: Map<string, Account>;
 }
 
-const newPool = (): Pool => ({ total: 0n, weight: 0n, updatedAt: 0n, accruals: [], accounts: new Map() });
-const newAccount = (): Account => ({ balance: 0n, weight: 0n, owed: 0n, updatedAt: 0n, accruals: 0 });
+const newPool = (): Pool => ({ total: 0n, offset: 0n, accruals: [], accounts: new Map() });
+const newAccount = (): Account => ({ balance: 0n, offset: 0n, owed: 0n, accruals: 0 });
 
 export class YieldModel {
   private readonly pools = new Map<string, Pool>();
@@ -63,7 +63,7 @@ export class YieldModel {
     const pool = this.pools.get(id) ?? newPool();
     this.pools.set(id, pool);
     if (kind === 'YieldAccrued') return accrue(pool, amount, time);
-    const account = upToDate(pool, holder!, time);
+    const account = settled(pool, holder!);
     pool.accounts.set(holder!, account);
     if (kind === 'YieldClaimed') {
       if (amount !== account.owed) throw new Error(`claimed ${amount}, owed ${account.owed}`);
@@ -71,10 +71,10 @@ export class YieldModel {
       return;
     }
     const change = kind === 'Deposited' ? amount : -amount;
-    pool.weight += pool.total * (time - pool.updatedAt);
-    pool.updatedAt = time;
     pool.total += change;
+    pool.offset += change * time;
     account.balance += change;
+    account.offset += change * time;
     if (account.balance < 0n) throw new Error(`withdrew ${amount}, ${-account.balance} too much`);
   }
 
@@ -87,46 +87,39 @@ export class YieldModel {
   }
 
   claimableOf(id: string, holder: string): bigint {
-    const pool = this.pools.get(id);
-    const last = pool?.accruals.at(-1);
-    return pool && last ? upToDate(pool, holder, last.time).owed : 0n;
+    return settled(this.pools.get(id) ?? newPool(), holder).owed;
   }
 
+  /** Token units x seconds from the last accrual to `now`. */
   weightOf(id: string, holder: string, now: bigint): bigint {
-    const pool = this.pools.get(id);
-    return pool ? upToDate(pool, holder, now).weight : 0n;
+    const { balance, offset } = settled(this.pools.get(id) ?? newPool(), holder);
+    return balance * now - offset;
   }
 
   totalWeightOf(id: string, now: bigint): bigint {
-    const pool = this.pools.get(id) ?? newPool();
-    return pool.weight + pool.total * (now - pool.updatedAt);
+    const { total, offset } = this.pools.get(id) ?? newPool();
+    return total * now - offset;
   }
 }
 
 function accrue(pool: Pool, amount: bigint, time: bigint): void {
-  const weight = pool.weight + pool.total * (time - pool.updatedAt);
   const last = pool.accruals.at(-1);
-  const perWeight = (amount * SCALE) / weight;
+  const perWeight = (amount * SCALE) / (pool.total * time - pool.offset);
   const perUnit = last ? last.perUnit + perWeight * (time - last.time) : 0n;
   pool.accruals.push({ time, perWeight, perUnit });
-  pool.weight = 0n;
-  pool.updatedAt = time;
+  pool.offset = pool.total * time;
 }
 
-/** A copy of the account as it is at a time, which is not before its last change. */
-function upToDate(pool: Pool, holder: string, now: bigint): Account {
+/** A copy of the account with all accruals so far. */
+function settled(pool: Pool, holder: string): Account {
   const account = { ...(pool.accounts.get(holder) ?? newAccount()) };
   const first = pool.accruals[account.accruals];
   const last = pool.accruals.at(-1);
   if (first && last) {
-    account.weight += account.balance * (first.time - account.updatedAt);
-    account.owed += (account.weight * first.perWeight) / SCALE;
+    account.owed += ((account.balance * first.time - account.offset) * first.perWeight) / SCALE;
     account.owed += (account.balance * (last.perUnit - first.perUnit)) / SCALE;
-    account.weight = 0n;
-    account.updatedAt = last.time;
+    account.offset = account.balance * last.time;
+    account.accruals = pool.accruals.length;
   }
-  account.weight += account.balance * (now - account.updatedAt);
-  account.updatedAt = now;
-  account.accruals = pool.accruals.length;
   return account;
 }

@@ -93,10 +93,7 @@ async function mined(client: DevClient, hash: Hash): Promise<TransactionReceipt>
  */
 export async function deployContracts(
   rpcUrl: string,
-  {
-    account,
-    minimumDeposit = MINIMUM_DEPOSIT,
-  }: { account?: LocalAccount; minimumDeposit?: bigint } = {},
+  { account, minimumDeposit = MINIMUM_DEPOSIT }: { account?: LocalAccount; minimumDeposit?: bigint } = {},
 ): Promise<Deployment> {
   const client = await connect(rpcUrl, account);
   const genesis = await client.getBlock({ blockNumber: 0n });

@@ -99,9 +99,7 @@ export class ContractBench {
         const maxPriorityFeePerGas = parseGwei('100') - BigInt(hashes.length);
         const maxFeePerGas = parseGwei('200');
         const call = { abi: artifacts.LotteryPool.abi, address: this.pool, functionName, args };
-        hashes.push(
-          await client.writeContract({ ...call, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }),
-        );
+        hashes.push(await client.writeContract({ ...call, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }));
       }
       await this.mine(1);
       const receipts = await Promise.all(

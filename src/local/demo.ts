@@ -81,6 +81,11 @@ async function main(): Promise<void> {
     525,
   ]);
   await report(first, pool, (now) => now.totalYield !== '0');
+  for (const { name, chain } of [first, second]) {
+    const args = [bytes16(pool), chain.account.address];
+    const share = await read<bigint>(keeper, 'SavingsPool', contracts.cooperative, 'claimableOf', args);
+    say(`${name} can claim ${formatEther(share)}, by balance and the seconds it was there`);
+  }
 
   step('First claims its share and withdraws 30 tokens');
   const none = bytes16('0'.repeat(32));

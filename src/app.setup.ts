@@ -59,7 +59,7 @@ export async function createApp(
   if (origins.length > 0)
     await app.register(cors, {
       origin: origins.includes('*') ? true : origins,
-      methods: ['GET', 'HEAD', 'POST'],
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED_HEADERS,
       maxAge: 600,
       // An OPTIONS that is no preflight is answered as one, not with an error body of the plugin's own.

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client, type QueryResultRow } from 'pg';
 import { type LocalPostgres, startPostgres } from '../src/local/postgres';
 import { isServer } from '../src/local/postgres-host';
 import { TEN, type SignedIn, TestApp, until } from './support/app';
@@ -35,6 +36,57 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
+/** In the server, by a superuser's connection of its own. */
+const sql = async <Row extends QueryResultRow>(text: string): Promise<Row[]> => {
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  return client
+    .query<Row>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
+};
+
+/** Clients that read and write, one request after another each, and know what they were told. */
+class Load {
+  readonly created: string[] = [];
+  refused = 0;
+  private stopping = false;
+  private readonly before = this.pools();
+  private readonly work = this.before.then(() =>
+    Promise.all(Array.from({ length: 12 }, (_, i) => (i % 3 ? this.write() : this.read()))),
+  );
+
+  private async pools(): Promise<Set<string>> {
+    return new Set((await sql<{ id: string }>('SELECT id FROM pools')).map(({ id }) => id));
+  }
+
+  private async read(): Promise<void> {
+    while (!this.stopping) expect([200, 503]).toContain((await app.get(`/pools/${poolId}`, user)).status);
+  }
+
+  private async write(): Promise<void> {
+    while (!this.stopping) {
+      const { status, body } = await app.post('/pools', { type: 'individual', initialDeposit: TEN }, user);
+      expect([201, 503]).toContain(status);
+      if (status === 201) this.created.push(body.data.id as string);
+      else this.refused++;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.work;
+  }
+
+  /** All that was acknowledged is there, and at most as much more as may have been in its commit. */
+  async check({ unknown = 12 } = {}): Promise<void> {
+    const before = await this.before;
+    const after = await this.pools();
+    for (const id of this.created) expect(after).toContain(id);
+    expect(after.size - before.size - this.created.length).toBeLessThanOrEqual(unknown);
+  }
+}
+
 const end = {
   'is stopped': () => server.stop(),
   'is killed': async () => {
@@ -48,9 +100,11 @@ it.each(Object.entries(end))(
   async (_, stop) => {
     const { pid, port } = server;
     // Some of these are at work when it happens.
-    const during = Promise.all(Array.from({ length: 30 }, () => app.get(`/pools/${poolId}`, user)));
+    const load = new Load();
+    await until(() => load.created.length >= 20);
     await stop();
-    for (const { status } of await during) expect([200, 503]).toContain(status);
+    await until(() => load.refused >= 20);
+    await load.stop();
 
     const paths = [
       '/auth/nonce',
@@ -82,6 +136,48 @@ it.each(Object.entries(end))(
     const { status, body } = await app.get(`/pools/${poolId}`, user);
     expect([status, body.data.balance]).toEqual([200, TEN]);
     await app.createPool(user);
+    await load.check();
     expect((await app.get('/health')).body.services.database).toBe('connected');
   },
 );
+
+it('a backend that crashes takes all others with it: 503, and work goes on by itself', async () => {
+  for (let round = 0; round < 3; round++) {
+    const load = new Load();
+    await until(() => load.created.length >= 20);
+    const backends = await sql<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'api'`,
+    );
+    process.kill(backends[round % backends.length].pid, 'SIGKILL');
+    await until(() => load.refused > 0);
+    const before = load.created.length;
+    await until(() => load.created.length >= before + 20);
+    await load.stop();
+    await load.check();
+  }
+});
+
+it('a server that became read-only is 503 for writes only, and nothing of them is done', async () => {
+  const setting = async (value: string): Promise<void> => {
+    await sql(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
+    await sql('SELECT pg_reload_conf()');
+    await until(
+      async () =>
+        (await sql('SHOW default_transaction_read_only'))[0].default_transaction_read_only === value,
+    );
+  };
+  const load = new Load();
+  await until(() => load.created.length >= 20);
+  await setting('on');
+  try {
+    await until(() => load.refused >= 20);
+    expect((await app.get(`/pools/${poolId}`, user)).status).toBe(200);
+    expect((await app.get('/auth/nonce')).status).toBe(503);
+  } finally {
+    await setting('off');
+  }
+  const before = load.created.length;
+  await until(() => load.created.length >= before + 20);
+  await load.stop();
+  await load.check({ unknown: 0 });
+});

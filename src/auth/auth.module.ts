@@ -8,6 +8,7 @@ import { Environment } from '../config/environment';
 import { AuthController } from './auth.controller';
 import { JwtAuthGuard } from './auth.guard';
 import { AuthService } from './auth.service';
+import { ExpiredNonces } from './expired-nonces';
 import { JwtStrategy } from './jwt.strategy';
 
 @Module({
@@ -25,6 +26,7 @@ import { JwtStrategy } from './jwt.strategy';
   controllers: [AuthController],
   providers: [
     AuthService,
+    ExpiredNonces,
     JwtStrategy,
     { provide: APP_GUARD, useClass: JwtAuthGuard },
     makeCounterProvider({

@@ -21,14 +21,9 @@ import { SignInRefused, parseSiweMessage, verifySignature } from './siwe';
 /** Seconds. */
 const NONCE_LIFETIME = 600;
 
-// Expired nonces go here, a few at a time, so that no timer is needed and the table stays small.
 export const ISSUE_NONCE = {
   name: 'issue_nonce',
   text: `
-    WITH expired AS (
-      DELETE FROM nonces WHERE nonce IN (
-        SELECT nonce FROM nonces WHERE expires_at < now() ORDER BY expires_at LIMIT 3 FOR UPDATE SKIP LOCKED)
-    )
     INSERT INTO nonces (nonce, address, expires_at)
     VALUES ($1, $2, now() + make_interval(secs => ${NONCE_LIFETIME}))`,
 };

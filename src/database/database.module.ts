@@ -1,14 +1,21 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { makeGaugeProvider } from '@willsoto/nestjs-prometheus';
+import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
 import { Environment } from '../config/environment';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
+import { ExpiredRows } from './expired-rows';
 
 const connections = makeGaugeProvider({
   name: 'database_connections',
   help: 'Connections to the database by state, and statements waiting for one',
   labelNames: ['state'],
+});
+
+const expired = makeCounterProvider({
+  name: 'expired_rows_removed_total',
+  help: 'Expired rows that were removed, by table',
+  labelNames: ['table'],
 });
 
 @Global()
@@ -27,8 +34,8 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, connections],
-      exports: [Database, connections],
+      providers: [Database, ExpiredRows, connections, expired],
+      exports: [Database, ExpiredRows, connections],
     };
   }
 }

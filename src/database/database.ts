@@ -62,10 +62,7 @@ export class Database implements OnApplicationShutdown {
     values: P,
   ): Promise<Row | undefined>;
   /** With values for $1, $2, … */
-  read<Row extends QueryResultRow>(
-    statement: Statement,
-    values: unknown[],
-  ): Promise<Row | undefined>;
+  read<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row | undefined>;
   async read(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
     return (await this.reads.run(statement, inOrder(statement, values)))[0];
   }
@@ -84,10 +81,7 @@ export class Database implements OnApplicationShutdown {
     values: P,
   ): Promise<Row | undefined>;
   /** With values for $1, $2, … */
-  write<Row extends QueryResultRow>(
-    statement: Statement,
-    values: unknown[],
-  ): Promise<Row | undefined>;
+  write<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row | undefined>;
   async write(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
     return (await this.writes.run(statement, inOrder(statement, values)))[0];
   }

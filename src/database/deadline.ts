@@ -43,7 +43,9 @@ export class ServerClock {
     let failed: Error | null = null;
     // Sent at once, answered in order.
     clock.ask((error) => (failed = error));
-    client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => callback(failed ?? error, clock));
+    client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) =>
+      callback(failed ?? error, clock),
+    );
   }
 
   /** The server's time at one of `performance.now()`. */

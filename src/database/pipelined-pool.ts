@@ -107,7 +107,9 @@ export class PipelinedPool {
   }
 
   private takes({ client, retired, sent, preparing }: PipelinedConnection, { statement }: Work): boolean {
-    return client !== undefined && !retired && sent.size < this.options.depth && !preparing.has(statement.name);
+    return (
+      client !== undefined && !retired && sent.size < this.options.depth && !preparing.has(statement.name)
+    );
   }
 
   private enqueue(work: Work): void {
@@ -187,7 +189,12 @@ export class PipelinedPool {
     else client!.query(query, answered);
   }
 
-  private settle(connection: PipelinedConnection, work: Work, error: Error | null, result?: QueryResult): void {
+  private settle(
+    connection: PipelinedConnection,
+    work: Work,
+    error: Error | null,
+    result?: QueryResult,
+  ): void {
     const { code } = (error ?? {}) as { code?: string };
     if (connection.client!.lost || CONNECTION_ENDS.test(code ?? '')) connection.retired = true;
     const repeat = code === NOT_PREPARED && !work.repeated;

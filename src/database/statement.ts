@@ -8,19 +8,20 @@ export interface Statement {
 }
 
 /** PostgreSQL's types for a parameter of that TypeScript type. */
-type TypeOf<Value> = NonNullable<Value> extends string
-  ? 'text' | 'uuid' | 'numeric' | 'timestamptz' | 'date' | 'jsonb'
-  : NonNullable<Value> extends number
-    ? 'smallint' | 'integer' | 'bigint' | 'float8'
-    : NonNullable<Value> extends boolean
-      ? 'boolean'
-      : NonNullable<Value> extends Date
-        ? 'timestamptz' | 'date'
-        : NonNullable<Value> extends readonly string[]
-          ? 'text[]' | 'uuid[]' | 'numeric[]' | 'timestamptz[]'
-          : NonNullable<Value> extends readonly number[]
-            ? 'integer[]' | 'bigint[]'
-            : never;
+type TypeOf<Value> =
+  NonNullable<Value> extends string
+    ? 'text' | 'uuid' | 'numeric' | 'timestamptz' | 'date' | 'jsonb'
+    : NonNullable<Value> extends number
+      ? 'smallint' | 'integer' | 'bigint' | 'float8'
+      : NonNullable<Value> extends boolean
+        ? 'boolean'
+        : NonNullable<Value> extends Date
+          ? 'timestamptz' | 'date'
+          : NonNullable<Value> extends readonly string[]
+            ? 'text[]' | 'uuid[]' | 'numeric[]' | 'timestamptz[]'
+            : NonNullable<Value> extends readonly number[]
+              ? 'integer[]' | 'bigint[]'
+              : never;
 
 /** One of named parameters. `Row` is what each of its rows holds. */
 export interface TypedStatement<Parameters extends object, Row extends QueryResultRow> extends Statement {

@@ -1,5 +1,5 @@
-import { Body, Controller, Get, Headers, Param, Post, Query } from '@nestjs/common';
-import { ApiHeader } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { ApiHeader, ApiOperation } from '@nestjs/swagger';
 import { CurrentUser, User } from '../auth/current-user';
 import { ApiData } from '../common/api-docs';
 import { validationFailed } from '../common/errors';
@@ -8,6 +8,7 @@ import type { Page } from '../common/pagination';
 import {
   CreatePoolRequest,
   CreatedPool,
+  LeftPool,
   ListPoolsQuery,
   PoolDetail,
   PoolItem,
@@ -26,6 +27,11 @@ export class PoolsController {
   }
 
   @Post()
+  @ApiOperation({
+    summary: 'Create a pool',
+    description:
+      'An answer of 503 means that no pool was made, unless the connection to the database was lost while it was being committed. With an Idempotency-Key the same request can be sent again in any case: it gets the first answer as soon as that is known, and 409 until then.',
+  })
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
   @ApiData(CreatedPool, { status: 201, errors: [400, 401, 409, 413, 415, 422] })
   create(
@@ -51,5 +57,16 @@ export class PoolsController {
   @ApiData(YieldReport, { errors: [401, 403, 404] })
   yieldReport(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText> {
     return this.pools.yieldReport(user, id);
+  }
+
+  @Delete(':id/membership')
+  @ApiOperation({
+    summary: 'Leave a pool',
+    description:
+      'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
+  })
+  @ApiData(LeftPool, { errors: [401, 403, 404] })
+  leave(@User() user: CurrentUser, @Param('id') id: string): Promise<LeftPool> {
+    return this.pools.leave(user, id);
   }
 }

@@ -72,6 +72,10 @@ export class CreatedPool {
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
 
+export class LeftPool {
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+}
+
 export class TransactionSummary {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { ExpiredAnswers } from './expired-answers';
 import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
 
@@ -7,6 +8,7 @@ import { PoolsService } from './pools.service';
   controllers: [PoolsController],
   providers: [
     PoolsService,
+    ExpiredAnswers,
     makeCounterProvider({
       name: 'pools_created_total',
       help: 'Pools created through the API, by type',

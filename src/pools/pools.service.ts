@@ -10,8 +10,16 @@ import { Page } from '../common/pagination';
 import { UUID, canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
 import { Database, Statement } from '../database/database';
-import type { CreatePoolRequest, CreatedPool, ListPoolsQuery } from './pools.dto';
-import { CREATE_POOL, CREATE_POOL_ONCE, FIND_ANSWER, LIST_POOLS, POOL_DETAIL, POOL_YIELD } from './pools.sql';
+import type { CreatePoolRequest, CreatedPool, LeftPool, ListPoolsQuery } from './pools.dto';
+import {
+  CREATE_POOL,
+  CREATE_POOL_ONCE,
+  FIND_ANSWER,
+  LEAVE_POOL,
+  LIST_POOLS,
+  POOL_DETAIL,
+  POOL_YIELD,
+} from './pools.sql';
 
 const MAX_MEMBERS = 100;
 const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
@@ -100,6 +108,19 @@ export class PoolsService {
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);
+  }
+
+  /**
+   * Ends the caller's membership: the pool leaves his lists, and he reads it no more.
+   * @throws ApiError 404 for an unknown pool, 403 for its owner and for whoever is no member, or is one no more
+   */
+  async leave(caller: CurrentUser, id: string): Promise<LeftPool> {
+    if (!UUID.test(id)) throw notFound();
+    const found = await this.database.write(LEAVE_POOL, { pool: id, member: caller.address });
+    if (!found) throw notFound();
+    if (found.role === 'OWNER') throw new ApiError(403, 'The owner cannot leave the pool');
+    if (!found.left) throw forbidden();
+    return { poolId: id };
   }
 
   private async run(statement: Statement, values: unknown[]): Promise<{ id: string | null } | undefined> {

@@ -1,5 +1,6 @@
 import { TRANSACTION_TYPES } from '../common/types';
 import type { Statement } from '../database/database';
+import { statement } from '../database/statement';
 
 /**
  * The newest transactions of pool `p`, newest first. One branch a type, merged in order, as the index begins with
@@ -80,11 +81,6 @@ export const CREATE_POOL_ONCE: Statement = {
   text: `
     WITH attempt AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(hashtextextended($3::uuid || ' ' || $11::text, 0)) AS locked
-    ), expired AS (
-      DELETE FROM idempotency_keys WHERE (user_id, key) IN (
-        SELECT user_id, key FROM idempotency_keys
-        WHERE created_at < now() - interval '24 hours' AND (user_id, key) <> ($3::uuid, $11::text)
-        ORDER BY created_at LIMIT 3 FOR UPDATE SKIP LOCKED)
     ), record AS (
       INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
       SELECT $3::uuid, $11::text, $12::text, $13::text, now() FROM attempt WHERE locked
@@ -99,6 +95,25 @@ export const CREATE_POOL_ONCE: Statement = {
     )
     SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
 };
+
+/**
+ * Derived rows follow by the triggers of pool_members. No row: no such pool; the role is
+ * what it was before, null for an outsider; `left` is false for a member if another request of his was first.
+ */
+export const LEAVE_POOL = statement<
+  { pool: string; member: string },
+  { role: 'OWNER' | 'MEMBER' | null; left: boolean }
+>(
+  'leave_pool',
+  { pool: 'uuid', member: 'text' },
+  `
+    WITH gone AS (
+      DELETE FROM pool_members WHERE pool_id = :pool AND address = :member AND role = 'MEMBER' RETURNING 1
+    )
+    SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :member) AS role,
+      EXISTS (SELECT FROM gone) AS left
+    FROM pools p WHERE p.id = :pool`,
+);
 
 export const FIND_ANSWER: Statement = {
   name: 'find_answer',

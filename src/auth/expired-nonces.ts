@@ -1,0 +1,22 @@
+import { Injectable } from '@nestjs/common';
+import {
+  ExpiredRows,
+  type ExpiryParameters,
+  type ExpiryResult,
+  removeExpired,
+} from '../database/expired-rows';
+import { statement } from '../database/statement';
+
+export const REMOVE_EXPIRED_NONCES = statement<ExpiryParameters, ExpiryResult>(
+  'remove_expired_nonces',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('nonces', 'expires_at', 'now()'),
+);
+
+/** Has nonces that were never used removed. */
+@Injectable()
+export class ExpiredNonces {
+  constructor(expired: ExpiredRows) {
+    expired.register('nonces', REMOVE_EXPIRED_NONCES);
+  }
+}

@@ -61,12 +61,6 @@ describe('PipelinedPool', () => {
     (await admin.query<{ id: number }>('SELECT id FROM item ORDER BY id')).rows.map(({ id }) => id);
   const blocked = async (): Promise<number> =>
     (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount!;
-  const locked = async (): Promise<number> =>
-    (
-      await admin.query(
-        `SELECT FROM pg_locks WHERE relation = 'item'::regclass AND mode = 'ShareLock' AND granted`,
-      )
-    ).rowCount!;
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   /** Numbers of those that were fulfilled. */
   const done = (results: PromiseSettledResult<unknown>[]): number[] =>
@@ -201,13 +195,13 @@ describe('PipelinedPool', () => {
       let next = 0;
       const outcomes = { fulfilled: 0, rejected: 0 };
       for (let round = 0; round < 25; round++) {
-        const lock = admin.query(
-          `BEGIN; LOCK TABLE item IN SHARE MODE; SELECT pg_sleep(${randomInt(round % 2 ? 1000 : 120) / 1000}); COMMIT`,
-        );
-        await until(async () => (await locked()) > 0);
+        const holder = await admin.connect();
+        await holder.query('BEGIN; LOCK TABLE item IN SHARE MODE');
         const ids = range(1 + randomInt(12)).map(() => next++);
-        const results = await Promise.allSettled(insert(pipelined, ...ids));
-        await lock;
+        const pending = Promise.allSettled(insert(pipelined, ...ids));
+        await holder.query(`SELECT pg_sleep(${randomInt(round % 2 ? 1000 : 120) / 1000}); COMMIT`);
+        holder.release();
+        const results = await pending;
         // Whatever still runs is seen to its end.
         await until(
           async () =>

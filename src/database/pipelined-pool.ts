@@ -19,6 +19,10 @@ export interface TimeLimits {
 /** With what else a request takes this stays below 5 s. */
 const LIMITS: TimeLimits = { sendMs: 1500, deadlineMs: 3500, answerMs: 4500 };
 
+/** A process that was busy for long sees first what has come meanwhile: timers run ahead of the sockets. */
+const afterIo = (ms: number, callback: () => void): NodeJS.Timeout =>
+  setTimeout(() => setImmediate(callback), ms);
+
 /** After these the connection is not used again: shutdown, crash, a demoted server, a statement that is not there. */
 const CONNECTION_ENDS = /^(08...|25006|26000|57P..)$/;
 /** A prepared statement is not there, as poolers lose them. Nothing was done, so it may be sent again. */
@@ -113,10 +117,12 @@ export class PipelinedPool {
   }
 
   private enqueue(work: Work): void {
-    work.timeout = setTimeout(() => {
-      this.queue.splice(this.queue.indexOf(work), 1);
+    work.timeout = afterIo(this.limits.sendMs, () => {
+      const index = this.queue.indexOf(work);
+      if (index < 0) return;
+      this.queue.splice(index, 1);
       work.callback(new DatabaseUnavailable('all database connections are busy'));
-    }, this.limits.sendMs);
+    });
     this.queue.push(work);
     if (this.connections.length < this.options.width) this.open();
   }
@@ -211,12 +217,12 @@ export class PipelinedPool {
   private watch(connection: PipelinedConnection): NodeJS.Timeout {
     const [oldest] = connection.sent;
     const left = oldest.requested + this.limits.answerMs - performance.now();
-    return setTimeout(() => {
+    return afterIo(left, () => {
       connection.watchdog = undefined;
       const [next] = connection.sent;
       if (next === oldest) connection.client!.cut();
       else if (next) connection.watchdog = this.watch(connection);
-    }, left);
+    });
   }
 
   private end(connection: PipelinedConnection): void {

@@ -40,6 +40,7 @@ it('the document has every endpoint of the interface, and no other', async () =>
       'GET /pools',
       'GET /pools/{id}',
       'GET /pools/{id}/yield',
+      'DELETE /pools/{id}/membership',
       'GET /transactions',
       'GET /transactions/{hash}',
       'POST /auth/nonce',

@@ -1,4 +1,7 @@
 import { BadRequestException, HttpException, ImATeapotException, NotFoundException } from '@nestjs/common';
+import { DatabaseError } from 'pg';
+import { QueryFailedError } from 'typeorm';
+import { DatabaseUnavailable } from '../database/unavailable';
 import { describeError } from './error.filter';
 import { ApiError, forbidden, validationFailed } from './errors';
 
@@ -39,21 +42,27 @@ describe('describeError', () => {
     }
   });
 
-  it.each(['08006', '53300', '57014', '57P01', '40P01', '55P03', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'])(
-    'is 503 when the database is the reason: %s',
-    (code) => expect(describeError(withCode(code))).toEqual(UNAVAILABLE),
+  it.each(['08006', '53300', '57014', '57P01', '57P03', '25006', '58030', '40P01', '55P03'])(
+    'is 503 when PostgreSQL says that the database is the reason: %s',
+    (code) => {
+      const error = Object.assign(new DatabaseError(SECRET, 1, 'error'), { code });
+      expect(describeError(error)).toEqual(UNAVAILABLE);
+      expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
+      // Of somebody else.
+      expect(describeError(withCode(code))).toEqual(INTERNAL);
+    },
   );
-  it.each([
-    'Connection terminated unexpectedly',
-    'timeout exceeded when trying to connect',
-    'Query read timeout',
-    'too many waiting for a database connection',
-  ])('is 503 when the driver says: %s', (message) =>
-    expect(describeError(new Error(message))).toEqual(UNAVAILABLE),
-  );
+  it('is 503 when the database did not answer, and not for a text or a socket of somebody else', () => {
+    const error = new DatabaseUnavailable(SECRET);
+    expect(describeError(error)).toEqual(UNAVAILABLE);
+    expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
+    for (const message of ['Connection terminated unexpectedly', 'connection timeout', 'too many waiting'])
+      expect(describeError(new Error(message))).toEqual(INTERNAL);
+    expect(describeError(withCode('ECONNREFUSED'))).toEqual(INTERNAL);
+  });
 
   it.each(['23505', '22P05', '42P01', '22003', 'ENOENT', ''])('is 500 for a fault of ours: %j', (code) =>
-    expect(describeError(withCode(code))).toEqual(INTERNAL),
+    expect(describeError(Object.assign(new DatabaseError(SECRET, 1, 'error'), { code }))).toEqual(INTERNAL),
   );
   it.each([
     undefined,

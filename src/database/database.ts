@@ -87,6 +87,7 @@ export class Database implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    if (this.pool.ending) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
     await Promise.race([this.pool.end(), late]).finally(() => clearTimeout(timer));

@@ -26,7 +26,9 @@ import { JwtStrategy } from './jwt.strategy';
   providers: [
     AuthService,
     JwtStrategy,
-    { provide: APP_GUARD, useClass: JwtAuthGuard },
+    // A provider of its own name, so that tests can override it.
+    JwtAuthGuard,
+    { provide: APP_GUARD, useExisting: JwtAuthGuard },
     makeCounterProvider({
       name: 'sign_ins_total',
       help: 'Sign-in attempts by result: success, or the reason of the refusal',

@@ -2,7 +2,6 @@ import cors from '@fastify/cors';
 import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { useContainer } from 'class-validator';
 import {
   type FastifyBaseLogger,
   type FastifyError,
@@ -15,6 +14,7 @@ import helmet from 'helmet';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { type AppImports, AppModule } from './app.module';
+import { provideConstraints } from './common/constraint-container';
 import { EnvelopeAdapter } from './common/envelope.adapter';
 import { hideText, refuseConnection, sendError } from './common/error.filter';
 import { validationFailed } from './common/errors';
@@ -68,8 +68,6 @@ export async function createApp(
     // Fastify's own parser for JSON, and none for anything else: other content types are 415.
     bodyParser: false,
   });
-  // Constraints of class-validator may have services injected; what is no provider is made by class-validator.
-  useContainer(app.select(AppModule), { fallbackOnErrors: true });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
   trackRequests(fastify);
@@ -98,6 +96,8 @@ export async function createApp(
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   serveDocs(app);
   watchConnections(fastify.server);
+  const withdraw = provideConstraints(app);
+  fastify.addHook('onClose', (_, done) => done(void withdraw()));
   await prepare?.(app);
   givePlainData(app);
   await app.init();

@@ -22,7 +22,7 @@ import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
 import { givePlainData } from './common/plain-data.interceptor';
 import { RateLimiter } from './common/rate-limiter';
-import { trackRequests } from './common/request-context';
+import { canTrackCheaply, trackRequests } from './common/request-context';
 import type { Environment } from './config/environment';
 import { serveDocs } from './docs';
 import { HttpMetrics } from './metrics/http-metrics';
@@ -43,6 +43,8 @@ export interface AppOptions {
   modules?: AppImports;
   /** What a main.ts would do with the application before it starts: plugins, WebSocket adapters, global interceptors. */
   prepare?: (app: NestFastifyApplication) => unknown;
+  /** Whether lines of the Logger of NestJS name the request; see `canTrackCheaply` for when they do by default. */
+  requestIds?: boolean;
   /** Makes the application; tests override providers here. */
   create?: (
     module: DynamicModule,
@@ -58,6 +60,7 @@ export async function createApp(
   {
     modules = [],
     prepare,
+    requestIds = canTrackCheaply,
     create = (module, adapter, options) => NestFactory.create(module, adapter, options),
   }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
@@ -70,7 +73,7 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
-  trackRequests(fastify);
+  if (requestIds) trackRequests(fastify);
   const security = securityHeaders();
   // Ahead of the rate limit, so that a browser may read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {

@@ -1,5 +1,5 @@
 import multipart from '@fastify/multipart';
-import { ClassSerializerInterceptor, type INestApplication } from '@nestjs/common';
+import { ClassSerializerInterceptor } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WsAdapter } from '@nestjs/platform-ws';
@@ -25,7 +25,7 @@ interface Answer {
 
 const prepare = async (app: NestFastifyApplication): Promise<void> => {
   await app.register(multipart, { limits: { fileSize: 1000 } });
-  app.useWebSocketAdapter(new WsAdapter(app as INestApplication));
+  app.useWebSocketAdapter(new WsAdapter(app));
 };
 
 const app = useApp({ CORS_ORIGINS: 'https://dapp.example' }, { modules: [ExampleModule], prepare });
@@ -132,7 +132,7 @@ describe('answers', () => {
     expect(response.headers.get('x-request-id')).toBeTruthy();
     const reader = response.body!.getReader();
     let text = '';
-    while (!text.includes('"n":2')) text += Buffer.from((await reader.read()).value!).toString();
+    while (!text.includes('"n":2')) text += Buffer.from((await reader.read()).value).toString();
     expect(text).toContain('id: 0\ndata: {"n":0}\n\n');
     expect(AnswersController.listeners).toBe(1);
     leave.abort();
@@ -185,7 +185,10 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
       if (name.startsWith('Class')) {
         const user = await other.signIn();
         const { id } = await other.createPool(user);
-        expect((await other.get('/pools', user)).body).toMatchObject({ data: [{ id }], pagination: { total: 1 } });
+        expect((await other.get('/pools', user)).body).toMatchObject({
+          data: [{ id }],
+          pagination: { total: 1 },
+        });
         expect((await other.get(`/pools/${id}`, user)).body.data.owner.id).toBe(user.user.id);
         expect((await other.get('/health')).status).toBe(200);
         expect((await other.get('/metrics')).text).toContain('http_request_duration_seconds');
@@ -326,13 +329,19 @@ describe('validation', () => {
       yes: true,
       types: ['number', 'number', 'boolean'],
     });
-    expect((await ask('validation/numbers/12')).body.data.types).toEqual(['number', 'undefined', 'undefined']);
+    expect((await ask('validation/numbers/12')).body.data.types).toEqual([
+      'number',
+      'undefined',
+      'undefined',
+    ]);
   });
 
   it('asks validators that look something up anew at each request', async () => {
     const address = `0x${'ab'.repeat(20)}`;
     expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
-    await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [address]);
+    await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
+      address,
+    ]);
     const { status, body } = await ask(`validation/reserve?name=${address}`);
     expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
   });
@@ -438,7 +447,7 @@ describe('the Logger', () => {
     },
   });
   const logger = createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink);
-  const logging = useApp({}, { modules: [ExampleModule], prepare, logger });
+  const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
   beforeAll(() => logging.listen());
 
   it('keeps what it is given, with the id of the request, and no secrets', async () => {

@@ -2,6 +2,8 @@ import type { INestApplication } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { useContainer } from 'class-validator';
 
+type Class<T> = new (...args: never[]) => T;
+
 /** Of the applications of this process, the newest last; tests have several. */
 const applications: ModuleRef[] = [];
 
@@ -13,7 +15,10 @@ export function provideConstraints(app: INestApplication): () => void {
   const providers = app.get(ModuleRef);
   applications.push(providers);
   useContainer(
-    { get: (type) => applications[applications.length - 1].get(type, { strict: false }) },
+    {
+      get: <T>(type: Class<T> | { name: string }): T =>
+        applications[applications.length - 1].get(type as Class<T>, { strict: false }),
+    },
     { fallbackOnErrors: true },
   );
   return () => void applications.splice(applications.indexOf(providers), 1);

@@ -42,7 +42,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
   /** NestJS gives a status with the bodies of errors only: those of handlers have theirs already. */
   override reply(response: FastifyReply, payload: unknown, status?: number): FastifyReply {
     if (status !== undefined || !takesEnvelope(response, payload))
-      return super.reply(response, withoutEnvelope(response, payload), status as number) as FastifyReply;
+      return super.reply(response, withoutEnvelope(response, payload), status);
     if (hasNoBody(response.statusCode)) return response.send();
     return response.header('content-type', JSON_TYPE).send(envelope(payload, response.envelope));
   }
@@ -59,9 +59,9 @@ export class EnvelopeAdapter extends FastifyAdapter {
     if (this.hasMiddleware) await super.init();
   }
 
-  override use(...args: Parameters<FastifyAdapter['use']>): ReturnType<FastifyAdapter['use']> {
+  override use(...args: unknown[]): ReturnType<FastifyAdapter['use']> {
     this.beforeMiddleware();
-    return super.use(...args);
+    return super.use(...(args as [never]));
   }
 
   override createMiddlewareFactory(

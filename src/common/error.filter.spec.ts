@@ -103,7 +103,11 @@ describe('describeError', () => {
   });
 
   it('makes details of a list of messages, texts and violations alike', () => {
-    const violation = { property: 'lines', children: [{ property: '0', constraints: { a: 'b' } }], value: [1] };
+    const violation = {
+      property: 'lines',
+      children: [{ property: '0', constraints: { a: 'b' } }],
+      value: [1],
+    };
     const details = [
       { field: 'request', message: 'a' },
       { field: 'x', message: 'y' },

@@ -66,7 +66,13 @@ function describeException(exception: HttpException): ErrorAnswer {
   const status = thrown >= 300 && thrown < 600 ? thrown : 500;
   const response = exception.getResponse();
   if (typeof response === 'string') return answer(status, response || textOf(status));
-  const { message, error, statusCode: _code, success: _success, ...fields } = response as Record<string, unknown>;
+  const {
+    message,
+    error,
+    statusCode: _code,
+    success: _success,
+    ...fields
+  } = response as Record<string, unknown>;
   // `new NotFoundException()`: NestJS sets the status's name as text.
   const name = STATUS_CODES[status]?.toLowerCase();
   if (error === undefined && String(message).toLowerCase() === name) return answer(status, textOf(status));
@@ -82,8 +88,10 @@ function describeException(exception: HttpException): ErrorAnswer {
 
 /** A message for the client: text, a detail of ours, or an error of class-validator. */
 function toDetails(message: unknown): ErrorDetail[] {
-  if (typeof message !== 'object' || message === null) return [{ field: 'request', message: String(message) }];
-  if ('property' in message) return describeViolations([message as Parameters<typeof describeViolations>[0][0]]);
+  if (typeof message !== 'object' || message === null)
+    return [{ field: 'request', message: String(message) }];
+  if ('property' in message)
+    return describeViolations([message as Parameters<typeof describeViolations>[0][0]]);
   const { field = 'request', message: text = 'is invalid' } = message as Partial<ErrorDetail>;
   return [{ field: String(field), message: String(text) }];
 }

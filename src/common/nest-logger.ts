@@ -67,7 +67,10 @@ export class NestLogger implements LoggerService {
       err,
       otherErrors: others.length === 0 ? undefined : others.map((each) => describeError(each)),
     };
-    this.logger[level](fields, texts.length > 0 || !(err instanceof Error) ? texts.join(' ') : redactText(err.message));
+    this.logger[level](
+      fields,
+      texts.length > 0 || !(err instanceof Error) ? texts.join(' ') : redactText(err.message),
+    );
   }
 }
 

@@ -50,12 +50,13 @@ export function givePlainData(app: INestApplication): void {
     Reflect.getMetadata(INTERCEPTORS_METADATA, target) as NestInterceptor[] | undefined;
   for (const { controllers } of app.get(ModulesContainer).values())
     for (const { metatype } of controllers.values()) {
-      const { prototype } = metatype as Type<Record<string, object>>;
-      for (const name of scanner.getAllMethodNames(prototype as object)) {
-        const handler = (prototype as Record<string, object>)[name];
-        if (!Reflect.hasMetadata(PATH_METADATA, handler) || intercepted(handler)?.includes(PLAIN_DATA)) continue;
+      const prototype = (metatype as Type).prototype as Record<string, object>;
+      for (const name of scanner.getAllMethodNames(prototype)) {
+        const handler = prototype[name];
+        if (!Reflect.hasMetadata(PATH_METADATA, handler) || intercepted(handler)?.includes(PLAIN_DATA))
+          continue;
         if (everywhere || intercepted(metatype as object) || intercepted(handler))
-          UseInterceptors(PLAIN_DATA)(prototype as object, name, { value: handler });
+          UseInterceptors(PLAIN_DATA)(prototype, name, { value: handler });
       }
     }
 }

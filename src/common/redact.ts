@@ -1,6 +1,7 @@
 const REDACTED = '[redacted]';
 /** By the end of a field's name, without `-` and `_` and in lower case. */
-const SECRET_FIELD = /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
+const SECRET_FIELD =
+  /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
 /** In text: a JWT, what stands behind `Bearer`, and hex as long as a wallet's signature. */
 const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x[0-9a-f]{128,}/gi;
 

@@ -82,7 +82,10 @@ export class DtoPipe extends ValidationPipe {
   }
 
   /** @param dto an instance of the DTO's class, not validated yet */
-  protected override validate(dto: object, options?: ValidatorOptions): ReturnType<ValidationPipe['validate']> {
+  protected override validate(
+    dto: object,
+    options?: ValidatorOptions,
+  ): ReturnType<ValidationPipe['validate']> {
     restoreDefaults(dto);
     return super.validate(dto, { ...options, whitelist: hasRules(dto.constructor) });
   }

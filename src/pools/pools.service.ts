@@ -52,11 +52,7 @@ export class PoolsService {
     return this.readable(POOL_YIELD, caller, id);
   }
 
-  private async readable<T>(
-    statement: Statement,
-    caller: CurrentUser,
-    id: string,
-  ): Promise<JsonText<T>> {
+  private async readable<T>(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText<T>> {
     if (!UUID.test(id)) throw notFound();
     const row = await this.database.read<{ data: string | null }>(statement, [id, caller.address]);
     if (!row) throw notFound();
@@ -70,7 +66,11 @@ export class PoolsService {
    * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
    * the key was used for another request
    */
-  async create(caller: CurrentUser, request: CreatePoolRequest, key?: string): Promise<JsonText<CreatedPool>> {
+  async create(
+    caller: CurrentUser,
+    request: CreatePoolRequest,
+    key?: string,
+  ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
     if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT))
       throw new ApiError(400, 'Initial deposit below minimum');

@@ -98,11 +98,13 @@ export class RestModule implements NestModule {
       })
       .forRoutes('example/rest/middleware');
     consumer
-      .apply((request: FastifyRequest['raw'] & { originalUrl: string }, response: ServerResponse, next: Next) => {
-        if (request.originalUrl.endsWith('refused')) throw new UnauthorizedException('Not by this way');
-        if (request.originalUrl.endsWith('answered')) response.writeHead(202).end('answered');
-        else next(new Error('relation "users" at 10.0.0.7'));
-      })
+      .apply(
+        (request: FastifyRequest['raw'] & { originalUrl: string }, response: ServerResponse, next: Next) => {
+          if (request.originalUrl.endsWith('refused')) throw new UnauthorizedException('Not by this way');
+          if (request.originalUrl.endsWith('answered')) response.writeHead(202).end('answered');
+          else next(new Error('relation "users" at 10.0.0.7'));
+        },
+      )
       .forRoutes('example/rest/middleware/*path');
   }
 }

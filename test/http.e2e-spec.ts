@@ -136,7 +136,7 @@ describe('http', () => {
       expect(answer.status).toBe(204);
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': 'https://other.example',
-        'access-control-allow-methods': 'GET, HEAD, POST',
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers': 'authorization,content-type,idempotency-key',
       });
       for (const origin of [

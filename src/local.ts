@@ -16,6 +16,7 @@ import { startPostgres } from './local/postgres';
  * is compiled as it changes, and API and indexer start anew; database and chain stay up.
  */
 const WATCH = process.argv.includes('--watch');
+const KILL_WATCHER_MS = 5000;
 const DATA = path.resolve('.data');
 
 type Stop = () => Promise<unknown> | void;
@@ -163,7 +164,10 @@ async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
+  // Node's watcher can miss the signal while it restarts what it watches, which ends by itself without its parent.
+  const kill = WATCH && setTimeout(() => child.kill('SIGKILL'), KILL_WATCHER_MS);
   await ended;
+  if (kill) clearTimeout(kill);
 }
 
 async function assertFree(port: number): Promise<void> {

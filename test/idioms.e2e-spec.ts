@@ -354,6 +354,12 @@ describe('validation', () => {
     expect((await ask('validation/child?name=a&other=b')).body.data).toEqual({ frozen: false });
   });
 
+  it('judges a part of the body by its rules', async () => {
+    expect((await send('validation/part', {})).body.data).toEqual({ nickname: null, language: 'en' });
+    const { status, body } = await send('validation/part', { part: 'x' });
+    expect([status, body.details]).toEqual([400, [{ field: 'part', message: 'must be a JSON object' }]]);
+  });
+
   it('groups', async () => {
     expect((await send('validation/groups', { name: 'Ada' })).body.data).toEqual({ name: 'Ada' });
     const { status, body } = await send('validation/groups', { name: 'A' });

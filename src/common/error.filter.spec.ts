@@ -8,11 +8,14 @@ import {
   NotFoundException,
   UnauthorizedException,
 } from '@nestjs/common';
+import { DatabaseError } from 'pg';
+import { DatabaseUnavailable } from '../database/unavailable';
 import { describeError, hideText } from './error.filter';
 import { ApiError, forbidden, validationFailed } from './errors';
 
 const SECRET = 'relation "users" at 10.0.0.7';
 const withCode = (code: string): Error => Object.assign(new Error(SECRET), { code });
+const ofDatabase = (code: string): Error => Object.assign(new DatabaseError(SECRET, 0, 'error'), { code });
 const fromFramework = (statusCode: number): Error => Object.assign(new Error(SECRET), { statusCode });
 const UNAVAILABLE = { status: 503, body: { success: false, error: 'Service unavailable' } };
 const INTERNAL = { status: 500, body: { success: false, error: 'Internal server error' } };
@@ -46,21 +49,18 @@ describe('describeError', () => {
     expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
-  it.each(['08006', '53300', '57014', '57P01', '40P01', '55P03', 'ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT'])(
-    'is 503 when the database is the reason: %s',
-    (code) => expect(describeError(withCode(code))).toEqual(UNAVAILABLE),
+  it.each(['08006', '53300', '57014', '57P01', '40P01', '55P03'])('is 503 when PostgreSQL says %s', (code) =>
+    expect(describeError(ofDatabase(code))).toEqual(UNAVAILABLE),
   );
-  it.each([
-    'Connection terminated unexpectedly',
-    'timeout exceeded when trying to connect',
-    'Query read timeout',
-    'too many waiting for a database connection',
-  ])('is 503 when the driver says: %s', (message) =>
-    expect(describeError(new Error(message))).toEqual(UNAVAILABLE),
+  it('is 503 when the database was not reached', () =>
+    expect(describeError(new DatabaseUnavailable(SECRET))).toEqual(UNAVAILABLE));
+  it.each([withCode('57014'), withCode('ECONNREFUSED'), new Error('Connection terminated unexpectedly')])(
+    'is 500 for what only looks like it: %p',
+    (error) => expect(describeError(error)).toEqual(INTERNAL),
   );
 
   it.each(['23505', '22P05', '42P01', '22003', 'ENOENT', ''])('is 500 for a fault of ours: %j', (code) =>
-    expect(describeError(withCode(code))).toEqual(INTERNAL),
+    expect([describeError(withCode(code)), describeError(ofDatabase(code))]).toEqual([INTERNAL, INTERNAL]),
   );
   it.each([
     undefined,

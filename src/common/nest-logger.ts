@@ -56,14 +56,14 @@ export class NestLogger implements LoggerService {
       if (part instanceof Error) errors.push(part);
       else if (typeof part === 'string' && part !== message && STACK.test(part)) stack = redactText(part);
       else if (typeof part === 'object' && part !== null) data.push(part);
-      else if (part !== undefined) texts.push(redactText(nameOf(part)));
+      else if (part !== undefined) texts.push(safely(() => nameOf(part)));
     }
     const [err, ...others] = errors;
     const fields = {
       reqId: currentRequestId(),
       context,
       stack,
-      data: data.length === 0 ? undefined : readable(data.length === 1 ? data[0] : data),
+      data: data.length === 0 ? undefined : safely(() => redact(data.length === 1 ? data[0] : data)),
       err,
       otherErrors: others.length === 0 ? undefined : others.map((each) => describeError(each)),
     };
@@ -81,15 +81,15 @@ function contextOf(rest: unknown[]): string | undefined {
 
 /** Classes are logged by their names, and functions by what they return, as the ConsoleLogger does. */
 function nameOf(part: unknown): string {
-  if (typeof part !== 'function') return String(part);
-  return part.toString().startsWith('class ') ? part.name : String((part as () => unknown)());
+  if (typeof part !== 'function') return redactText(part);
+  return redactText(part.toString().startsWith('class ') ? part.name : (part as () => unknown)());
 }
 
-/** Logging must not throw, whatever a getter or a proxy does. */
-function readable(data: unknown): unknown {
+/** Logging must not throw, whatever a getter, a proxy or a function does. */
+function safely<T>(read: () => T): T | string {
   try {
-    return redact(data);
+    return read();
   } catch (error) {
-    return `[unreadable: ${String(error)}]`;
+    return `[unreadable: ${error instanceof Error ? error.message : typeof error}]`;
   }
 }

@@ -10,16 +10,16 @@ const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
 
-export const redactText = (text: string): string => text.replace(SECRET_TEXT, REDACTED);
+export const redactText = (text: unknown): string => String(text).replace(SECRET_TEXT, REDACTED);
 
 /** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
 export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
-  if (!(error instanceof Error)) return { message: redactText(String(error)) };
+  if (!(error instanceof Error)) return { message: redactText(error) };
   const { name, message, stack, code, constraint, table, cause } = error as Error & Record<string, unknown>;
   return {
     name,
     message: redactText(message),
-    stack: stack && redactText(stack),
+    stack: stack === undefined ? undefined : redactText(stack),
     code,
     constraint,
     table,

@@ -75,7 +75,8 @@ export class DtoPipe extends ValidationPipe {
         throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
     } else if (isDeeper(value, MAX_DEPTH)) {
       throw validationFailed({ field: name, message: 'is nested too deeply' });
-    } else if (hasRules(metadata.metatype)) {
+    } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
+      // A part that is absent, as of `@Body('part')`, is judged by its rules.
       throw validationFailed({ field: name, message: 'must be a JSON object' });
     }
     return super.transform(value, metadata) as Promise<unknown>;

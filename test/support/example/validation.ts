@@ -71,6 +71,12 @@ class Profile {
   language: string = 'en';
 }
 
+class Preferences {
+  @IsOptional()
+  @IsIn(['en', 'de'])
+  language: string = 'en';
+}
+
 class Undecorated {
   any: unknown;
 }
@@ -145,6 +151,11 @@ export class ValidationController {
   @Put('profile')
   profile(@Body() profile: Profile): Profile {
     return profile;
+  }
+
+  @Post('part')
+  part(@Body('part') part?: Preferences): unknown {
+    return { nickname: null, ...part };
   }
 
   @Post('undecorated')

@@ -140,6 +140,11 @@ describe('answers', () => {
   });
 });
 
+it('events that are refused before the first one have the status and text of an error', async () => {
+  const { status, body } = await ask('answers/no-events');
+  expect([status, body]).toEqual([409, { success: false, error: 'No events' }]);
+});
+
 describe('interceptors see plain data, and what they return is enveloped', () => {
   it.each([
     ['text', { name: 'Ada', amount: '1' }, { data: { name: 'Ada', amount: '1', stamped: true } }],

@@ -88,6 +88,8 @@ describe('describeError', () => {
     [new ForbiddenException(), 403, 'Forbidden'],
     [new ForbiddenException('Forbidden resource'), 403, 'Forbidden'],
     [new ConflictException(), 409, 'Conflict'],
+    [new ConflictException(new Error(SECRET)), 409, 'Conflict'],
+    [new NotFoundException(new Error(SECRET)), 404, 'Not found'],
     [new InternalServerErrorException(), 500, 'Internal server error'],
     [new HttpException('', 404), 404, 'Not found'],
     [new HttpException('odd', 42), 500, 'odd'],

@@ -66,6 +66,8 @@ function describeException(exception: HttpException): ErrorAnswer {
   const status = thrown >= 300 && thrown < 600 ? thrown : 500;
   const response = exception.getResponse();
   if (typeof response === 'string') return answer(status, response || textOf(status));
+  // `new ConflictException(error)`: the text of another error was not written for the client.
+  if (response instanceof Error) return answer(status, textOf(status));
   const {
     message,
     error,

@@ -1,5 +1,6 @@
 import {
   type CallHandler,
+  ConflictException,
   Controller,
   Delete,
   type ExecutionContext,
@@ -19,7 +20,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
-import { type Observable, finalize, interval, map, of } from 'rxjs';
+import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
 import { Public } from '../../../src/auth/auth.guard';
 import { JsonText } from '../../../src/common/json-text';
 import { LegacyEnvelope, Page, PageQuery } from '../../../src/common/pagination';
@@ -111,6 +112,12 @@ export class AnswersController {
       map((n) => ({ id: String(n), data: { n } })),
       finalize(() => AnswersController.listeners--),
     );
+  }
+
+  /** Refused before the first event. */
+  @Sse('no-events')
+  noEvents(): Observable<MessageEvent> {
+    return throwError(() => new ConflictException('No events'));
   }
 
   @Get('moved')

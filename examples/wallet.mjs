@@ -1,9 +1,10 @@
 // Signs in with a fresh wallet and prints the token: TOKEN=$(node examples/wallet.mjs)
+// The service is at BASE_URL, or on this machine at PORT.
 import { SiweMessage } from 'siwe';
 import { getAddress } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 
-const base = process.env.BASE_URL ?? 'http://localhost:3001';
+const base = process.env.BASE_URL ?? `http://localhost:${process.env.PORT ?? 3001}`;
 const wallet = privateKeyToAccount(process.env.PRIVATE_KEY ?? generatePrivateKey());
 const post = async (path, body) => {
   const response = await fetch(base + path, {

@@ -1,4 +1,4 @@
-import { DynamicModule, Module } from '@nestjs/common';
+import { DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AnalyticsModule } from './analytics/analytics.module';
 import { AuthModule } from './auth/auth.module';
@@ -15,9 +15,12 @@ import { MetricsModule } from './metrics/metrics.module';
 import { PoolsModule } from './pools/pools.module';
 import { TransactionsModule } from './transactions/transactions.module';
 
+export type AppImports = NonNullable<ModuleMetadata['imports']>;
+
 @Module({})
 export class AppModule {
-  static register(environment: Environment): DynamicModule {
+  /** @param modules beside those of the service */
+  static register(environment: Environment, modules: AppImports = []): DynamicModule {
     return {
       module: AppModule,
       imports: [
@@ -32,6 +35,7 @@ export class AppModule {
         LotteryModule,
         HealthModule,
         MetricsModule,
+        ...modules,
       ],
       providers: [
         { provide: APP_PIPE, useClass: DtoPipe },

@@ -1,4 +1,5 @@
 import cors from '@fastify/cors';
+import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
@@ -12,12 +13,16 @@ import { randomUUID } from 'node:crypto';
 import helmet from 'helmet';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { AppModule } from './app.module';
-import { EnvelopeInterceptor } from './common/envelope.interceptor';
-import { refuseConnection, sendError } from './common/error.filter';
+import { type AppImports, AppModule } from './app.module';
+import { provideConstraints } from './common/constraint-container';
+import { EnvelopeAdapter } from './common/envelope.adapter';
+import { hideText, refuseConnection, sendError } from './common/error.filter';
 import { validationFailed } from './common/errors';
-import { NestLogger, createLogger } from './common/logger';
+import { createLogger } from './common/logger';
+import { NestLogger } from './common/nest-logger';
+import { givePlainData } from './common/plain-data.interceptor';
 import { RateLimiter } from './common/rate-limiter';
+import { canTrackCheaply, trackRequests } from './common/request-context';
 import type { Environment } from './config/environment';
 import { serveDocs } from './docs';
 import { HttpMetrics } from './metrics/http-metrics';
@@ -33,13 +38,34 @@ const EXPOSED_HEADERS = [
   'X-RateLimit-Reset',
 ];
 
+export interface AppOptions {
+  /** Beside those of the service. */
+  modules?: AppImports;
+  /** What a main.ts would do with the application before it starts: plugins, WebSocket adapters, global interceptors. */
+  prepare?: (app: NestFastifyApplication) => unknown;
+  /** Whether lines of the Logger of NestJS name the request; see `canTrackCheaply` for when they do by default. */
+  requestIds?: boolean;
+  /** Makes the application; tests override providers here. */
+  create?: (
+    module: DynamicModule,
+    adapter: EnvelopeAdapter,
+    options: NestApplicationOptions,
+  ) => Promise<NestFastifyApplication>;
+}
+
 /** Builds the API as production serves it; the tests use the same. It does not listen yet. */
 export async function createApp(
   environment: Environment,
   logger: Logger = createLogger(environment),
+  {
+    modules = [],
+    prepare,
+    requestIds = canTrackCheaply,
+    create = (module, adapter, options) => NestFactory.create(module, adapter, options),
+  }: AppOptions = {},
 ): Promise<NestFastifyApplication> {
   const adapter = createAdapter(environment, logger);
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule.register(environment), adapter, {
+  const app = await create(AppModule.register(environment, modules), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
     // Fastify's own parser for JSON, and none for anything else: other content types are 415.
@@ -47,6 +73,7 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
+  if (requestIds) trackRequests(fastify);
   const security = securityHeaders();
   // Ahead of the rate limit, so that a browser may read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
@@ -72,6 +99,10 @@ export async function createApp(
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   serveDocs(app);
   watchConnections(fastify.server);
+  const withdraw = provideConstraints(app);
+  fastify.addHook('onClose', (_, done) => done(void withdraw()));
+  await prepare?.(app);
+  givePlainData(app);
   await app.init();
   await fastify.ready();
   return app;
@@ -98,10 +129,8 @@ function securityHeaders(): Record<string, string> {
   return headers;
 }
 
-function createAdapter(environment: Environment, logger: Logger): EnvelopeInterceptor {
-  return new EnvelopeInterceptor({
-    // There is no Express-style middleware, whose host would cost every request.
-    skipMiddie: true,
+function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapter {
+  return new EnvelopeAdapter({
     // One child logger a request costs more than its line; what is logged names the request instead.
     childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     loggerInstance: logger,
@@ -122,7 +151,7 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeInterc
     },
     // Whatever else the router refuses, which neither Nest nor the error handler gets.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
-      sendError(error, request, reply),
+      sendError(hideText(error), request, reply),
     // A client that sends nothing, or byte by byte, or does not read its answers holds no connection for longer; in ms.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
     requestTimeout: 15_000,

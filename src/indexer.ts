@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
-import { NestLogger, createLogger } from './common/logger';
+import { createLogger } from './common/logger';
+import { NestLogger } from './common/nest-logger';
 import { loadEnvironment } from './config/environment';
 import { IndexerModule } from './indexer/indexer.module';
 import { Indexer } from './indexer/indexer.service';

@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,8 +12,11 @@ import { startPostgres } from './local/postgres';
 
 /**
  * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, migrates, and runs the API and the indexer
- * until Ctrl-C. For development and trying out; never part of production.
+ * until Ctrl-C. For development and trying out; never part of production. With `--watch` (`npm run start:dev`) the code
+ * is compiled as it changes, and API and indexer start anew; database and chain stay up.
  */
+const WATCH = process.argv.includes('--watch');
+const KILL_WATCHER_MS = 5000;
 const DATA = path.resolve('.data');
 
 type Stop = () => Promise<unknown> | void;
@@ -29,6 +32,7 @@ async function main(): Promise<void> {
   const port = Number(process.env.PORT || 3001);
   await assertFree(port);
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
+  if (WATCH) await compileOnChange();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment: NodeJS.ProcessEnv = {
     ...chainSettings(chain),
@@ -130,7 +134,8 @@ function secret(): string {
 /** Starts one of the service's processes and waits until it listens. */
 async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
   // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
-  const child = fork(path.join(__dirname, script), { env: environment, detached: true });
+  const execArgv = WATCH ? ['--watch', '--watch-preserve-output'] : [];
+  const child = fork(path.join(__dirname, script), { env: environment, detached: true, execArgv });
   stops.push(() => stopChild(child));
   child.on('exit', (code) => {
     if (!stopping) void stop(code ?? 1);
@@ -138,11 +143,31 @@ async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void
   await new Promise((resolve) => child.once('message', resolve));
 }
 
+/** @returns once everything has been compiled a first time */
+async function compileOnChange(): Promise<void> {
+  const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
+  const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  stops.push(() => stopChild(compiler));
+  await new Promise<void>((resolve, reject) => {
+    compiler.once('exit', () => reject(new Error('The compiler ended.')));
+    compiler.stdout.on('data', (text: Buffer) => {
+      process.stderr.write(text);
+      if (text.includes('Watching for file changes')) resolve();
+    });
+  });
+}
+
 async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
+  // Node's watcher can miss the signal while it restarts what it watches, which ends by itself without its parent.
+  const kill = WATCH && setTimeout(() => child.kill('SIGKILL'), KILL_WATCHER_MS);
   await ended;
+  if (kill) clearTimeout(kill);
 }
 
 async function assertFree(port: number): Promise<void> {

@@ -61,7 +61,8 @@ describe('health', () => {
 
   it('is live and ready', async () => {
     expect((await app.get('/health/live')).body).toEqual({ status: 'alive' });
-    expect((await app.get('/health/ready')).body).toEqual({ status: 'ready' });
+    const up = { database: { status: 'up' }, process: { status: 'up' } };
+    expect((await app.get('/health/ready')).body).toEqual({ status: 'ok', info: up, error: {}, details: up });
   });
 });
 
@@ -148,7 +149,8 @@ describe('without the database', () => {
         services: { database: 'disconnected', blockchain: 'disconnected' },
       });
       const ready = await app.get('/health/ready');
-      expect([ready.status, ready.body]).toEqual([503, UNAVAILABLE]);
+      const details = [{ field: 'database', message: 'disconnected' }];
+      expect([ready.status, ready.body]).toEqual([503, { ...UNAVAILABLE, details }]);
       expect((await app.get('/health/live')).status).toBe(200);
       expect(Date.now() - start).toBeLessThan(2 * BOUND);
       // What needs no database is answered as ever.

@@ -69,7 +69,9 @@ describe('draining', () => {
     during.send('/auth/nonce');
     await during.answered(3);
     expect(during.statuses).toEqual([503, 200, 200]);
-    expect(during.received).toContain('{"success":false,"error":"Service unavailable"}');
+    expect(during.received).toContain(
+      '{"success":false,"error":"Service unavailable","details":[{"field":"process","message":"draining"}]}',
+    );
     await drained;
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');
   });

@@ -11,13 +11,13 @@ export class AnalyticsController {
 
   @Get('pools')
   @ApiData(PoolAnalytics, { errors: [401] })
-  pools(): Promise<JsonText> {
+  pools(): Promise<JsonText<PoolAnalytics>> {
     return this.analytics.pools();
   }
 
   @Get('user')
   @ApiData(UserAnalytics, { errors: [401] })
-  user(@User() user: CurrentUser): Promise<JsonText> {
+  user(@User() user: CurrentUser): Promise<JsonText<UserAnalytics>> {
     return this.analytics.user(user);
   }
 }

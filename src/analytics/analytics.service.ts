@@ -3,6 +3,7 @@ import type { CurrentUser } from '../auth/current-user';
 import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Database } from '../database/database';
+import type { PoolAnalytics, UserAnalytics } from './analytics.dto';
 
 export const POOL_ANALYTICS = {
   name: 'pool_analytics',
@@ -57,12 +58,12 @@ export class AnalyticsService {
   constructor(private readonly database: Database) {}
 
   /** Over all pools; from totals kept beside the pools, so its cost does not grow with them. */
-  async pools(): Promise<JsonText> {
+  async pools(): Promise<JsonText<PoolAnalytics>> {
     const row = await this.database.read<{ data: string }>(POOL_ANALYTICS, []);
     return new JsonText(row!.data);
   }
 
-  async user({ userId }: CurrentUser): Promise<JsonText> {
+  async user({ userId }: CurrentUser): Promise<JsonText<UserAnalytics>> {
     const row = await this.database.read<{ data: string }>(USER_ANALYTICS, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);

@@ -4,9 +4,9 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import { ApiData } from '../common/api-docs';
-import { WithBareCopy } from '../common/envelope.interceptor';
 import { ApiError } from '../common/errors';
 import type { JsonText } from '../common/json-text';
+import { LegacyEnvelope } from '../common/pagination';
 import { MeResponse, NonceRequest, NonceResponse, VerifyRequest, VerifyResponse } from './auth.dto';
 import { Public } from './auth.guard';
 import { AuthService } from './auth.service';
@@ -24,15 +24,15 @@ export class AuthController {
   @HttpCode(200)
   @Public()
   @ApiData(NonceResponse, { bareCopy: true, errors: [400, 413, 415] })
-  async nonceFor(@Body() { address }: NonceRequest): Promise<WithBareCopy<NonceResponse>> {
-    return new WithBareCopy(await this.auth.issueNonce(address));
+  async nonceFor(@Body() { address }: NonceRequest): Promise<LegacyEnvelope<NonceResponse>> {
+    return new LegacyEnvelope(await this.auth.issueNonce(address));
   }
 
   @Get('nonce')
   @Public()
   @ApiData(NonceResponse, { bareCopy: true })
-  async nonce(): Promise<WithBareCopy<NonceResponse>> {
-    return new WithBareCopy(await this.auth.issueNonce());
+  async nonce(): Promise<LegacyEnvelope<NonceResponse>> {
+    return new LegacyEnvelope(await this.auth.issueNonce());
   }
 
   @Post('verify')
@@ -43,11 +43,11 @@ export class AuthController {
   async verify(
     @Body() body: Partial<Record<keyof VerifyRequest, unknown>> | null | undefined,
     @Req() request: FastifyRequest,
-  ): Promise<WithBareCopy<VerifyResponse>> {
+  ): Promise<LegacyEnvelope<VerifyResponse>> {
     try {
       const result = await this.auth.verify(body?.message, body?.signature);
       this.signIns.inc({ result: 'success' });
-      return new WithBareCopy(result);
+      return new LegacyEnvelope(result);
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       this.signIns.inc({ result: error.reason });
@@ -58,7 +58,7 @@ export class AuthController {
 
   @Get('me')
   @ApiData(MeResponse, { errors: [401] })
-  me(@User() user: CurrentUser): Promise<JsonText> {
+  me(@User() user: CurrentUser): Promise<JsonText<MeResponse>> {
     return this.auth.me(user);
   }
 }

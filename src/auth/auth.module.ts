@@ -28,7 +28,9 @@ import { JwtStrategy } from './jwt.strategy';
     AuthService,
     ExpiredNonces,
     JwtStrategy,
-    { provide: APP_GUARD, useClass: JwtAuthGuard },
+    // A provider of its own name, so that tests can override it.
+    JwtAuthGuard,
+    { provide: APP_GUARD, useExisting: JwtAuthGuard },
     makeCounterProvider({
       name: 'sign_ins_total',
       help: 'Sign-in attempts by result: success, or the reason of the refusal',

@@ -11,6 +11,7 @@ import { Database } from '../database/database';
 import {
   MAX_MESSAGE,
   MAX_SIGNATURE,
+  type MeResponse,
   type NonceResponse,
   type SignedInUser,
   type VerifyResponse,
@@ -86,7 +87,7 @@ export class AuthService {
     return { token: await this.jwt.signAsync({ userId: user.id, address: user.address }), user };
   }
 
-  async me({ userId }: CurrentUser): Promise<JsonText> {
+  async me({ userId }: CurrentUser): Promise<JsonText<MeResponse>> {
     const row = await this.database.read<{ data: string }>(ME, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);

@@ -37,8 +37,10 @@ const DESCRIPTIONS: Record<number, string> = {
 };
 
 /** Documents an error that an endpoint answers with. */
-export const ApiFailure = (status: number): MethodDecorator & ClassDecorator =>
-  ApiResponse({ status, description: DESCRIPTIONS[status] ?? 'Error', type: ErrorResponse });
+export const ApiFailure = (
+  status: number,
+  description = DESCRIPTIONS[status] ?? 'Error',
+): MethodDecorator & ClassDecorator => ApiResponse({ status, description, type: ErrorResponse });
 
 /** Documents the enveloped answers of an endpoint, from the class of its payload. */
 export function ApiData(

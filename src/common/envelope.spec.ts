@@ -1,6 +1,6 @@
-import { WithBareCopy, envelope } from './envelope.interceptor';
+import { envelope } from './envelope.adapter';
 import { JsonText } from './json-text';
-import { Page } from './pagination';
+import { LegacyEnvelope, Page } from './pagination';
 
 const sent = (payload: unknown): unknown => JSON.parse(envelope(payload));
 
@@ -8,6 +8,7 @@ describe('envelope', () => {
   it('stands around a value', () => {
     expect(sent({ a: 1 })).toEqual({ success: true, data: { a: 1 } });
     expect(sent(null)).toEqual({ success: true, data: null });
+    expect(sent(undefined)).toEqual({ success: true, data: null });
   });
 
   it('stands around JSON text as it is, digits that no double can hold included', () => {
@@ -17,7 +18,7 @@ describe('envelope', () => {
   });
 
   it('has the fields of a bare copy under data and beside it', () => {
-    expect(sent(new WithBareCopy({ nonce: 'n' }))).toEqual({
+    expect(sent(new LegacyEnvelope({ nonce: 'n' }))).toEqual({
       success: true,
       data: { nonce: 'n' },
       nonce: 'n',
@@ -31,7 +32,7 @@ describe('envelope', () => {
     [21, 20, 2],
     [101, 100, 2],
   ])('has the pagination of a list: %d by %d is %d pages', (total, limit, pages) => {
-    expect(sent(new Page(new JsonText('[1]'), total, { page: 3, limit }))).toEqual({
+    expect(sent(new Page(new JsonText<number[]>('[1]'), total, { page: 3, limit }))).toEqual({
       success: true,
       data: [1],
       pagination: { page: 3, limit, total, pages },

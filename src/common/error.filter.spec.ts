@@ -1,12 +1,22 @@
-import { BadRequestException, HttpException, ImATeapotException, NotFoundException } from '@nestjs/common';
+import {
+  BadRequestException,
+  ConflictException,
+  ForbiddenException,
+  GoneException,
+  HttpException,
+  InternalServerErrorException,
+  NotFoundException,
+  UnauthorizedException,
+} from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { DatabaseUnavailable } from '../database/unavailable';
-import { describeError } from './error.filter';
+import { describeError, hideText } from './error.filter';
 import { ApiError, forbidden, validationFailed } from './errors';
 
 const SECRET = 'relation "users" at 10.0.0.7';
 const withCode = (code: string): Error => Object.assign(new Error(SECRET), { code });
+const ofDatabase = (code: string): Error => Object.assign(new DatabaseError(SECRET, 0, 'error'), { code });
 const fromFramework = (statusCode: number): Error => Object.assign(new Error(SECRET), { statusCode });
 const UNAVAILABLE = { status: 503, body: { success: false, error: 'Service unavailable' } };
 const INTERNAL = { status: 500, body: { success: false, error: 'Internal server error' } };
@@ -29,17 +39,15 @@ describe('describeError', () => {
     [415, 'Unsupported media type'],
   ])('has a text of its own for the framework’s %d', (status, error) => {
     const expected = { status, body: { success: false, error } };
-    expect(describeError(fromFramework(status))).toEqual(expected);
-    expect(describeError(new HttpException(SECRET, status))).toEqual(expected);
+    expect(describeError(hideText(fromFramework(status)))).toEqual(expected);
+    expect(describeError(Object.assign(fromFramework(status), { code: 'FST_SOME' }))).toEqual(expected);
   });
 
   it('says of a request that cannot be parsed that it is malformed, and not why', () => {
-    for (const error of [new BadRequestException(SECRET), fromFramework(400)]) {
-      const { status, body } = describeError(error);
-      expect(status).toBe(400);
-      expect(body).toEqual({ success: false, error: 'Validation failed', details: [expect.any(Object)] });
-      expect(JSON.stringify(body)).not.toContain(SECRET);
-    }
+    const { status, body } = describeError(hideText(fromFramework(400)));
+    expect(status).toBe(400);
+    expect(body).toEqual({ success: false, error: 'Validation failed', details: [expect.any(Object)] });
+    expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
   it.each(['08006', '53300', '57014', '57P01', '57P03', '25006', '58030', '40P01', '55P03'])(
@@ -62,7 +70,7 @@ describe('describeError', () => {
   });
 
   it.each(['23505', '22P05', '42P01', '22003', 'ENOENT', ''])('is 500 for a fault of ours: %j', (code) =>
-    expect(describeError(Object.assign(new DatabaseError(SECRET, 1, 'error'), { code }))).toEqual(INTERNAL),
+    expect([describeError(withCode(code)), describeError(ofDatabase(code))]).toEqual([INTERNAL, INTERNAL]),
   );
   it.each([
     undefined,
@@ -70,10 +78,56 @@ describe('describeError', () => {
     'text',
     7,
     {},
-    new ImATeapotException(SECRET),
-    fromFramework(200),
-    fromFramework(999),
+    fromFramework(404),
+    hideText(fromFramework(200)),
+    hideText(fromFramework(999)),
   ])('is 500 for whatever else is thrown: %p', (thrown) => expect(describeError(thrown)).toEqual(INTERNAL));
+
+  it.each([
+    [new ConflictException('taken'), 409, 'taken'],
+    [new ConflictException('taken', { cause: new Error(SECRET) }), 409, 'taken'],
+    [new HttpException('pay first', 402), 402, 'pay first'],
+    [new GoneException('no more'), 410, 'no more'],
+    [new BadRequestException('not so'), 400, 'not so'],
+    [new InternalServerErrorException('our fault'), 500, 'our fault'],
+    [new HttpException({ status: 403, error: 'custom' }, 403), 403, 'custom'],
+    [new ConflictException('Connection terminated'), 409, 'Connection terminated'],
+    [Object.assign(new Error('exposed'), { statusCode: 422, expose: true }), 422, 'exposed'],
+    [new NotFoundException(), 404, 'Not found'],
+    [new UnauthorizedException(), 401, 'Unauthorized'],
+    [new ForbiddenException(), 403, 'Forbidden'],
+    [new ForbiddenException('Forbidden resource'), 403, 'Forbidden'],
+    [new ConflictException(), 409, 'Conflict'],
+    [new ConflictException(new Error(SECRET)), 409, 'Conflict'],
+    [new NotFoundException(new Error(SECRET)), 404, 'Not found'],
+    [new InternalServerErrorException(), 500, 'Internal server error'],
+    [new HttpException('', 404), 404, 'Not found'],
+    [new HttpException('odd', 42), 500, 'odd'],
+  ])('keeps what was thrown on purpose: %p', (thrown, status, error) => {
+    const described = describeError(thrown);
+    expect([described.status, described.body.error]).toEqual([status, error]);
+    expect(described.body).toMatchObject({ success: false });
+  });
+
+  it('keeps the fields of an object that was thrown', () => {
+    const thrown = new HttpException({ message: 'full', code: 'POOL_FULL', success: true, left: 0 }, 409);
+    expect(describeError(thrown).body).toEqual({ success: false, error: 'full', code: 'POOL_FULL', left: 0 });
+  });
+
+  it('makes details of a list of messages, texts and violations alike', () => {
+    const violation = {
+      property: 'lines',
+      children: [{ property: '0', constraints: { a: 'b' } }],
+      value: [1],
+    };
+    const details = [
+      { field: 'request', message: 'a' },
+      { field: 'x', message: 'y' },
+      { field: 'lines[0]', message: 'b' },
+    ];
+    const thrown = new BadRequestException(['a', { field: 'x', message: 'y' }, violation]);
+    expect(describeError(thrown).body).toEqual({ success: false, error: 'Validation failed', details });
+  });
 
   it('has details only where there are some', () => {
     expect(describeError(new NotFoundException()).body).not.toHaveProperty('details');

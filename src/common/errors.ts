@@ -5,14 +5,15 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** An error whose text is part of the interface; every other exception is answered by its status alone. */
+/** An error whose text is part of the interface. */
 export class ApiError extends HttpException {
   constructor(
     status: number,
     message: string,
     readonly details?: ErrorDetail[],
+    cause?: unknown,
   ) {
-    super(message, status);
+    super(message, status, { cause });
   }
 }
 

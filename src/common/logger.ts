@@ -1,13 +1,6 @@
-import type { LoggerService } from '@nestjs/common';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Environment } from '../config/environment';
-
-/** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
-function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
-  const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>;
-  return { name, message, stack, code, constraint, table };
-}
+import { describeError } from './redact';
 
 let stamped = { at: 0, text: '' };
 
@@ -46,42 +39,3 @@ const standardOutput = (environment: Environment['NODE_ENV']): DestinationStream
     minLength: environment === 'production' ? 4096 : 0,
     periodicFlush: environment === 'production' ? 1000 : 0,
   });
-
-/** Contexts of NestJS that list every module and route at start. */
-const WIRING = new Set<string | undefined>([
-  'InstanceLoader',
-  'RoutesResolver',
-  'RouterExplorer',
-  'NestFactory',
-]);
-
-/** Sends the messages of NestJS through the same logger. */
-export class NestLogger implements LoggerService {
-  constructor(private readonly logger: Logger) {}
-
-  log(message: unknown, context?: string): void {
-    this.logger[WIRING.has(context) ? 'debug' : 'info']({ context }, String(message));
-  }
-
-  debug(message: unknown, context?: string): void {
-    this.logger.debug({ context }, String(message));
-  }
-
-  verbose(message: unknown, context?: string): void {
-    this.logger.trace({ context }, String(message));
-  }
-
-  warn(message: unknown, context?: string): void {
-    this.logger.warn({ context }, String(message));
-  }
-
-  error(message: unknown, ...rest: string[]): void {
-    const context = rest.pop();
-    if (message instanceof Error) this.logger.error({ err: message, context }, message.message);
-    else this.logger.error({ context, stack: rest[0] }, String(message));
-  }
-
-  fatal(message: unknown, context?: string): void {
-    this.logger.fatal({ context }, String(message));
-  }
-}

@@ -32,15 +32,20 @@ export class Pagination {
   @ApiProperty({ type: 'integer', description: '0 for an empty list' }) pages: number;
 }
 
-/** One page of a list: the items as JSON text, and where it stands. */
-export class Page {
+/** One page of a list of T: the items as JSON text, and where it stands. */
+export class Page<T = unknown> {
   readonly pagination: Pagination;
 
   constructor(
-    readonly items: JsonText,
+    readonly items: JsonText<T[]>,
     total: number,
     { page, limit }: PageQuery,
   ) {
     this.pagination = { page, limit, total, pages: Math.ceil(total / limit) };
   }
+}
+
+/** A payload that older clients expect at the top level too. */
+export class LegacyEnvelope<T extends object> {
+  constructor(readonly payload: T) {}
 }

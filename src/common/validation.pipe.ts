@@ -1,4 +1,5 @@
 import { ArgumentMetadata, Injectable, ValidationError, ValidationPipe } from '@nestjs/common';
+import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
 import { ErrorDetail, validationFailed } from './errors';
 
 /**
@@ -17,9 +18,18 @@ const MAX_QUERY = 200;
 /** Levels of lists and objects in a field. No request needs as many, and what transforms them is recursive. */
 const MAX_DEPTH = 16;
 
+const memoized = new Set<unknown>();
+
 /**
- * Validates and transforms DTOs; every violation becomes a detail with the field's path. Valid queries, which are few
- * and come again and again, are remembered: class-transformer and class-validator cost more than a request's routing.
+ * For a query DTO whose rules depend on nothing but the query: what validated once is not validated again. Handlers
+ * then share one frozen object. It holds for the class itself, not for those that extend it.
+ */
+export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add(target);
+
+/**
+ * Validates and transforms DTOs as the ValidationPipe of NestJS does; every violation becomes a detail with the path
+ * of its field, and fields without a rule are left out. Classes without any rules, which have no list of what they
+ * take, stay as they came. null in a field that has a default counts as absent; elsewhere the rules decide about it.
  */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
@@ -30,19 +40,21 @@ export class DtoPipe extends ValidationPipe {
       transform: true,
       transformOptions: { exposeUnsetFields: false },
       forbidUnknownValues: false,
-      validationError: { target: false },
-      exceptionFactory: (errors) => validationFailed(...errors.flatMap((error) => describe(error))),
+      // With the value: a path in brackets is one of a list.
+      validationError: { target: false, value: true },
+      exceptionFactory: (errors) => validationFailed(...describeViolations(errors)),
     });
   }
 
   // Not async: most parameters are not DTOs, and pass at once.
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (!this.toValidate(metadata)) return value as Promise<unknown>;
-    if (!isRecord(value)) throw validationFailed({ field: metadata.type, message: 'must be a JSON object' });
-    return metadata.type === 'query' ? this.query(value, metadata) : this.check(value, metadata);
+    if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
+    if (metadata.type === 'query' && memoized.has(metadata.metatype) && isRecord(value))
+      return this.recall(value, metadata);
+    return this.check(value, metadata);
   }
 
-  private query(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
+  private recall(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
     let known = this.remembered.get(metadata.metatype);
     if (!known) this.remembered.set(metadata.metatype, (known = new Map<string, unknown>()));
     const key = JSON.stringify(value);
@@ -50,31 +62,92 @@ export class DtoPipe extends ValidationPipe {
     if (before) return before as Promise<unknown>;
     return this.check(value, metadata).then((query) => {
       if (known.size >= MAX_REMEMBERED) known.clear();
-      if (key.length <= MAX_QUERY) known.set(key, Object.freeze(query));
+      if (key.length <= MAX_QUERY && freeze(query)) known.set(key, query);
       return query;
     });
   }
 
-  private check(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
-    // null counts as absent, so that defaults apply.
-    const given = Object.entries(value).filter(([, field]) => field !== null);
-    const deep = given.filter(([, field]) => isDeeper(field, MAX_DEPTH));
-    if (deep.length > 0)
-      throw validationFailed(...deep.map(([field]) => ({ field, message: 'is nested too deeply' })));
-    return super.transform(Object.fromEntries(given), metadata) as Promise<unknown>;
+  private check(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const name = metadata.data ?? metadata.type;
+    if (isRecord(value)) {
+      const deep = Object.keys(value).filter((field) => isDeeper(value[field], MAX_DEPTH));
+      if (deep.length > 0)
+        throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
+    } else if (isDeeper(value, MAX_DEPTH)) {
+      throw validationFailed({ field: name, message: 'is nested too deeply' });
+    } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
+      // A part that is absent, as of `@Body('part')`, is judged by its rules.
+      throw validationFailed({ field: name, message: 'must be a JSON object' });
+    }
+    return super.transform(value, metadata) as Promise<unknown>;
+  }
+
+  /** @param dto an instance of the DTO's class, not validated yet */
+  protected override validate(
+    dto: object,
+    options?: ValidatorOptions,
+  ): ReturnType<ValidationPipe['validate']> {
+    restoreDefaults(dto);
+    return super.validate(dto, { ...options, whitelist: hasRules(dto.constructor) });
   }
 }
 
-function describe(error: ValidationError): ErrorDetail[] {
+function hasRules(dto: unknown): boolean {
+  return (
+    typeof dto === 'function' &&
+    getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false).length > 0
+  );
+}
+
+/** Puts defaults of DTOs, nested ones too, in the place of null. */
+function restoreDefaults(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value) || value instanceof Set || value instanceof Map)
+    return value.forEach((item: unknown) => restoreDefaults(item));
+  const fields = value as Record<string, unknown>;
+  const nulls = Object.keys(fields).filter((name) => fields[name] === null);
+  if (nulls.length > 0 && hasRules(value.constructor)) {
+    const defaults = new (value.constructor as new () => Record<string, unknown>)();
+    for (const name of nulls) if (defaults[name] !== undefined) fields[name] = defaults[name];
+  }
+  Object.values(fields).forEach(restoreDefaults);
+}
+
+/** @param path of what holds the fields, `''` at the top */
+export function describeViolations(errors: ValidationError[], path = '', holder?: unknown): ErrorDetail[] {
+  return errors.flatMap((error) => {
+    const field = pathTo(path, error.property, holder);
+    const children = describeViolations(error.children ?? [], field, error.value);
+    return [...describe(error, field), ...children];
+  });
+}
+
+function pathTo(path: string, property: string, holder: unknown): string {
+  const isListed = Array.isArray(holder) || holder instanceof Set || holder instanceof Map;
+  if (isListed) return `${path}[${property}]`;
+  return path === '' ? property : `${path}.${property}`;
+}
+
+function describe(error: ValidationError, field: string): ErrorDetail[] {
   const messages = Object.values(error.constraints ?? {});
-  const context = Object.values(error.contexts ?? {})[0] as ElementContext | undefined;
-  if (context && Array.isArray(error.value)) {
+  const context = Object.values(error.contexts ?? {})[0] as Partial<ElementContext> | undefined;
+  const element = context?.element;
+  if (typeof element === 'function' && Array.isArray(error.value)) {
     const message = messages[0]?.replace('each value in ', '') ?? 'is invalid';
-    return error.value.flatMap((element: unknown, index) =>
-      context.element(element) ? [] : [{ field: `${error.property}[${index}]`, message }],
+    return error.value.flatMap((item: unknown, index) =>
+      element(item) ? [] : [{ field: `${field}[${index}]`, message }],
     );
   }
-  return messages.map((message) => ({ field: error.property, message }));
+  return messages.map((message) => ({ field, message }));
+}
+
+/** Freezes plain data all the way down. @returns false for what cannot be frozen, such as a Date */
+function freeze(value: unknown): boolean {
+  if (typeof value === 'function') return false;
+  if (typeof value !== 'object' || value === null) return true;
+  if (value instanceof Date || value instanceof Map || value instanceof Set || ArrayBuffer.isView(value))
+    return false;
+  return Object.values(value).every(freeze) && Object.isFrozen(Object.freeze(value));
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

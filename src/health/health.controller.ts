@@ -1,45 +1,60 @@
-import { Controller, Get, Res } from '@nestjs/common';
+import { Controller, Get, HttpException } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
-import { HealthCheckService } from '@nestjs/terminus';
-import type { FastifyReply } from 'fastify';
+import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import { Public } from '../auth/auth.guard';
-import { serviceUnavailable } from '../common/errors';
-import { ErrorResponse } from '../common/api-docs';
+import { ApiFailure } from '../common/api-docs';
+import { ApiError } from '../common/errors';
+import { RawResponse } from '../common/raw-response';
+import { DatabaseHealthIndicator } from './database.health';
 import { HealthReport, Liveness } from './health.dto';
 import { HealthService } from './health.service';
+import { ProcessHealthIndicator } from './process.health';
 
-/** Probes; the report stands without the envelope, so the answers are sent past the interceptor. */
+/** Probes; reports stand without the envelope. */
 @Controller('health')
 @Public()
+@RawResponse()
 export class HealthController {
   constructor(
     private readonly health: HealthService,
     private readonly terminus: HealthCheckService,
+    private readonly database: DatabaseHealthIndicator,
+    private readonly process: ProcessHealthIndicator,
   ) {}
 
   /** 200 as long as the process serves; the body tells the truth about what it depends on. */
   @Get()
   @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
-  async report(@Res() reply: FastifyReply): Promise<void> {
-    await reply.send(await this.health.report());
+  report(): Promise<HealthReport> {
+    return this.health.report();
   }
 
   @Get('live')
   @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
-  async live(@Res() reply: FastifyReply): Promise<void> {
-    await reply.send({ status: 'alive' });
+  live(): Liveness {
+    return { status: 'alive' };
   }
 
   /** Whether requests should be sent here: not without the database, and not while draining. */
   @Get('ready')
-  @ApiResponse({ status: 200, description: 'Ready', type: Liveness })
-  @ApiResponse({ status: 503, description: 'Database out, or draining', type: ErrorResponse })
-  async ready(@Res() reply: FastifyReply): Promise<void> {
+  @ApiFailure(503, 'Database out, or draining; `details` names which')
+  @HealthCheck()
+  async ready(): Promise<HealthCheckResult> {
     try {
-      await this.terminus.check(this.health.readiness);
-    } catch {
-      throw serviceUnavailable();
+      return await this.terminus.check([
+        () => this.database.isHealthy('database'),
+        () => this.process.isHealthy('process'),
+      ]);
+    } catch (error) {
+      throw error instanceof HttpException ? notReady(error.getResponse() as HealthCheckResult) : error;
     }
-    await reply.send({ status: 'ready' });
   }
 }
+
+/** What Terminus found, in the form of the service's errors. */
+const notReady = ({ error = {} }: HealthCheckResult): ApiError =>
+  new ApiError(
+    503,
+    'Service unavailable',
+    Object.entries(error).map(([field, indicator]) => ({ field, message: String(indicator?.message) })),
+  );

@@ -18,5 +18,5 @@ export class HealthReport {
 }
 
 export class Liveness {
-  @ApiProperty({ enum: ['alive', 'ready'] }) status: 'alive' | 'ready';
+  @ApiProperty({ enum: ['alive'] }) status: 'alive';
 }

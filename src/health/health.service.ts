@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
 import { RateLimitStorage } from '../common/rate-limit.storage';
 import { Database } from '../database/database';
 import { statement } from '../database/statement';
@@ -23,8 +22,7 @@ export class HealthService {
   private latest?: { at: number; state: Promise<[DatabaseStatus, BlockchainStatus]> };
 
   constructor(
-    private readonly database: Database,
-    private readonly indicators: HealthIndicatorService,
+    private readonly connections: Database,
     private readonly rateLimits: RateLimitStorage,
   ) {}
 
@@ -45,18 +43,13 @@ export class HealthService {
     };
   }
 
-  /** Terminus indicators of what a request cannot do without. */
-  readonly readiness = [
-    async (): Promise<HealthIndicatorResult<'database'>> => {
-      const indicator = this.indicators.check('database');
-      const [database] = await this.state();
-      return database === 'connected' ? indicator.up() : indicator.down();
-    },
-    (): HealthIndicatorResult<'process'> => {
-      const indicator = this.indicators.check('process');
-      return this.draining ? indicator.down('draining') : indicator.up();
-    },
-  ];
+  async database(): Promise<DatabaseStatus> {
+    return (await this.state())[0];
+  }
+
+  get isDraining(): boolean {
+    return this.draining;
+  }
 
   private state(): Promise<[DatabaseStatus, BlockchainStatus]> {
     if (!this.latest || Date.now() - this.latest.at > REUSE)
@@ -66,7 +59,7 @@ export class HealthService {
 
   private async look(): Promise<[DatabaseStatus, BlockchainStatus]> {
     try {
-      const chain = await this.database.read(CHAIN_STATE, {});
+      const chain = await this.connections.read(CHAIN_STATE, {});
       if (!chain || chain.stale) return ['connected', 'disconnected'];
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];

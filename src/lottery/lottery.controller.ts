@@ -13,13 +13,13 @@ export class LotteryController {
 
   @Get('current')
   @ApiData(CurrentDraw, { errors: [401, 404] })
-  current(): Promise<JsonText> {
+  current(): Promise<JsonText<CurrentDraw>> {
     return this.lottery.current();
   }
 
   @Get('winners')
   @ApiData(Winner, { list: true, errors: [400, 401] })
-  winners(@Query() query: ListWinnersQuery): Promise<Page> {
+  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner>> {
     return this.lottery.winners(query);
   }
 }

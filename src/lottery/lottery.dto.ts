@@ -3,7 +3,9 @@ import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { PageQuery, toInteger } from '../common/pagination';
 import { DRAW_STATUSES, DrawStatus } from '../common/types';
+import { MemoizedQuery } from '../common/validation.pipe';
 
+@MemoizedQuery()
 export class ListWinnersQuery extends PageQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 10 })
   @Transform(toInteger)

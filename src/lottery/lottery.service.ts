@@ -4,7 +4,7 @@ import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
 import { Database } from '../database/database';
 import { statement } from '../database/statement';
-import type { ListWinnersQuery } from './lottery.dto';
+import type { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
 
 export const CURRENT_DRAW = statement<object, { data: string }>(
   'current_draw',
@@ -33,14 +33,14 @@ export class LotteryService {
   constructor(private readonly database: Database) {}
 
   /** @throws ApiError 404 while no draw is open */
-  async current(): Promise<JsonText> {
+  async current(): Promise<JsonText<CurrentDraw>> {
     const row = await this.database.read(CURRENT_DRAW, {});
     if (!row) throw notFound();
     return new JsonText(row.data);
   }
 
   /** Winners of the completed draws, newest first. */
-  async winners(query: ListWinnersQuery): Promise<Page> {
+  async winners(query: ListWinnersQuery): Promise<Page<Winner>> {
     const { page, limit } = query;
     const row = await this.database.read(LIST_WINNERS, { limit, offset: (page - 1) * limit });
     return new Page(new JsonText(row!.data), row!.total, query);

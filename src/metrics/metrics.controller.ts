@@ -1,17 +1,19 @@
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Req } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse } from '@nestjs/swagger';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { Gauge, register } from 'prom-client';
 import { Public } from '../auth/auth.guard';
 import { ApiFailure } from '../common/api-docs';
 import { bears } from '../common/bearer';
 import { invalidToken } from '../common/errors';
+import { RawResponse } from '../common/raw-response';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 
 @Controller()
 @Public()
+@RawResponse()
 export class MetricsController {
   constructor(
     private readonly environment: Environment,
@@ -21,6 +23,7 @@ export class MetricsController {
 
   /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
   @Get()
+  @Header('content-type', register.contentType)
   @ApiResponse({
     status: 200,
     description: 'Prometheus text format',
@@ -28,11 +31,11 @@ export class MetricsController {
   })
   @ApiFailure(401)
   @ApiBearerAuth()
-  async scrape(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+  async scrape(@Req() request: FastifyRequest): Promise<string> {
     const { METRICS_TOKEN } = this.environment;
     if (METRICS_TOKEN && !bears(request.headers.authorization, METRICS_TOKEN)) throw invalidToken();
     for (const [state, count] of Object.entries(this.database.connections))
       this.connections.set({ state }, count);
-    await reply.type(register.contentType).send(await register.metrics());
+    return register.metrics();
   }
 }

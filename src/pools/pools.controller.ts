@@ -22,7 +22,7 @@ export class PoolsController {
 
   @Get()
   @ApiData(PoolItem, { list: true, errors: [400, 401] })
-  list(@User() user: CurrentUser, @Query() query: ListPoolsQuery): Promise<Page> {
+  list(@User() user: CurrentUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
     return this.pools.list(user, query);
   }
 
@@ -38,7 +38,7 @@ export class PoolsController {
     @User() user: CurrentUser,
     @Body() request: CreatePoolRequest,
     @Headers('idempotency-key') key: string | undefined,
-  ): Promise<JsonText> {
+  ): Promise<JsonText<CreatedPool>> {
     if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
       throw validationFailed({
         field: 'Idempotency-Key',
@@ -49,13 +49,13 @@ export class PoolsController {
 
   @Get(':id')
   @ApiData(PoolDetail, { errors: [401, 403, 404] })
-  detail(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText> {
+  detail(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
     return this.pools.detail(user, id);
   }
 
   @Get(':id/yield')
   @ApiData(YieldReport, { errors: [401, 403, 404] })
-  yieldReport(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText> {
+  yieldReport(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText<YieldReport>> {
     return this.pools.yieldReport(user, id);
   }
 

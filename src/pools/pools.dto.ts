@@ -11,7 +11,7 @@ import {
 import { PageQuery } from '../common/pagination';
 import { ADDRESS, canonicalAmount } from '../common/rules';
 import { POOL_TYPES, PoolType, TRANSACTION_TYPES, TransactionType } from '../common/types';
-import type { ElementContext } from '../common/validation.pipe';
+import { type ElementContext, MemoizedQuery } from '../common/validation.pipe';
 
 const AMOUNT = '^\\d+$';
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
@@ -32,6 +32,7 @@ const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
 };
 
+@MemoizedQuery()
 export class ListPoolsQuery extends PageQuery {
   @ApiPropertyOptional({ enum: POOL_TYPES })
   @IsOptional()

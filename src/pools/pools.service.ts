@@ -10,7 +10,15 @@ import { Page } from '../common/pagination';
 import { UUID, canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
 import { Database, Statement } from '../database/database';
-import type { CreatePoolRequest, CreatedPool, LeftPool, ListPoolsQuery } from './pools.dto';
+import type {
+  CreatePoolRequest,
+  CreatedPool,
+  LeftPool,
+  ListPoolsQuery,
+  PoolDetail,
+  PoolItem,
+  YieldReport,
+} from './pools.dto';
 import {
   CREATE_POOL,
   CREATE_POOL_ONCE,
@@ -33,7 +41,7 @@ export class PoolsService {
   ) {}
 
   /** The pools that the caller owns or is a member of, newest first. */
-  async list(caller: CurrentUser, query: ListPoolsQuery): Promise<Page> {
+  async list(caller: CurrentUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
     const { page, limit, type } = query;
     const row = await this.database.read<{ total: number; data: string }>(LIST_POOLS, [
       caller.address,
@@ -45,15 +53,15 @@ export class PoolsService {
   }
 
   /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
-  detail(caller: CurrentUser, id: string): Promise<JsonText> {
+  detail(caller: CurrentUser, id: string): Promise<JsonText<PoolDetail>> {
     return this.readable(POOL_DETAIL, caller, id);
   }
 
-  yieldReport(caller: CurrentUser, id: string): Promise<JsonText> {
+  yieldReport(caller: CurrentUser, id: string): Promise<JsonText<YieldReport>> {
     return this.readable(POOL_YIELD, caller, id);
   }
 
-  private async readable(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText> {
+  private async readable<T>(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText<T>> {
     if (!UUID.test(id)) throw notFound();
     const row = await this.database.read<{ data: string | null }>(statement, [id, caller.address]);
     if (!row) throw notFound();
@@ -67,7 +75,11 @@ export class PoolsService {
    * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
    * the key was used for another request
    */
-  async create(caller: CurrentUser, request: CreatePoolRequest, key?: string): Promise<JsonText> {
+  async create(
+    caller: CurrentUser,
+    request: CreatePoolRequest,
+    key?: string,
+  ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
     if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT))
       throw new ApiError(400, 'Initial deposit below minimum');
@@ -133,7 +145,7 @@ export class PoolsService {
     }
   }
 
-  private async firstAnswer(caller: CurrentUser, key: string, hash: string): Promise<JsonText> {
+  private async firstAnswer(caller: CurrentUser, key: string, hash: string): Promise<JsonText<CreatedPool>> {
     const first = await this.database.read<{ requestHash: string; response: string }>(FIND_ANSWER, [
       caller.userId,
       key,

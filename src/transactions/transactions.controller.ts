@@ -12,13 +12,13 @@ export class TransactionsController {
 
   @Get()
   @ApiData(TransactionItem, { list: true, errors: [400, 401, 403, 404] })
-  list(@User() user: CurrentUser, @Query() query: ListTransactionsQuery): Promise<Page> {
+  list(@User() user: CurrentUser, @Query() query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
     return this.transactions.list(user, query);
   }
 
   @Get(':hash')
   @ApiData(TransactionDetail, { errors: [401, 403, 404] })
-  detail(@User() user: CurrentUser, @Param('hash') hash: string): Promise<JsonText> {
+  detail(@User() user: CurrentUser, @Param('hash') hash: string): Promise<JsonText<TransactionDetail>> {
     return this.transactions.byHash(user, hash);
   }
 }

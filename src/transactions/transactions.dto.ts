@@ -2,7 +2,9 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString } from 'class-validator';
 import { PageQuery } from '../common/pagination';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '../common/types';
+import { MemoizedQuery } from '../common/validation.pipe';
 
+@MemoizedQuery()
 export class ListTransactionsQuery extends PageQuery {
   @ApiPropertyOptional()
   @IsOptional()

@@ -5,7 +5,7 @@ import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
 import { TX_HASH, UUID } from '../common/rules';
 import { Database } from '../database/database';
-import type { ListTransactionsQuery } from './transactions.dto';
+import type { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
 import {
   DEEP,
   LIST_DEEP_TRANSACTIONS,
@@ -23,7 +23,7 @@ export class TransactionsService {
    * paid into, only these payments.
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
-  async list(caller: CurrentUser, query: ListTransactionsQuery): Promise<Page> {
+  async list(caller: CurrentUser, query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
     const { page, limit, type, poolId } = query;
     if (poolId !== undefined && !UUID.test(poolId)) throw notFound();
     const offset = (page - 1) * limit;
@@ -38,7 +38,7 @@ export class TransactionsService {
   }
 
   /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
-  async byHash(caller: CurrentUser, hash: string): Promise<JsonText> {
+  async byHash(caller: CurrentUser, hash: string): Promise<JsonText<TransactionDetail>> {
     if (!TX_HASH.test(hash)) throw notFound();
     const row = await this.database.read<{ data: string | null }>(TRANSACTION_DETAIL, [
       hash.toLowerCase(),

@@ -1,9 +1,10 @@
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
-import { createApp } from '../../src/app.setup';
+import { type AppOptions, createApp } from '../../src/app.setup';
 import { type Environment, loadEnvironment } from '../../src/config/environment';
 import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
@@ -40,6 +41,12 @@ export interface Response {
 type Headers = Record<string, string>;
 type Answer = { status: number; headers: Response['headers']; payload: string };
 
+/** What `createApp` takes, and what of the service is replaced: `(builder) => builder.overrideGuard(X).useValue(y)`. */
+export interface TestOptions extends Omit<AppOptions, 'create'> {
+  override?: (builder: TestingModuleBuilder) => TestingModuleBuilder;
+  logger?: Logger;
+}
+
 export interface SignedIn {
   token: string;
   wallet: Wallet;
@@ -70,7 +77,8 @@ export class TestApp {
   environment: Environment;
   validator: DocumentValidator;
   private pool: Pool;
-  private port?: number;
+  /** Where it listens, once it does. */
+  port?: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 10 });
 
   /** @param prepare is given the database before the app starts */
@@ -78,13 +86,22 @@ export class TestApp {
     overrides: NodeJS.ProcessEnv = {},
     logger: Logger = pino({ level: 'silent' }),
     prepare?: (database: TestDatabase) => Promise<NodeJS.ProcessEnv>,
+    { override, ...options }: TestOptions = {},
   ): Promise<this> {
     this.database = await freshDatabase();
     this.pool = new Pool({ connectionString: this.database.url, max: 5 });
     // Tests end connections of the server, these too.
     this.pool.on('error', () => undefined);
     this.environment = settings(this.database.url, { ...overrides, ...(await prepare?.(this.database)) });
-    this.nest = await createApp(this.environment, logger);
+    this.nest = await createApp(this.environment, logger, {
+      ...options,
+      ...(override && {
+        create: async (module, adapter, nestOptions) => {
+          const testing = await override(Test.createTestingModule({ imports: [module] })).compile();
+          return testing.createNestApplication<NestFastifyApplication>(adapter, nestOptions);
+        },
+      }),
+    });
     const document = await this.nest.inject({ method: 'GET', url: '/docs/openapi.json' });
     this.validator = new DocumentValidator(document.json<OpenApiDocument>());
     return this;
@@ -202,9 +219,9 @@ export class TestApp {
 export const TEN = '10000000000000000000';
 
 /** An app for the tests of a file or of a describe block. */
-export function useApp(overrides?: NodeJS.ProcessEnv): TestApp {
+export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: TestOptions = {}): TestApp {
   const app = new TestApp();
-  beforeAll(() => app.start(overrides));
+  beforeAll(() => app.start(overrides, logger, undefined, options));
   afterAll(() => app.stop());
   return app;
 }

@@ -1,0 +1,95 @@
+import type { LoggerService } from '@nestjs/common';
+import type { Level, Logger } from 'pino';
+import { describeError, redact, redactText } from './redact';
+import { currentRequestId } from './request-context';
+
+/** Contexts of NestJS that list every module and route at start. */
+const WIRING = new Set<string | undefined>([
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestFactory',
+]);
+
+const STACK = /^.*\n\s+at /;
+
+/**
+ * Sends what code gives to the Logger of NestJS through pino, with the id of the request that it serves: text as
+ * `msg`, objects as `data`, errors as `err`; the last text is the context, as in the ConsoleLogger. Secrets are
+ * left out by the names of their fields and by their form.
+ */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write(WIRING.has(contextOf(rest)) ? 'debug' : 'info', message, rest);
+  }
+
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  private write(level: Level, message: unknown, rest: unknown[]): void {
+    if (!this.logger.isLevelEnabled(level)) return;
+    const context = contextOf(rest);
+    const texts: string[] = [];
+    const data: unknown[] = [];
+    const errors: unknown[] = [];
+    let stack: string | undefined;
+    for (const part of [message, ...(context === undefined ? rest : rest.slice(0, -1))]) {
+      if (part instanceof Error) errors.push(part);
+      else if (typeof part === 'string' && part !== message && STACK.test(part)) stack = redactText(part);
+      else if (typeof part === 'object' && part !== null) data.push(part);
+      else if (part !== undefined) texts.push(safely(() => nameOf(part)));
+    }
+    const [err, ...others] = errors;
+    const fields = {
+      reqId: currentRequestId(),
+      context,
+      stack,
+      data: data.length === 0 ? undefined : safely(() => redact(data.length === 1 ? data[0] : data)),
+      err,
+      otherErrors: others.length === 0 ? undefined : others.map((each) => describeError(each)),
+    };
+    this.logger[level](
+      fields,
+      texts.length > 0 || !(err instanceof Error) ? texts.join(' ') : redactText(err.message),
+    );
+  }
+}
+
+function contextOf(rest: unknown[]): string | undefined {
+  const last = rest[rest.length - 1];
+  return typeof last === 'string' && !STACK.test(last) ? last : undefined;
+}
+
+/** Classes are logged by their names, and functions by what they return, as the ConsoleLogger does. */
+function nameOf(part: unknown): string {
+  if (typeof part !== 'function') return redactText(part);
+  return redactText(part.toString().startsWith('class ') ? part.name : (part as () => unknown)());
+}
+
+/** Logging must not throw, whatever a getter, a proxy or a function does. */
+function safely<T>(read: () => T): T | string {
+  try {
+    return read();
+  } catch (error) {
+    return `[unreadable: ${error instanceof Error ? error.message : typeof error}]`;
+  }
+}

@@ -1,0 +1,62 @@
+import {
+  type CallHandler,
+  type ExecutionContext,
+  type INestApplication,
+  type NestInterceptor,
+  type Type,
+  UseInterceptors,
+} from '@nestjs/common';
+import { INTERCEPTORS_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { type ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import type { FastifyReply } from 'fastify';
+import { type Observable, map } from 'rxjs';
+import { JsonText } from './json-text';
+import { LegacyEnvelope, Page } from './pagination';
+
+/** Gives interceptors what a handler means: objects and arrays. What the envelope needs to know is kept aside. */
+class PlainData implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (context.getType() !== 'http') return next.handle();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    return next.handle().pipe(map((payload: unknown) => plain(payload, reply)));
+  }
+}
+
+function plain(payload: unknown, reply: FastifyReply): unknown {
+  if (payload instanceof JsonText) return payload.toJSON();
+  if (payload instanceof Page) {
+    reply.envelope = { ...reply.envelope, pagination: payload.pagination };
+    return payload.items.toJSON();
+  }
+  if (payload instanceof LegacyEnvelope) {
+    reply.envelope = { ...reply.envelope, legacy: true };
+    return payload.payload;
+  }
+  return payload;
+}
+
+const PLAIN_DATA = new PlainData();
+
+/**
+ * Makes PlainData the innermost interceptor of every handler that has others, and of no other one: payloads then pass
+ * through unparsed. To be called before the routes are made.
+ */
+export function givePlainData(app: INestApplication): void {
+  const { config } = app as unknown as { config: ApplicationConfig };
+  const everywhere =
+    config.getGlobalInterceptors().length > 0 || config.getGlobalRequestInterceptors().length > 0;
+  const scanner = new MetadataScanner();
+  const intercepted = (target: object): NestInterceptor[] | undefined =>
+    Reflect.getMetadata(INTERCEPTORS_METADATA, target) as NestInterceptor[] | undefined;
+  for (const { controllers } of app.get(ModulesContainer).values())
+    for (const { metatype } of controllers.values()) {
+      const prototype = (metatype as Type).prototype as Record<string, object>;
+      for (const name of scanner.getAllMethodNames(prototype)) {
+        const handler = prototype[name];
+        if (!Reflect.hasMetadata(PATH_METADATA, handler) || intercepted(handler)?.includes(PLAIN_DATA))
+          continue;
+        if (everywhere || intercepted(metatype as object) || intercepted(handler))
+          UseInterceptors(PLAIN_DATA)(prototype, name, { value: handler });
+      }
+    }
+}

@@ -1,0 +1,17 @@
+import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+
+@Injectable()
+class RawResponseGuard implements CanActivate {
+  canActivate(context: ExecutionContext): boolean {
+    if (context.getType() === 'http')
+      context.switchToHttp().getResponse<FastifyReply>().envelope = { raw: true };
+    return true;
+  }
+}
+
+/**
+ * Sends what the handler, or every handler of the controller, returns without the envelope. A guard does it, as
+ * NestJS runs those for methods and classes alike, before the handler, and only where they are asked for.
+ */
+export const RawResponse = (): MethodDecorator & ClassDecorator => UseGuards(RawResponseGuard);

@@ -1,0 +1,54 @@
+const REDACTED = '[redacted]';
+/** By the end of a field's name, without `-` and `_` and in lower case. */
+const SECRET_FIELD =
+  /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
+/** In text: a JWT, what stands behind `Bearer`, and hex as long as a wallet's signature. */
+const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x[0-9a-f]{128,}/gi;
+
+/** Levels of objects, and elements or fields of each, that a line of the log takes. */
+const MAX_DEPTH = 6;
+const MAX_FIELDS = 100;
+const MAX_CAUSES = 5;
+
+export const redactText = (text: unknown): string => String(text).replace(SECRET_TEXT, REDACTED);
+
+/** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
+export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
+  if (!(error instanceof Error)) return { message: redactText(error) };
+  const { name, message, stack, code, constraint, table, cause } = error as Error & Record<string, unknown>;
+  return {
+    name,
+    message: redactText(message),
+    stack: stack === undefined ? undefined : redactText(stack),
+    code,
+    constraint,
+    table,
+    ...(cause !== undefined && causes > 0 && { cause: describeError(cause, causes - 1) }),
+  };
+}
+
+/** A copy of what is logged that JSON can hold, without the values of secret fields. */
+export function redact(value: unknown, depth = MAX_DEPTH): unknown {
+  if (typeof value === 'string') return redactText(value);
+  if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);
+  if (typeof value === 'function') return `[function ${value.name}]`;
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return describeError(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (depth === 0) return Array.isArray(value) ? '[array]' : '[object]';
+  if (Array.isArray(value) || value instanceof Set)
+    return [...value].slice(0, MAX_FIELDS).map((item) => redact(item, depth - 1));
+  return redactFields(value, depth);
+}
+
+function redactFields(value: object, depth: number): unknown {
+  const entries = value instanceof Map ? [...value] : Object.entries(value);
+  const copy: Record<string, unknown> = {};
+  for (const [key, field] of entries.slice(0, MAX_FIELDS) as [unknown, unknown][]) {
+    const name = String(key);
+    const isSecret = SECRET_FIELD.test(name.toLowerCase().replace(/[-_]/g, ''));
+    copy[name] = isSecret && field != null ? REDACTED : redact(field, depth - 1);
+  }
+  return copy;
+}

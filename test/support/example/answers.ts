@@ -1,0 +1,201 @@
+import {
+  type CallHandler,
+  ConflictException,
+  Controller,
+  Delete,
+  type ExecutionContext,
+  Get,
+  Header,
+  HttpCode,
+  Injectable,
+  type MessageEvent,
+  type NestInterceptor,
+  Post,
+  Query,
+  Redirect,
+  Res,
+  Sse,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Readable } from 'node:stream';
+import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
+import { Public } from '../../../src/auth/auth.guard';
+import { JsonText } from '../../../src/common/json-text';
+import { LegacyEnvelope, Page, PageQuery } from '../../../src/common/pagination';
+import { RawResponse } from '../../../src/common/raw-response';
+
+export interface Saver {
+  name: string;
+  amount: string;
+}
+
+const SAVERS = '[{"name":"Ada","amount":"123456789012345678901234567890"}]';
+
+/** Everything that a handler may answer with. */
+@Controller('example/answers')
+@Public()
+export class AnswersController {
+  /** Clients that listen to the events at present. */
+  static listeners = 0;
+
+  @Get('file')
+  file(): StreamableFile {
+    return new StreamableFile(Buffer.from('a,b\n1,2\n'), {
+      type: 'text/csv',
+      disposition: 'attachment; filename="savers.csv"',
+      length: 8,
+    });
+  }
+
+  @Get('stream')
+  @Header('content-type', 'text/plain')
+  stream(): Readable {
+    return Readable.from(['one ', 'two']);
+  }
+
+  @Get('web-stream')
+  webStream(): ReadableStream {
+    return Readable.toWeb(Readable.from([Buffer.from('from the web')])) as ReadableStream;
+  }
+
+  @Get('buffer')
+  buffer(): Buffer {
+    return Buffer.from([1, 2, 3]);
+  }
+
+  @Get('csv')
+  @Header('content-type', 'text/csv; charset=utf-8')
+  csv(): string {
+    return 'name,amount\nAda,10\n';
+  }
+
+  @Get('text')
+  text(): string {
+    return 'text';
+  }
+
+  @Get('number')
+  number(): number {
+    return 0;
+  }
+
+  @Get('boolean')
+  boolean(): boolean {
+    return false;
+  }
+
+  @Get('null')
+  null(): null {
+    return null;
+  }
+
+  @Get('undefined')
+  undefined(): void {}
+
+  @Get('observable')
+  observable(): Observable<Saver> {
+    return of({ name: 'Ada', amount: '1' });
+  }
+
+  @Delete('nothing')
+  @HttpCode(204)
+  nothing(): { ignored: boolean } {
+    return { ignored: true };
+  }
+
+  @Sse('events')
+  events(): Observable<MessageEvent> {
+    AnswersController.listeners++;
+    return interval(20).pipe(
+      map((n) => ({ id: String(n), data: { n } })),
+      finalize(() => AnswersController.listeners--),
+    );
+  }
+
+  /** Refused before the first event. */
+  @Sse('no-events')
+  noEvents(): Observable<MessageEvent> {
+    return throwError(() => new ConflictException('No events'));
+  }
+
+  @Get('moved')
+  @Redirect('/elsewhere', 301)
+  moved(): void {}
+
+  @Get('moved-to')
+  @Redirect('/elsewhere')
+  movedTo(@Query('to') url?: string): { url: string; statusCode: number } | undefined {
+    return url ? { url, statusCode: 307 } : undefined;
+  }
+
+  @Get('own')
+  async own(@Res() reply: FastifyReply): Promise<void> {
+    await reply.code(202).type('text/plain').send('sent by hand');
+  }
+
+  @Get('passthrough')
+  passthrough(@Res({ passthrough: true }) reply: FastifyReply): Saver {
+    void reply.code(203).header('x-example', 'yes');
+    return { name: 'Ada', amount: '1' };
+  }
+
+  @Get('failed')
+  failed(@Res({ passthrough: true }) reply: FastifyReply): { reason: string } {
+    void reply.code(409);
+    return { reason: 'of its own' };
+  }
+
+  @Get('raw')
+  @RawResponse()
+  raw(): Saver {
+    return { name: 'Ada', amount: '1' };
+  }
+
+  @Post('raw-json')
+  @RawResponse()
+  rawJson(): JsonText<Saver[]> {
+    return new JsonText<Saver[]>(SAVERS);
+  }
+}
+
+/** Adds a field to what it is given, which therefore has to be plain data. */
+@Injectable()
+export class Stamp implements NestInterceptor {
+  static seen: unknown;
+
+  intercept(_: ExecutionContext, next: CallHandler): Observable<unknown> {
+    return next.handle().pipe(
+      map((data: unknown) => {
+        Stamp.seen = data;
+        return Array.isArray(data)
+          ? data.map((item: object) => ({ ...item, stamped: true }))
+          : { ...(data as object), stamped: true };
+      }),
+    );
+  }
+}
+
+/** Payloads of the types that the service's own handlers use, behind an interceptor. */
+@Controller('example/intercepted')
+@Public()
+export class InterceptedController {
+  @Get('text')
+  @UseInterceptors(Stamp)
+  text(): JsonText<Saver> {
+    return new JsonText<Saver>('{"name":"Ada","amount":"1"}');
+  }
+
+  @Get('page')
+  @UseInterceptors(Stamp)
+  page(@Query() query: PageQuery): Page<Saver> {
+    return new Page(new JsonText<Saver[]>(SAVERS), 21, query);
+  }
+
+  @Get('legacy')
+  @UseInterceptors(Stamp)
+  legacy(): LegacyEnvelope<Saver> {
+    return new LegacyEnvelope({ name: 'Ada', amount: '1' });
+  }
+}

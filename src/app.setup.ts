@@ -17,10 +17,11 @@ import { EnvelopeInterceptor } from './common/envelope.interceptor';
 import { refuseConnection, sendError } from './common/error.filter';
 import { validationFailed } from './common/errors';
 import { NestLogger, createLogger } from './common/logger';
-import { RateLimiter } from './common/rate-limiter';
+import { plainClientAddress } from './common/proxies';
 import type { Environment } from './config/environment';
 import { serveDocs } from './docs';
 import { HttpMetrics } from './metrics/http-metrics';
+import { RateLimiter } from './rate-limit/rate-limiter';
 import { watchConnections } from './shutdown';
 
 /** Bytes. */
@@ -47,10 +48,12 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
-  const security = securityHeaders();
+  // Whatever has no rule of its own is private, or true for this moment only.
+  const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
+  fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
   // Ahead of the rate limit, so that a browser may read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(security).header('x-request-id', request.id);
+    void reply.headers(headers).header('x-request-id', request.id);
     done();
   });
   const { CORS_ORIGINS: origins } = environment;
@@ -70,8 +73,8 @@ export async function createApp(
     done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
-  serveDocs(app);
-  watchConnections(fastify.server);
+  if (environment.DOCS) await serveDocs(app);
+  watchConnections(fastify.server, environment.TRUST_PROXY);
   await app.init();
   await fastify.ready();
   return app;

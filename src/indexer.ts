@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { NestLogger, createLogger } from './common/logger';
+import { redact } from './common/redact';
 import { loadEnvironment } from './config/environment';
 import { IndexerModule } from './indexer/indexer.module';
 import { Indexer } from './indexer/indexer.service';
@@ -32,6 +33,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
+  process.stderr.write(`${redact(error.message)}\n`);
   process.exit(1);
 });

@@ -55,12 +55,21 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
+/** Of a client that went before its request was complete, in log and metrics only: nobody is there to read it. */
+const CLIENT_CLOSED = 499;
+
+const isAborted = ({ raw }: FastifyRequest): boolean => raw.destroyed && !raw.complete;
+
 /** Also for errors that Fastify raises before Nest sees the request. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = describeError(error);
+  const { status, body } = isAborted(request)
+    ? { status: CLIENT_CLOSED, body: { success: false, error: 'Client closed request' } }
+    : describeError(error);
   if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
   if (reply.sent) return;
   if (status === 503) void reply.header('Retry-After', '1');
+  // Also for errors that come before the hook that says so.
+  void reply.header('Cache-Control', 'no-store');
   void reply.status(status).type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
@@ -72,7 +81,7 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
   const text = JSON.stringify(body);
   if (socket.writable)
     socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
         `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
     );
   socket.destroy();

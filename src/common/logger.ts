@@ -1,12 +1,13 @@
 import type { LoggerService } from '@nestjs/common';
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Environment } from '../config/environment';
+import { redact } from './redact';
 
 /** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
 function describeError(error: unknown): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
+  if (!(error instanceof Error)) return { message: redact(String(error)) };
   const { name, message, stack, code, constraint, table } = error as Error & Record<string, unknown>;
-  return { name, message, stack, code, constraint, table };
+  return { name, message: redact(message), stack: stack && redact(stack), code, constraint, table };
 }
 
 let stamped = { at: 0, text: '' };
@@ -20,7 +21,7 @@ function isoTime(): string {
 
 /**
  * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
- * nonces and signatures, never reach the log.
+ * nonces and signatures, never reach the log; what libraries write into their errors is redacted.
  */
 export function createLogger(
   { LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>,
@@ -60,28 +61,28 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, context?: string): void {
-    this.logger[WIRING.has(context) ? 'debug' : 'info']({ context }, String(message));
+    this.logger[WIRING.has(context) ? 'debug' : 'info']({ context }, redact(String(message)));
   }
 
   debug(message: unknown, context?: string): void {
-    this.logger.debug({ context }, String(message));
+    this.logger.debug({ context }, redact(String(message)));
   }
 
   verbose(message: unknown, context?: string): void {
-    this.logger.trace({ context }, String(message));
+    this.logger.trace({ context }, redact(String(message)));
   }
 
   warn(message: unknown, context?: string): void {
-    this.logger.warn({ context }, String(message));
+    this.logger.warn({ context }, redact(String(message)));
   }
 
   error(message: unknown, ...rest: string[]): void {
     const context = rest.pop();
-    if (message instanceof Error) this.logger.error({ err: message, context }, message.message);
-    else this.logger.error({ context, stack: rest[0] }, String(message));
+    if (message instanceof Error) this.logger.error({ err: message, context }, redact(message.message));
+    else this.logger.error({ context, stack: rest[0] && redact(rest[0]) }, redact(String(message)));
   }
 
   fatal(message: unknown, context?: string): void {
-    this.logger.fatal({ context }, String(message));
+    this.logger.fatal({ context }, redact(String(message)));
   }
 }

@@ -1,5 +1,5 @@
 import { ArgumentMetadata, Injectable, ValidationError, ValidationPipe } from '@nestjs/common';
-import { ErrorDetail, validationFailed } from './errors';
+import { ErrorDetail, MAX_DETAILS, validationFailed } from './errors';
 
 /**
  * Context of a rule on array elements: tells which elements break it, so that the error can name them.
@@ -58,7 +58,7 @@ export class DtoPipe extends ValidationPipe {
   private check(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
     // null counts as absent, so that defaults apply.
     const given = Object.entries(value).filter(([, field]) => field !== null);
-    const deep = given.filter(([, field]) => isDeeper(field, MAX_DEPTH));
+    const deep = given.filter(([, field]) => isDeeper(field, MAX_DEPTH)).slice(0, MAX_DETAILS);
     if (deep.length > 0)
       throw validationFailed(...deep.map(([field]) => ({ field, message: 'is nested too deeply' })));
     return super.transform(Object.fromEntries(given), metadata) as Promise<unknown>;
@@ -70,9 +70,10 @@ function describe(error: ValidationError): ErrorDetail[] {
   const context = Object.values(error.contexts ?? {})[0] as ElementContext | undefined;
   if (context && Array.isArray(error.value)) {
     const message = messages[0]?.replace('each value in ', '') ?? 'is invalid';
-    return error.value.flatMap((element: unknown, index) =>
-      context.element(element) ? [] : [{ field: `${error.property}[${index}]`, message }],
-    );
+    const details: ErrorDetail[] = [];
+    for (let index = 0; index < error.value.length && details.length < MAX_DETAILS; index++)
+      if (!context.element(error.value[index])) details.push({ field: `${error.property}[${index}]`, message });
+    return details;
   }
   return messages.map((message) => ({ field: error.property, message }));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicatorResult, HealthIndicatorService } from '@nestjs/terminus';
-import { RateLimitStorage } from '../common/rate-limit.storage';
+import { RateLimitStorage } from '../rate-limit/rate-limit.storage';
 import { Database } from '../database/database';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
 

@@ -47,14 +47,14 @@ describe('npm run sbom', () => {
       ...bom.dependencies.map(({ ref }) => ref),
     ]);
     expect(refs.size).toBe(bom.components.length + 1);
+    const reached = new Set(bom.dependencies.flatMap(({ dependsOn }) => dependsOn));
+    expect(bom.components.map((each) => each['bom-ref']).filter((ref) => !reached.has(ref))).toEqual([]);
     for (const { dependsOn } of bom.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
   });
 
   it('is the same each time, and says nothing about the machine', () => {
     expect(billOfMaterials()).toBe(text);
     expect(text).not.toContain(ROOT);
-    // Only the address of the schema.
-    expect(text.match(/https?:\/\/[^"]*/g)).toEqual([expect.stringContaining('cyclonedx.org/schema')]);
-    expect(bom).not.toHaveProperty('serialNumber');
+    expect(text).not.toMatch(/https?:\/\//);
   });
 });

@@ -11,9 +11,12 @@ export function plainAddress(text: string): string | undefined {
   const address = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d{1,5}$/, '$1');
   if (isIPv4(address)) return address;
   if (!isIPv6(address)) return undefined;
-  const [plain = ''] = address.split('%');
-  const groups = groupsOf(plain);
-  if (groups.slice(0, 5).some((group) => group !== 0) || groups[5] !== 0xffff) return plain;
+  return mappedAddress(groupsOf(address)) ?? address.split('%')[0];
+}
+
+/** The IPv4 address that is mapped into an IPv6 address, if any. */
+function mappedAddress(groups: number[]): string | undefined {
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
   return [groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255].join('.');
 }
 
@@ -34,8 +37,10 @@ export function plainForwardedFor(header: string): string {
 
 /** What counts as one client: an IPv4 address; of IPv6 the /64 network, since a client has all the addresses in it. */
 export function clientKey(ip: string): string {
-  const address = plainAddress(ip) ?? ip;
-  return isIPv6(address) ? prefixOf(groupsOf(address), 64) : address;
+  if (!isIPv6(ip)) return ip;
+  const groups = groupsOf(ip);
+  const [a, b, c, d] = groups.map((group) => group.toString(16));
+  return mappedAddress(groups) ?? `${a}:${b}:${c}:${d}`;
 }
 
 /**
@@ -48,15 +53,8 @@ export function widerNetworks(client: string): string[] {
     const [a, b, c] = client.split('.');
     return [`${a}.${b}.${c}.0/24`, `${a}.${b}.0.0/16`, `${a}.0.0.0/8`];
   }
-  const groups = client.split(':').map((group) => parseInt(group, 16));
-  return [56, 48, 32, 16].map((bits) => `${prefixOf(groups, bits)}/${bits}`);
-}
-
-/** The first groups of an address, as far as its first bits reach. */
-function prefixOf(groups: number[], bits: number): string {
-  const kept = groups.slice(0, Math.ceil(bits / 16));
-  if (bits % 16 > 0) kept[kept.length - 1] &= 0xffff << (16 - (bits % 16));
-  return kept.map((group) => group.toString(16)).join(':');
+  const [a, b, c, d] = client.split(':');
+  return [`${a}:${b}:${c}:${d.slice(0, -2)}00/56`, `${a}:${b}:${c}/48`, `${a}:${b}/32`, `${a}/16`];
 }
 
 /** The eight groups of a valid IPv6 address. */

@@ -20,14 +20,14 @@ describe('MemoryCounter', () => {
     jest.restoreAllMocks();
   });
 
+  const hit = (client: string): Count => counter.count(client, 'general', LIMIT, WINDOW_MS);
   const count = (ip: string, times = 1): Count => {
-    let last: Count | undefined;
-    for (let i = 0; i < times; i++) last = counter.count(clientKey(ip), 'general', LIMIT, WINDOW_MS);
-    return last!;
+    for (let i = 1; i < times; i++) hit(clientKey(ip));
+    return hit(clientKey(ip));
   };
   /** One request from each of so many /64 networks of a /32. */
   const flood = (networks: number, block = '2001:db8'): void => {
-    for (let i = 0; i < networks; i++) count(`${block}:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}::1`);
+    for (let i = 0; i < networks; i++) hit(`${block}:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}`);
   };
   const ipv4 = (i: number): string => [10 + (i >>> 24), (i >>> 16) & 255, (i >>> 8) & 255, i & 255].join('.');
 
@@ -39,16 +39,16 @@ describe('MemoryCounter', () => {
     expect(counter.size).toBe(50_000);
   });
 
-  it('holds a bounded number of records, whatever comes: two million addresses of one network, or of all', () => {
+  it('holds a bounded number of records, whatever comes: two million addresses of one network, and some of all', () => {
     flood(2_000_000);
     expect(counter.size).toBeLessThan(50_000 + 300);
-    for (let i = 0; i < 2_000_000; i++) {
+    for (let i = 0; i < 150_000; i++) {
       const spread = Math.imul(i, 2_654_435_761) >>> 0;
-      count(`${(0x2000 + (spread >>> 19)).toString(16)}:${(spread & 0xffff).toString(16)}:${i & 0xffff}::`);
+      hit(`${(0x2000 + (spread >>> 19)).toString(16)}:${(spread & 0xffff).toString(16)}:1:1`);
     }
     // At most one more for each IPv6 /16.
     expect(counter.size).toBeLessThan(CAP + 8_193);
-    for (let i = 0; i < 2_000_000; i++) count(ipv4(Math.imul(i, 2_654_435_761) >>> 0));
+    for (let i = 0; i < 150_000; i++) hit(ipv4(Math.imul(i, 2_654_435_761) >>> 0));
     expect(counter.size).toBeLessThan(2 * CAP + 8_193 + 256);
   });
 
@@ -56,7 +56,7 @@ describe('MemoryCounter', () => {
     const before = '2a00:1:2:3::1';
     const sameProvider = '2001:db8:ffff:1::1';
     expect([count(before, 99).hits, count(sameProvider, 40).hits]).toEqual([99, 40]);
-    flood(200_000);
+    flood(100_000);
     expect(count(before)).toEqual({ hits: 100, limit: LIMIT, secondsLeft: 900 });
     expect(count(sameProvider).hits).toBe(41);
     for (const later of ['2a00:9:9:9::1', '2a00:9:9:a::1', '2600::1'])
@@ -66,7 +66,7 @@ describe('MemoryCounter', () => {
   });
 
   it('lets the owner of a /32 that fills it share with himself', () => {
-    flood(200_000);
+    flood(100_000);
     let passed = 0;
     for (let i = 0; i < 10_000; i++) {
       const { hits, limit } = count(`2001:db8:8000:${i.toString(16)}::1`);
@@ -144,7 +144,7 @@ describe('MemoryCounter', () => {
     const other = '2a00:5:5:5::1';
     count(client, 150);
     now += 1000;
-    flood(300_000);
+    flood(100_000);
     expect(count(client).hits).toBe(151);
     expect(count(other, 150).hits).toBe(150);
     now += WINDOW_MS - 1001;

@@ -30,7 +30,9 @@ export function billOfMaterials(): string {
   const text = readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as { packages: Record<string, Locked> };
   const { '': service, ...others } = packages;
-  const places = Object.entries(others).filter(([, each]) => !each.dev && !each.optional && !each.devOptional);
+  const places = Object.entries(others).filter(
+    ([, each]) => !each.dev && !each.optional && !each.devOptional,
+  );
   const refs = new Map(places.map(([place, each]) => [place, purl(nameOf(place, each), each.version)]));
   const own = purl(service.name!, service.version);
 

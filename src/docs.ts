@@ -91,7 +91,11 @@ export async function serveDocs(app: NestFastifyApplication): Promise<void> {
   fastify.get('/docs/assets/page.js', (_request, reply) =>
     reply.headers({ ...revalidate, 'content-type': 'text/javascript; charset=utf-8' }).send(SCRIPT),
   );
-  await fastify.register(files, { root: path.dirname(require.resolve('swagger-ui-dist/package.json')), serve: false, maxAge: ASSET_AGE_MS });
+  await fastify.register(files, {
+    root: path.dirname(require.resolve('swagger-ui-dist/package.json')),
+    serve: false,
+    maxAge: ASSET_AGE_MS,
+  });
   for (const asset of ASSETS)
     fastify.get(`/docs/assets/${asset}`, (_request, reply) => reply.sendFile(asset));
 }

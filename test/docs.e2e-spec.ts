@@ -28,7 +28,14 @@ describe('/docs', () => {
       expect(headers['x-ratelimit-limit']).toBeUndefined();
       expect((await inject(`/${url}.map`)).statusCode).toBe(404);
     }
-    for (const url of ['package.json', 'index.html', '../package.json', '..%2fpackage.json', 'swagger-ui.js', ''])
+    for (const url of [
+      'package.json',
+      'index.html',
+      '../package.json',
+      '..%2fpackage.json',
+      'swagger-ui.js',
+      '',
+    ])
       expect([url, (await inject(`/docs/assets/${url}`)).statusCode]).toEqual([url, 404]);
     expect((await inject('/docs/openapi.json')).json()).toHaveProperty('openapi');
   });
@@ -46,7 +53,11 @@ describe('DOCS=false', () => {
     try {
       for (const url of ['/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {
         const { statusCode, payload } = await off.inject({ method: 'GET', url });
-        expect([url, statusCode, JSON.parse(payload)]).toEqual([url, 404, { success: false, error: 'Not found' }]);
+        expect([url, statusCode, JSON.parse(payload)]).toEqual([
+          url,
+          404,
+          { success: false, error: 'Not found' },
+        ]);
       }
     } finally {
       await off.close();

@@ -55,16 +55,16 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Of a client that went before its request was complete, in log and metrics only: nobody is there to read it. */
-const CLIENT_CLOSED = 499;
-
+/** Whether the client went before its request was complete. */
 const isAborted = ({ raw }: FastifyRequest): boolean => raw.destroyed && !raw.complete;
 
 /** Also for errors that Fastify raises before Nest sees the request. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const { status, body } = isAborted(request)
-    ? { status: CLIENT_CLOSED, body: { success: false, error: 'Client closed request' } }
-    : describeError(error);
+  if (isAborted(request)) {
+    request.log.info({ reqId: request.id, ip: request.ip }, 'request ended by its client');
+    return void reply.hijack();
+  }
+  const { status, body } = describeError(error);
   if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
   if (reply.sent) return;
   if (status === 503) void reply.header('Retry-After', '1');

@@ -12,7 +12,10 @@ describe('redact', () => {
     ['http://a/s3cret and http://b/s3cret', 'http://a and http://b'],
     ['failed\nRequest body: {"params":["s3cret"]}\nDetails: x', 'failed\nRequest body: …\nDetails: x'],
     ['connect ECONNREFUSED 10.0.0.1:5432', 'connect ECONNREFUSED 10.0.0.1:5432'],
-    ['at Object.<anonymous> (/app/dist/src/main.js:1:2)', 'at Object.<anonymous> (/app/dist/src/main.js:1:2)'],
+    [
+      'at Object.<anonymous> (/app/dist/src/main.js:1:2)',
+      'at Object.<anonymous> (/app/dist/src/main.js:1:2)',
+    ],
   ])('%j becomes %j', (text, redacted) => {
     expect(redact(text)).toBe(redacted);
     expect(redact(text)).not.toContain('s3c');

@@ -72,7 +72,8 @@ function describe(error: ValidationError): ErrorDetail[] {
     const message = messages[0]?.replace('each value in ', '') ?? 'is invalid';
     const details: ErrorDetail[] = [];
     for (let index = 0; index < error.value.length && details.length < MAX_DETAILS; index++)
-      if (!context.element(error.value[index])) details.push({ field: `${error.property}[${index}]`, message });
+      if (!context.element(error.value[index]))
+        details.push({ field: `${error.property}[${index}]`, message });
     return details;
   }
   return messages.map((message) => ({ field: error.property, message }));

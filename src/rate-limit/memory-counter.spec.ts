@@ -27,7 +27,8 @@ describe('MemoryCounter', () => {
   };
   /** One request from each of so many /64 networks of a /32. */
   const flood = (networks: number, block = '2001:db8'): void => {
-    for (let i = 0; i < networks; i++) hit(`${block}:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}`);
+    for (let i = 0; i < networks; i++)
+      hit(`${block}:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}`);
   };
   const ipv4 = (i: number): string => [10 + (i >>> 24), (i >>> 16) & 255, (i >>> 8) & 255, i & 255].join('.');
 

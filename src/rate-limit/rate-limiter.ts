@@ -51,9 +51,7 @@ export class RateLimiter {
     const path = route ?? request.url;
     const client = clientKey(request.ip ?? '');
     const limits = AUTH.test(path) ? [this.general, this.auth] : [this.general];
-    const counts = limits.map(({ name, limit }) =>
-      this.storage.count(client, name, limit, this.windowMs),
-    );
+    const counts = limits.map(({ name, limit }) => this.storage.count(client, name, limit, this.windowMs));
     if (counts.some((count) => count instanceof Promise))
       Promise.all(counts.map((count) => Promise.resolve(count))).then(
         (found) => done(decide(limits, found, reply)),

@@ -117,16 +117,19 @@ describe('MemoryCounter', () => {
         most = Math.max(most, work);
       }
     };
-    const original = { get: Map.prototype.get, set: Map.prototype.set, delete: Map.prototype.delete };
+    const names = ['get', 'set', 'delete'] as const;
+    const original = Object.fromEntries(
+      names.map((name) => [name, Reflect.get(Map.prototype, name) as (...args: never[]) => unknown]),
+    );
     const iterations = ['forEach', 'keys', 'values', 'entries', Symbol.iterator] as const;
     flood(100_000);
     const spies = iterations.map((name) => jest.spyOn(Map.prototype, name as 'keys'));
     try {
-      for (const name of ['get', 'set', 'delete'] as const)
+      for (const name of names)
         Object.assign(Map.prototype, {
           [name](this: Map<unknown, unknown>, ...args: [never, never]) {
             work += 1;
-            return Reflect.apply(original[name], this, args) as unknown;
+            return Reflect.apply(original[name], this, args);
           },
         });
       now += WINDOW_MS;

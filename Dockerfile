@@ -1,6 +1,6 @@
 # One image for the API (the default command), the indexer (node dist/src/indexer.js) and the migrations
 # (npm run migration:run:prod). It starts no child processes, so it needs no init.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The scripts of packages only prepare what is for development.
@@ -13,7 +13,7 @@ RUN npm run build \
  && npm prune --omit=dev --omit=optional --ignore-scripts \
  && rm -rf dist/src/local dist/src/local.*
 
-FROM node:20-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./

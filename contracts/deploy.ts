@@ -14,6 +14,7 @@ import {
   type TransactionReceipt,
 } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
+import { rpcEndpoints } from '../src/chain/endpoints';
 import artifactsJson from './artifacts.json';
 
 export type ContractName = 'SavingsPool' | 'LotteryPool' | 'TestToken';
@@ -45,13 +46,14 @@ export function devAccount(index: number): LocalAccount {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
 }
 
-/** A client that reads and writes; it polls fast, for local chains. */
+/** A client that reads and writes; it polls fast, for local chains. Of several endpoints it takes the first. */
 export async function connect(rpcUrl: string, account: LocalAccount = devAccount(0)) {
-  const transport = http(rpcUrl);
+  const [{ url, headers }] = rpcEndpoints(rpcUrl);
+  const transport = http(url, { fetchOptions: { headers } });
   const options = { account, transport, pollingInterval: 20 };
   const id = await createWalletClient(options).getChainId();
   const nativeCurrency = { name: 'Ether', symbol: 'ETH', decimals: 18 };
-  const chain = defineChain({ id, name: 'local', nativeCurrency, rpcUrls: { default: { http: [rpcUrl] } } });
+  const chain = defineChain({ id, name: 'local', nativeCurrency, rpcUrls: { default: { http: [url] } } });
   return createWalletClient({ ...options, chain }).extend(publicActions);
 }
 

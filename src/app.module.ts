@@ -4,7 +4,7 @@ import { AnalyticsModule } from './analytics/analytics.module';
 import { AuthModule } from './auth/auth.module';
 import { ChainModule } from './chain/chain.module';
 import { ErrorFilter } from './common/error.filter';
-import { RateLimitModule } from './common/rate-limit.module';
+import { RateLimitModule } from './rate-limit/rate-limit.module';
 import { DtoPipe } from './common/validation.pipe';
 import { ConfigModule } from './config/config.module';
 import type { Environment } from './config/environment';

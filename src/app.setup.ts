@@ -21,11 +21,12 @@ import { validationFailed } from './common/errors';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
 import { givePlainData } from './common/plain-data.interceptor';
-import { RateLimiter } from './common/rate-limiter';
+import { plainClientAddress } from './common/proxies';
 import { canTrackCheaply, trackRequests } from './common/request-context';
 import type { Environment } from './config/environment';
 import { serveDocs } from './docs';
 import { HttpMetrics } from './metrics/http-metrics';
+import { RateLimiter } from './rate-limit/rate-limiter';
 import { watchConnections } from './shutdown';
 
 /** Bytes. */
@@ -74,10 +75,12 @@ export async function createApp(
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
   if (requestIds) trackRequests(fastify);
-  const security = securityHeaders();
+  // Whatever has no rule of its own is private, or true for this moment only.
+  const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
+  fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
   // Ahead of the rate limit, so that a browser may read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(security).header('x-request-id', request.id);
+    void reply.headers(headers).header('x-request-id', request.id);
     done();
   });
   const { CORS_ORIGINS: origins } = environment;
@@ -97,8 +100,8 @@ export async function createApp(
     done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
-  serveDocs(app);
-  watchConnections(fastify.server);
+  if (environment.DOCS) await serveDocs(app);
+  watchConnections(fastify.server, environment.TRUST_PROXY);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));
   await prepare?.(app);

@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
+import { redactText } from './common/redact';
 import { loadEnvironment } from './config/environment';
 import { IndexerModule } from './indexer/indexer.module';
 import { Indexer } from './indexer/indexer.service';
@@ -33,6 +34,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
+  process.stderr.write(`${redactText(error.message)}\n`);
   process.exit(1);
 });

@@ -6,6 +6,8 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
+import { rpcEndpoints } from './chain/endpoints';
+import { redactText } from './common/redact';
 import { dataSourceOptions } from './database/data-source';
 import { type LocalChain, startChain } from './local/chain';
 import { startPostgres } from './local/postgres';
@@ -38,6 +40,7 @@ async function main(): Promise<void> {
     ...chainSettings(chain),
     // An empty variable counts as not set.
     ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== '')),
+    HOST: process.env.HOST || '127.0.0.1',
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   };
@@ -48,13 +51,15 @@ async function main(): Promise<void> {
   const base = `http://localhost:${port}`;
   // For `npm run demo`.
   const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
-  writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running));
+  writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
+  // Of addresses that were given, neither passwords nor keys are shown.
+  const { DATABASE_URL: given, RPC_URL: rpc } = process.env;
   say(`
   API       ${base}
   Docs      ${base}/docs
   Health    ${base}/health
-  Database  ${environment.DATABASE_URL}
-  Chain     ${environment.RPC_URL ?? 'off: there is no anvil for this platform, see README'}
+  Database  ${given ? redactText(given) : environment.DATABASE_URL}
+  Chain     ${rpc ? names(rpc) : (chain?.url ?? 'off: there is no anvil for this platform, see README')}
 
   Ctrl-C stops everything.
 `);
@@ -174,7 +179,7 @@ async function assertFree(port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
     probe.once('error', () => reject(new Error(`Port ${port} is taken; set PORT to use another one.`)));
-    probe.listen(port, process.env.HOST || '0.0.0.0', () => probe.close(() => resolve()));
+    probe.listen(port, process.env.HOST || '127.0.0.1', () => probe.close(() => resolve()));
   });
 }
 
@@ -186,16 +191,20 @@ async function stop(code: number): Promise<void> {
     try {
       await each();
     } catch (error) {
-      say((error as Error).message);
+      say(redactText((error as Error).message));
     }
   }
   process.exit(code);
 }
 
+const names = (addresses: string): string =>
+  rpcEndpoints(addresses)
+    .map(({ name }) => name)
+    .join(', ');
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
 main().catch((error: Error) => {
-  say(error.message);
+  say(redactText(error.message));
   void stop(1);
 });

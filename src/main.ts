@@ -1,5 +1,6 @@
 import { createApp } from './app.setup';
 import { createLogger } from './common/logger';
+import { redactText } from './common/redact';
 import { loadEnvironment } from './config/environment';
 import { runUntilSignal } from './shutdown';
 
@@ -11,6 +12,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
+  process.stderr.write(`${redactText(error.message)}\n`);
   process.exit(1);
 });

@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { Connections } from './common/connections';
 import type { Environment } from './config/environment';
 import { HealthService } from './health/health.service';
 
@@ -37,22 +37,11 @@ export async function runUntilSignal(
   process.send?.('listening');
 }
 
-const connections = new WeakMap<Server, Set<Socket>>();
+const connections = new WeakMap<Server, Connections>();
 
-/** Remembers the connections of a server that does not listen yet, for it to be drained later. */
-export function watchConnections(server: Server): void {
-  const open = new Set<Socket>();
-  connections.set(server, open);
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-}
-
-/** Those between two requests, and those that never sent one, which Node counts among the busy ones. */
-function closeIdleConnections(server: Server): void {
-  server.closeIdleConnections();
-  for (const socket of connections.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy();
+/** Keeps account of the connections of a server that does not listen yet, for it to be drained later. */
+export function watchConnections(server: Server, proxies: string[]): void {
+  connections.set(server, new Connections(server, proxies));
 }
 
 /** @param notice ms in which requests are still accepted after readiness failed */
@@ -61,7 +50,7 @@ export async function drain(app: NestFastifyApplication, notice: number): Promis
   await new Promise((resolve) => setTimeout(resolve, notice));
   const server = app.getHttpServer();
   // Idle connections would keep the server open for as long as the client likes.
-  const idle = setInterval(() => closeIdleConnections(server), 100);
+  const idle = setInterval(() => connections.get(server)?.closeIdle(), 100);
   const all = setTimeout(() => server.closeAllConnections(), GRACE);
   try {
     await app.close();

@@ -83,6 +83,6 @@ it('the page is served', async () => {
   const answer = await app.get('/docs');
   expect(answer.status).toBe(200);
   expect(answer.headers['content-type']).toContain('text/html');
-  const script = await app.nest.inject({ method: 'GET', url: '/docs/swagger-ui-bundle.js' });
+  const script = await app.nest.inject({ method: 'GET', url: '/docs/assets/swagger-ui-bundle.js' });
   expect(script.statusCode).toBe(200);
 });

@@ -1,6 +1,7 @@
 // Deploys the reference contracts on a chain that has none. On a new chain the addresses are always the same:
 // they follow from the deploying account and its number of transactions.
 const { connect, deployContracts, seedDraws } = require('./dist/contracts/deploy');
+const { redactText } = require('./dist/src/common/redact');
 
 const { RPC_URL } = process.env;
 
@@ -13,6 +14,6 @@ async function main() {
 }
 
 main().catch((error) => {
-  console.error(error.message);
+  console.error(redactText(error.message));
   process.exit(1);
 });

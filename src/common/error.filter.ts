@@ -115,18 +115,30 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
+/** Whether the client went before its request was complete. */
+const isAborted = ({ raw }: FastifyRequest): boolean => raw.destroyed && !raw.complete;
+
 /** Also for errors that Fastify raises before Nest sees the request, and those of middleware, which has Node's reply. */
 export function sendError(
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply | ServerResponse,
 ): void {
+  if (isAborted(request)) {
+    request.log.info({ reqId: request.id, ip: request.ip }, 'request ended by its client');
+    return void ('raw' in reply ? reply.hijack() : reply.destroy());
+  }
   // The router's own text repeats the path.
   const unknownRoute = request.is404 && error instanceof NotFoundException;
   const { status, body } = describeError(unknownRoute ? notFound() : error);
   if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
   const text = toJson(body);
-  const headers = { 'content-type': JSON_TYPE, ...(status === 503 && { 'retry-after': '1' }) };
+  const headers = {
+    'content-type': JSON_TYPE,
+    // Also for errors that come before the hook that says so.
+    'cache-control': 'no-store',
+    ...(status === 503 && { 'retry-after': '1' }),
+  };
   if ('raw' in reply) {
     if (!reply.sent) void reply.status(status).headers(headers).send(text);
   } else if (!reply.headersSent) {
@@ -151,7 +163,7 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
   const text = JSON.stringify(body);
   if (socket.writable)
     socket.write(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +
         `Content-Length: ${Buffer.byteLength(text)}\r\nConnection: close\r\n\r\n${text}`,
     );
   socket.destroy();

@@ -17,8 +17,20 @@ export class ApiError extends HttpException {
   }
 }
 
+/** Details that an answer names, and characters of each of their texts: the client decides how many it could have. */
+export const MAX_DETAILS = 20;
+const MAX_TEXT = 200;
+
+const shorten = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
+
 export const validationFailed = (...details: ErrorDetail[]): ApiError =>
-  new ApiError(400, 'Validation failed', details);
+  new ApiError(
+    400,
+    'Validation failed',
+    details
+      .slice(0, MAX_DETAILS)
+      .map(({ field, message }) => ({ field: shorten(field), message: shorten(message) })),
+  );
 
 export const invalidToken = (): ApiError => new ApiError(401, 'Invalid token');
 export const forbidden = (): ApiError => new ApiError(403, 'Forbidden');

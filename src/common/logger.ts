@@ -13,7 +13,7 @@ function isoTime(): string {
 
 /**
  * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
- * nonces and signatures, never reach the log.
+ * nonces and signatures, never reach the log; what libraries write into their errors is redacted.
  */
 export function createLogger(
   { LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>,

@@ -10,7 +10,24 @@ const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
 
-export const redactText = (text: unknown): string => String(text).replace(SECRET_TEXT, REDACTED);
+const URL_TEXT = /\b((?:https?|wss?|postgres(?:ql)?|rediss?(?:\+[a-z]+)?):\/\/)([^\s"'`<>]*)/gi;
+
+/**
+ * A text fit for a log. Of addresses only scheme and host are left, as the rest may hold passwords and API keys; of
+ * what a chain client was asked, nothing, as that may be a signature. Libraries put both into their errors.
+ */
+export const redactText = (text: unknown): string =>
+  String(text)
+    .replace(URL_TEXT, (_, scheme: string, rest: string) => scheme + (hostOf(rest) ?? '…'))
+    .replace(/^(\s*Request body: ).*$/gm, '$1…')
+    .replace(SECRET_TEXT, REDACTED);
+
+function hostOf(rest: string): string | undefined {
+  const [authority = ''] = rest.split(/[/?#]/);
+  // A password may have been written with a slash in it.
+  if (rest.lastIndexOf('@') > authority.length) return undefined;
+  return authority.slice(authority.lastIndexOf('@') + 1);
+}
 
 /** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
 export function describeError(error: unknown, causes = MAX_CAUSES): unknown {

@@ -1,6 +1,6 @@
 import { ArgumentMetadata, Injectable, ValidationError, ValidationPipe } from '@nestjs/common';
 import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
-import { ErrorDetail, validationFailed } from './errors';
+import { ErrorDetail, MAX_DETAILS, validationFailed } from './errors';
 
 /**
  * Context of a rule on array elements: tells which elements break it, so that the error can name them.
@@ -70,7 +70,9 @@ export class DtoPipe extends ValidationPipe {
   private check(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const name = metadata.data ?? metadata.type;
     if (isRecord(value)) {
-      const deep = Object.keys(value).filter((field) => isDeeper(value[field], MAX_DEPTH));
+      const deep = Object.keys(value)
+        .filter((field) => isDeeper(value[field], MAX_DEPTH))
+        .slice(0, MAX_DETAILS);
       if (deep.length > 0)
         throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
     } else if (isDeeper(value, MAX_DEPTH)) {
@@ -134,9 +136,10 @@ function describe(error: ValidationError, field: string): ErrorDetail[] {
   const element = context?.element;
   if (typeof element === 'function' && Array.isArray(error.value)) {
     const message = messages[0]?.replace('each value in ', '') ?? 'is invalid';
-    return error.value.flatMap((item: unknown, index) =>
-      element(item) ? [] : [{ field: `${field}[${index}]`, message }],
-    );
+    const details: ErrorDetail[] = [];
+    for (let index = 0; index < error.value.length && details.length < MAX_DETAILS; index++)
+      if (!element(error.value[index])) details.push({ field: `${field}[${index}]`, message });
+    return details;
   }
   return messages.map((message) => ({ field, message }));
 }

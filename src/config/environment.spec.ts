@@ -118,6 +118,7 @@ const WRONG: Record<string, string[]> = {
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
   METRICS_TOKEN: ['hidden'],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
+  DOCS: ['yes', 'TRUE', '2'],
   LOG_LEVEL: ['verbose', 'INFO'],
   INDEXER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [

@@ -121,6 +121,9 @@ export class Environment {
 
   @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
 
+  /** Serves the documentation page and the OpenAPI document. */
+  @Flag() @IsBoolean() DOCS = true;
+
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
 

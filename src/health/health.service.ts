@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { RateLimitStorage } from '../common/rate-limit.storage';
+import { RateLimitStorage } from '../rate-limit/rate-limit.storage';
 import { Database } from '../database/database';
 import { statement } from '../database/statement';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';

@@ -4,48 +4,8 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { Environment } from '../config/environment';
+import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
-
-export type StorageRecord = Awaited<ReturnType<ThrottlerStorage['increment']>>;
-
-/** What the limiter counts in: ThrottlerStorage, but that an answer that is known at once may come at once. */
-export interface RateLimitStore {
-  increment(...parameters: Parameters<ThrottlerStorage['increment']>): StorageRecord | Promise<StorageRecord>;
-}
-
-/** Counts in this process: fixed windows, one record a key. */
-export class MemoryStorage implements RateLimitStore {
-  private readonly windows = new Map<string, { hits: number; ends: number }>();
-  private sweepAt = 10_000;
-
-  /** @param ttl length of the window in ms; times in the record are in seconds */
-  increment(key: string, ttl: number, limit: number, _block: number, name: string): StorageRecord {
-    const now = Date.now();
-    const id = `${name} ${key}`;
-    let window = this.windows.get(id);
-    if (!window || window.ends <= now) {
-      this.sweep(now);
-      window = { hits: 0, ends: now + ttl };
-      this.windows.set(id, window);
-    }
-    window.hits += 1;
-    const timeToExpire = Math.ceil((window.ends - now) / 1000);
-    const isBlocked = window.hits > limit;
-    return {
-      totalHits: window.hits,
-      timeToExpire,
-      isBlocked,
-      timeToBlockExpire: isBlocked ? timeToExpire : 0,
-    };
-  }
-
-  /** Forgets ended windows whenever the number of records has doubled, so the cost per request is constant. */
-  private sweep(now: number): void {
-    if (this.windows.size < this.sweepAt) return;
-    for (const [id, window] of this.windows) if (window.ends <= now) this.windows.delete(id);
-    this.sweepAt = Math.max(10_000, this.windows.size * 2);
-  }
-}
 
 /** No block beyond the window: what counts is the number of hits in it. */
 const NEVER_BLOCK = Number.MAX_SAFE_INTEGER;
@@ -61,9 +21,9 @@ const PAUSE = 1000;
  * does not answer. Redis going away takes nothing down; limits hold per process meanwhile.
  */
 @Injectable()
-export class RateLimitStorage implements RateLimitStore, OnModuleInit, OnApplicationShutdown {
+export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(RateLimitStorage.name);
-  private readonly memory = new MemoryStorage();
+  private readonly memory = new MemoryCounter();
   private readonly client?: Redis | Cluster;
   private readonly shared?: ThrottlerStorage;
   private timer?: NodeJS.Timeout;
@@ -96,16 +56,20 @@ export class RateLimitStorage implements RateLimitStore, OnModuleInit, OnApplica
     this.timer = setInterval(() => void this.look(client), INTERVAL).unref();
   }
 
-  increment(
-    ...parameters: Parameters<ThrottlerStorage['increment']>
-  ): StorageRecord | Promise<StorageRecord> {
-    if (!this.shared || this.status !== 'connected') return this.memory.increment(...parameters);
-    const [key, ttl, , , name] = parameters;
-    return within(PATIENCE, this.shared.increment(key, ttl, NEVER_BLOCK, ttl, name)).catch((error: Error) => {
-      this.failedUntil = Date.now() + PAUSE;
-      this.lost(error);
-      return this.memory.increment(...parameters);
-    });
+  /**
+   * Counts a request. The answer comes at once where it is known at once.
+   * @param client key of the client, as `clientKey` makes it
+   */
+  count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
+    if (!this.shared || this.status !== 'connected') return this.memory.count(client, name, limit, windowMs);
+    return within(PATIENCE, this.shared.increment(client, windowMs, NEVER_BLOCK, windowMs, name)).then(
+      ({ totalHits, timeToExpire }) => ({ hits: totalHits, limit, secondsLeft: timeToExpire }),
+      (error: Error) => {
+        this.failedUntil = Date.now() + PAUSE;
+        this.lost(error);
+        return this.memory.count(client, name, limit, windowMs);
+      },
+    );
   }
 
   onApplicationShutdown(): void {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { clientKey } from './rate-limiter';
+import { clientKey, plainAddress, plainForwardedFor, widerNetworks } from './client-address';
 
 const group = fc.integer({ min: 0, max: 0xffff });
 const groups = (count: number): fc.Arbitrary<number[]> =>
@@ -50,4 +50,72 @@ describe('clientKey', () => {
   it('leaves what is no address alone', () => {
     for (const ip of ['', 'unknown', ':::', 'a:b']) expect(clientKey(ip)).toBe(ip);
   });
+});
+
+describe('plainAddress', () => {
+  it.each([
+    ['198.51.100.7', '198.51.100.7'],
+    [' 198.51.100.7 ', '198.51.100.7'],
+    ['198.51.100.7:1000', '198.51.100.7'],
+    ['2001:db8::1', '2001:db8::1'],
+    ['[2001:db8::1]', '2001:db8::1'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['::ffff:1.2.3.4', '1.2.3.4'],
+    ['[::ffff:1.2.3.4]:80', '1.2.3.4'],
+    ['::FFFF:102:304', '1.2.3.4'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['[fe80::1%25eth0]:1', 'fe80::1'],
+  ])('of %j is %j', (text, address) => expect(plainAddress(text)).toBe(address));
+
+  it.each([
+    '',
+    'unknown',
+    '_hidden',
+    '1.2.3',
+    '0x7f.1',
+    '127.1',
+    '010.0.0.1',
+    '256.1.1.1',
+    '1.2.3.4%eth0',
+    '1.2.3.4:',
+    '1.2.3.4:x',
+    '1.2.3.4:123456',
+    '[2001:db8::1',
+    '2001:db8::1]',
+    '[2001:db8::1]443',
+    '[]',
+    '[]:1',
+    ':80',
+    '"1.2.3.4"',
+    'a.example',
+    '1.2.3.4/24',
+  ])('of %j is none', (text) => expect(plainAddress(text)).toBeUndefined());
+});
+
+describe('plainForwardedFor', () => {
+  it.each([
+    ['198.51.100.7:1000', '198.51.100.7'],
+    ['192.0.2.1, [2001:db8::1]:443,10.0.0.1:80', '192.0.2.1, 2001:db8::1, 10.0.0.1'],
+    ['192.0.2.1,, ,10.0.0.1', '192.0.2.1, 10.0.0.1'],
+    ['192.0.2.1, unknown, 10.0.0.1', '10.0.0.1'],
+    ['192.0.2.1, unknown', ''],
+    [',', ''],
+  ])('of %j is %j', (header, plain) => expect(plainForwardedFor(header)).toBe(plain));
+});
+
+describe('widerNetworks', () => {
+  it('of IPv4 are /24, /16 and /8', () =>
+    expect(widerNetworks(clientKey('198.51.100.7'))).toEqual([
+      '198.51.100.0/24',
+      '198.51.0.0/16',
+      '198.0.0.0/8',
+    ]));
+
+  it('of IPv6 are /56, /48, /32 and /16', () =>
+    expect(widerNetworks(clientKey('2001:db8:12:3456::1'))).toEqual([
+      '2001:db8:12:3400/56',
+      '2001:db8:12/48',
+      '2001:db8/32',
+      '2001/16',
+    ]));
 });

@@ -1,0 +1,71 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/**
+ * The address that an entry of X-Forwarded-For or a socket names, without port, brackets and zone. IPv4 mapped into
+ * IPv6 (RFC 4291 section 2.5.5.2) is IPv4: a client is the same one whichever socket it comes in by.
+ * @returns undefined for what is no address
+ */
+export function plainAddress(text: string): string | undefined {
+  const entry = text.trim();
+  if (isIPv4(entry)) return entry;
+  const address = /^\[([^\]]+)\](?::\d{1,5})?$/.exec(entry)?.[1] ?? entry.replace(/^([\d.]+):\d{1,5}$/, '$1');
+  if (isIPv4(address)) return address;
+  if (!isIPv6(address)) return undefined;
+  return mappedAddress(groupsOf(address)) ?? address.split('%')[0];
+}
+
+/** The IPv4 address that is mapped into an IPv6 address, if any. */
+function mappedAddress(groups: number[]): string | undefined {
+  if (groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0)) return undefined;
+  return [groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255].join('.');
+}
+
+/**
+ * An X-Forwarded-For header with plain addresses only. What stands left of an entry that is no address is left out:
+ * nobody knows who wrote it.
+ */
+export function plainForwardedFor(header: string): string {
+  const addresses: string[] = [];
+  for (const entry of header.split(',').reverse()) {
+    if (entry.trim() === '') continue;
+    const address = plainAddress(entry);
+    if (address === undefined) break;
+    addresses.push(address);
+  }
+  return addresses.reverse().join(', ');
+}
+
+/** What counts as one client: an IPv4 address; of IPv6 the /64 network, since a client has all the addresses in it. */
+export function clientKey(ip: string): string {
+  if (!isIPv6(ip)) return ip;
+  const groups = groupsOf(ip);
+  const [a, b, c, d] = groups.map((group) => group.toString(16));
+  return mappedAddress(groups) ?? `${a}:${b}:${c}:${d}`;
+}
+
+/**
+ * The networks around a client, the narrower first: IPv4 /24, /16, /8; IPv6 /56, /48, /32, /16. The last kind has at
+ * most 65,536 members.
+ * @param client a client's key
+ */
+export function widerNetworks(client: string): string[] {
+  if (!client.includes(':')) {
+    const [a, b, c] = client.split('.');
+    return [`${a}.${b}.${c}.0/24`, `${a}.${b}.0.0/16`, `${a}.0.0.0/8`];
+  }
+  const [a, b, c, d] = client.split(':');
+  return [`${a}:${b}:${c}:${d.slice(0, -2)}00/56`, `${a}:${b}:${c}/48`, `${a}:${b}/32`, `${a}/16`];
+}
+
+/** The eight groups of a valid IPv6 address. */
+function groupsOf(ip: string): number[] {
+  const parse = (text: string): number[] =>
+    text.split(':').flatMap((part) => {
+      if (!part.includes('.')) return part === '' ? [] : [parseInt(part, 16)];
+      const bytes = part.split('.').map(Number);
+      return [bytes[0] * 256 + bytes[1], bytes[2] * 256 + bytes[3]];
+    });
+  const [head = '', tail = ''] = ip.split('%')[0].split('::');
+  const [before, after] = [parse(head), parse(tail)];
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
+}

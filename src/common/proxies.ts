@@ -1,0 +1,42 @@
+import type { FastifyRequest } from 'fastify';
+import { BlockList } from 'node:net';
+import type { Logger } from 'pino';
+import { plainAddress, plainForwardedFor } from './client-address';
+
+/** Whether an address is in one of the ranges of TRUST_PROXY. */
+export function trustedProxies(ranges: string[]): (address: string) => boolean {
+  const list = new BlockList();
+  const familyOf = (address: string): 'ipv4' | 'ipv6' => (address.includes(':') ? 'ipv6' : 'ipv4');
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return (address) => list.check(address, familyOf(address));
+}
+
+/**
+ * A hook ahead of all others that makes `request.ip` a plain address: it is what limits, logs and Redis keys name.
+ * Fastify takes the entries of X-Forwarded-For as they are, with ports and whatever else proxies and clients write.
+ */
+export function plainClientAddress(proxies: string[], logger: Logger) {
+  let warned = false;
+  return (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    const { headers } = request.raw;
+    const forwarded = headers['x-forwarded-for'];
+    if (typeof forwarded === 'string') {
+      if (proxies.length > 0) headers['x-forwarded-for'] = plainForwardedFor(forwarded);
+      else if (!warned) {
+        warned = true;
+        logger.warn(
+          { ip: request.ip },
+          'X-Forwarded-For is ignored while TRUST_PROXY is not set: behind a proxy all clients share one rate limit',
+        );
+      }
+    }
+    const { ip } = request;
+    const plain = ip && plainAddress(ip);
+    if (plain && plain !== ip) Object.defineProperty(request, 'ip', { value: plain });
+    done();
+  };
+}

@@ -1,0 +1,66 @@
+import { createApp } from '../src/app.setup';
+import { useApp } from './support/app';
+
+describe('/docs', () => {
+  const app = useApp({ RATE_LIMIT_GENERAL: '100' });
+  const inject = (url: string, remoteAddress = '192.0.2.1') =>
+    app.nest.inject({ method: 'GET', url, remoteAddress });
+
+  it('has a policy without eval and inline scripts, and no inline script', async () => {
+    for (const url of ['/docs', '/docs/', '/api/docs']) {
+      const { statusCode, headers, payload } = await inject(url);
+      expect(statusCode).toBe(200);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toMatch(/default-src 'none'; script-src 'self';/);
+      expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe|\*|https?:/);
+      expect(payload).not.toMatch(/<script(?![^>]*src=)|\son\w+=/);
+    }
+  });
+
+  it('serves all that the page loads, for caches to keep, and neither source maps nor anything else', async () => {
+    const { payload } = await inject('/docs');
+    const loaded = [...payload.matchAll(/(?:src|href)="\.\/(.*?)"/g)].map(([, path]) => path);
+    expect(loaded).toHaveLength(4);
+    for (const url of loaded) {
+      const { statusCode, headers } = await inject(`/${url}`);
+      expect([url, statusCode]).toEqual([url, 200]);
+      expect(headers['cache-control']).toMatch(/max-age|no-cache/);
+      expect(headers['x-ratelimit-limit']).toBeUndefined();
+      expect((await inject(`/${url}.map`)).statusCode).toBe(404);
+    }
+    for (const url of [
+      'package.json',
+      'index.html',
+      '../package.json',
+      '..%2fpackage.json',
+      'swagger-ui.js',
+      '',
+    ])
+      expect([url, (await inject(`/docs/assets/${url}`)).statusCode]).toEqual([url, 404]);
+    expect((await inject('/docs/openapi.json')).json()).toHaveProperty('openapi');
+  });
+
+  it('counts to the general limit', async () => {
+    for (const [i, url] of ['/docs', '/docs/openapi.json', '/docs/', '/docs/assets/nope'].entries())
+      expect((await inject(url, '192.0.2.9')).headers['x-ratelimit-remaining']).toBe(`${99 - i}`);
+  });
+});
+
+describe('DOCS=false', () => {
+  const app = useApp();
+  it('is no documentation at all', async () => {
+    const off = await createApp({ ...app.environment, DOCS: false });
+    try {
+      for (const url of ['/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {
+        const { statusCode, payload } = await off.inject({ method: 'GET', url });
+        expect([url, statusCode, JSON.parse(payload)]).toEqual([
+          url,
+          404,
+          { success: false, error: 'Not found' },
+        ]);
+      }
+    } finally {
+      await off.close();
+    }
+  });
+});

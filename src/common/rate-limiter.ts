@@ -12,8 +12,8 @@ interface Limit {
 }
 
 /** Probes, scrapes and the documentation are not limited. */
-const EXEMPT = /^\/(health|metrics|docs)(\/|$)/;
-const AUTH = /^\/+auth(\/|$)/i;
+export const EXEMPT = /^\/(health|metrics|docs)(\/|$)/;
+export const AUTH = /^\/+auth(\/|$)/i;
 
 /**
  * Counts requests per client IP in fixed windows. Runs as a Fastify hook before routing results matter and before

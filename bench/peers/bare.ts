@@ -199,11 +199,10 @@ async function main(): Promise<void> {
     const siwe = parseSiweMessage(message, { domains });
     if (!(await isSignedByKey(message, siwe.address as Address, signature as Hex)))
       return reply.code(401).send();
-    const { generation: _, ...user } = await row<{ id: string; address: string; generation: number }>(auth.SIGN_IN, [
-      siwe.nonce,
-      siwe.address.toLowerCase(),
-      uuidv7(),
-    ]);
+    const { generation: _, ...user } = await row<{ id: string; address: string; generation: number }>(
+      auth.SIGN_IN,
+      [siwe.nonce, siwe.address.toLowerCase(), uuidv7()],
+    );
     const payload = { token: sign({ userId: user.id, address: user.address }), user };
     return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
   });

@@ -64,7 +64,10 @@ export class AuthController {
       if (!(error instanceof SignInRefused)) throw error;
       const { reason } = error;
       this.signIns.inc({ result: reason });
-      request.log.info({ reqId: request.id, reason, address: claimedAddress(body?.message) }, 'sign-in refused');
+      request.log.info(
+        { reqId: request.id, reason, address: claimedAddress(body?.message) },
+        'sign-in refused',
+      );
       // The message may be good, so its signer should try again.
       throw reason === 'busy' ? serviceUnavailable() : new ApiError(401, 'Authentication failed');
     }

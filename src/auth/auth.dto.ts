@@ -39,7 +39,10 @@ export class VerifyResponse {
 }
 
 export class LogoutResponse {
-  @ApiProperty({ enum: ['session', 'all'], description: 'The session of the token, or all of the user so far' })
+  @ApiProperty({
+    enum: ['session', 'all'],
+    description: 'The session of the token, or all of the user so far',
+  })
   ended: 'session' | 'all';
 }
 

@@ -1,8 +1,11 @@
 import type { RpcEndpoint } from './endpoints';
 
-/** For all endpoints together, and for each of them, in ms. */
+/** For calls that belong together, whatever the endpoints do. */
 const TOTAL_MS = 3000;
-const ENDPOINT_MS = 2000;
+/** For one endpoint where there is another to ask. */
+const ENDPOINT_MS = 1000;
+/** How long the endpoint that answered instead of a preferred one is asked first. */
+const DETOUR_MS = 30_000;
 /** Bytes. Code of a contract takes 50 KB of hex; a node has no reason to send more than this. */
 const MAX_ANSWER = 1024 * 1024;
 
@@ -18,6 +21,8 @@ export class ChainUnavailable extends Error {}
  * answers are bounded, that of a body too that comes byte by byte.
  */
 export class ChainRpc {
+  private detour = { endpoint: 0, until: 0 };
+
   constructor(private readonly endpoints: RpcEndpoint[]) {}
 
   /**
@@ -26,10 +31,18 @@ export class ChainRpc {
    * @throws CallReverted, ChainUnavailable
    */
   async request(method: string, params: unknown[], deadline = ChainRpc.deadline()): Promise<unknown> {
+    const { length } = this.endpoints;
+    const first = Date.now() < this.detour.until ? this.detour.endpoint : 0;
     const failures: string[] = [];
-    for (const endpoint of this.endpoints) {
+    for (let i = 0; i < length; i++) {
+      const index = (first + i) % length;
+      const endpoint = this.endpoints[index];
+      const signal =
+        i < length - 1 ? AbortSignal.any([deadline, AbortSignal.timeout(ENDPOINT_MS)]) : deadline;
       try {
-        return await ask(endpoint, method, params, deadline);
+        const result = await ask(endpoint, method, params, signal);
+        if (i > 0) this.detour = { endpoint: index, until: Date.now() + DETOUR_MS };
+        return result;
       } catch (error) {
         if (error instanceof CallReverted) throw error;
         failures.push(`${endpoint.name}: ${(error as Error).name}`);
@@ -48,7 +61,7 @@ async function ask(
   { url, headers }: RpcEndpoint,
   method: string,
   params: unknown[],
-  deadline: AbortSignal,
+  signal: AbortSignal,
 ): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',
@@ -56,7 +69,7 @@ async function ask(
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     redirect: 'error',
     // Of the body too: fetch ends it when the signal fires.
-    signal: AbortSignal.any([deadline, AbortSignal.timeout(ENDPOINT_MS)]),
+    signal,
   });
   // Some nodes answer a revert with a status other than 200, so the body decides.
   const answer = JSON.parse(await readBounded(response)) as { result?: unknown; error?: unknown };

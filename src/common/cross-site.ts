@@ -26,7 +26,12 @@ export class CrossSiteGuard {
     done(this.isForeign(request) ? forbidden() : undefined);
 
   private isForeign(request: FastifyRequest): boolean {
-    const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest, origin } = request.headers;
+    const {
+      'sec-fetch-site': site,
+      'sec-fetch-mode': mode,
+      'sec-fetch-dest': dest,
+      origin,
+    } = request.headers;
     // Neither browser nor page, or the page is one of ours, or the user typed the address.
     if (site === undefined && origin === undefined) return false;
     if (site === 'same-origin' || site === 'none') return false;

@@ -4,5 +4,8 @@ import { RateLimitStorage } from './rate-limit.storage';
 import { RateLimiter } from './rate-limiter';
 
 @Global()
-@Module({ providers: [RateLimitStorage, RateLimiter, CrossSiteGuard], exports: [RateLimitStorage, RateLimiter, CrossSiteGuard] })
+@Module({
+  providers: [RateLimitStorage, RateLimiter, CrossSiteGuard],
+  exports: [RateLimitStorage, RateLimiter, CrossSiteGuard],
+})
 export class RateLimitModule {}

@@ -55,7 +55,13 @@ describe('a bad secret', () => {
 
   it('is each that this repository publishes', () => {
     const root = join(__dirname, '../..');
-    const files = ['README.md', 'CONTRIBUTING.md', '.env.example', 'SECURITY.md', 'src/config/environment.spec.ts'];
+    const files = [
+      'README.md',
+      'CONTRIBUTING.md',
+      '.env.example',
+      'SECURITY.md',
+      'src/config/environment.spec.ts',
+    ];
     for (const folder of ['deploy', 'test', 'bench', 'examples'])
       for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
         if (/\.(ts|mjs|js|ya?ml|env|md)$/.test(file)) files.push(join(folder, file));

@@ -16,23 +16,20 @@ export class Sessions1767400000000 implements MigrationInterface {
       CREATE INDEX session_endings_xact_idx ON session_endings (xact);
       CREATE INDEX session_endings_expires_at_idx ON session_endings (expires_at);
       COMMENT ON TABLE session_endings IS
-        'No session_id: all sessions of the user; no user_id either: of everyone. Rows with a session_id stay until its token expires, the others for processes to read';
+        'No session_id: all sessions of the user; no user_id either: everyone is checked again. Rows with a session_id stay until its token expires, the others for processes to read';
 
-      -- Whoever changes users, an operator too, ends the sessions. Of a truncated table OLD is null: everyone.
+      -- Whoever changes users, an operator too, ends their sessions. To truncate users is refused for the pools.
       CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO session_endings (user_id, expires_at) VALUES (OLD.id, now());
         RETURN NULL;
       END $$;
       CREATE TRIGGER users_end_sessions AFTER UPDATE OF id, session_generation OR DELETE ON users
-        FOR EACH ROW EXECUTE FUNCTION end_sessions();
-      CREATE TRIGGER users_end_all_sessions AFTER TRUNCATE ON users
-        FOR EACH STATEMENT EXECUTE FUNCTION end_sessions();`);
+        FOR EACH ROW EXECUTE FUNCTION end_sessions();`);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TRIGGER users_end_all_sessions ON users;
       DROP TRIGGER users_end_sessions ON users;
       DROP FUNCTION end_sessions();
       DROP TABLE session_endings;`);

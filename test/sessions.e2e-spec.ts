@@ -91,7 +91,7 @@ describe('a session', () => {
     await isDead(eternal);
   });
 
-  it('ends when its user is deleted, or all are, however that is done', async () => {
+  it('ends when its user is deleted, however that is done', async () => {
     const users = [await app.signIn(), await app.signIn(), await app.signIn()];
     for (const user of users) await lives(user);
     const dead = async (user: SignedIn): Promise<boolean> => (await app.get('/auth/me', user)).status === 401;
@@ -106,7 +106,13 @@ describe('a session', () => {
       users[1].user.id,
     ]);
     await until(() => dead(users[1]));
-    await app.sql('TRUNCATE users CASCADE');
+    // Past all triggers: a row for everyone has every session checked again.
+    await app.sql(`
+      BEGIN;
+      SET LOCAL session_replication_role = replica;
+      DELETE FROM users WHERE id = '${users[2].user.id}';
+      INSERT INTO session_endings (expires_at) VALUES (now());
+      COMMIT`);
     await until(async () => (await app.get('/pools', users[2])).status === 401);
     const back = await again(users[0]);
     await lives(back);

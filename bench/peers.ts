@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../src/local/postgres-host';
@@ -29,7 +30,7 @@ export interface Peer {
   stop(): Promise<void>;
 }
 
-export const JWT_SECRET = 'only-for-the-benchmark-0123456789abcdef';
+export const JWT_SECRET = randomBytes(32).toString('hex');
 export const SIWE_DOMAIN = 'bench.example';
 const CONTRACT = `0x${'c'.repeat(40)}`;
 
@@ -37,6 +38,7 @@ const CONTRACT = `0x${'c'.repeat(40)}`;
 const ENVIRONMENT = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
+  CHAIN_ID: '1',
   LOG_LEVEL: 'info',
   HOST: '127.0.0.1',
   JWT_SECRET,

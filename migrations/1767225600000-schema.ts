@@ -26,6 +26,7 @@ export class Schema1767225600000 implements MigrationInterface {
         id uuid NOT NULL,
         address text COLLATE "C" NOT NULL,
         created_at timestamptz(3) NOT NULL,
+        session_generation integer NOT NULL DEFAULT 0,
         CONSTRAINT users_pkey PRIMARY KEY (id),
         CONSTRAINT users_address_key UNIQUE (address),
         CONSTRAINT users_address_check CHECK (is_address(address))

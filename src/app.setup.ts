@@ -15,6 +15,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { type AppImports, AppModule } from './app.module';
 import { provideConstraints } from './common/constraint-container';
+import { CrossSiteGuard } from './rate-limit/cross-site';
 import { EnvelopeAdapter } from './common/envelope.adapter';
 import { hideText, refuseConnection, sendError } from './common/error.filter';
 import { validationFailed } from './common/errors';
@@ -95,6 +96,7 @@ export async function createApp(
       // An OPTIONS that is no preflight is answered as one, not with an error body of the plugin's own.
       strictPreflight: false,
     });
+  fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   fastify.addHook('onRequest', (request, _reply, done) =>
     done(isDecodable(request.originalUrl) ? undefined : malformedPath()),

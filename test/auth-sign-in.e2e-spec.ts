@@ -1,3 +1,4 @@
+import { scanSiweMessage } from '../src/auth/siwe';
 import { type TestApp, until, useApp } from './support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './support/wallet';
 
@@ -285,5 +286,102 @@ describe('sign-in with SIWE_DOMAINS and CHAIN_ID', () => {
     const answer = await attempt(app, { chainId: 8453, ...fields });
     expect(answer.status).toBe(status);
     if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
+  });
+});
+
+describe('sign-in in production', () => {
+  const app = useApp({
+    NODE_ENV: 'production',
+    CHAIN_ID: '1',
+    SIWE_DOMAINS: 'app.example.org, localhost:3000, 127.0.0.1:3000, [::1]:3000, plain.example',
+  });
+  const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+
+  it.each<[Partial<MessageFields>, number]>([
+    [{}, 200],
+    [{ uri: 'HTTPS://app.example.org/a?b=c#d' }, 200],
+    [{ domain: 'https://app.example.org' }, 200],
+    [{ domain: 'localhost:3000', uri: 'http://localhost:3000/login' }, 200],
+    [{ domain: 'http://localhost:3000', uri: 'http://localhost:3000/login' }, 200],
+    [{ uri: 'http://127.0.0.1:3000' }, 200],
+    [{ uri: 'http://[::1]:3000/' }, 200],
+    [{ uri: 'https://localhost:3000' }, 200],
+    [{ uri: 'http://app.example.org/login' }, 401],
+    [{ domain: 'http://app.example.org' }, 401],
+    [{ domain: 'ftp://app.example.org' }, 401],
+    [{ domain: 'javascript://app.example.org' }, 401],
+    [{ uri: 'http://plain.example' }, 401],
+    [{ uri: 'ftp://app.example.org/' }, 401],
+    [{ uri: 'wss://app.example.org/' }, 401],
+    [{ uri: 'ws://localhost:3000/' }, 401],
+    [{ uri: 'javascript://app.example.org/%0aalert(1)' }, 401],
+    [{ uri: 'https:app.example.org' }, 401],
+    [{ uri: 'https://user@app.example.org/' }, 401],
+    [{ uri: 'https://user:word@app.example.org/' }, 401],
+    [{ uri: 'https://@app.example.org/' }, 401],
+    [{ uri: 'http://user@localhost:3000/' }, 401],
+    [{ domain: 'user@app.example.org' }, 401],
+    [{ domain: 'https://user@app.example.org' }, 401],
+    [{ chainId: 5 }, 401],
+    [{ issuedAt: at(50) }, 200],
+    [{ issuedAt: at(-86_400) }, 200],
+    [{ issuedAt: at(90) }, 401],
+    [{ issuedAt: '2999-01-01T00:00:00Z' }, 401],
+  ])('answers %j with %i', async (fields, status) => {
+    const answer = await attempt(app, fields);
+    expect([fields, answer.status]).toEqual([fields, status]);
+    if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
+  });
+});
+
+describe('the nonce that is looked up', () => {
+  const app = useApp();
+
+  it.each<[string, Partial<MessageFields>]>([
+    ['a statement like its line', { statement: 'Nonce: abcdefgh12345678' }],
+    ['a statement like the line before', { statement: 'Chain ID: 1' }],
+    [
+      'a request id and resources like it',
+      { requestId: 'Nonce:%20abcdefgh', resources: ['nonce:abcdefgh12345678'] },
+    ],
+  ])('is the one that is signed: with %s', async (_, fields) => {
+    const nonce = await app.nonce();
+    expect((await attempt(app, { ...fields, nonce })).status).toBe(200);
+    expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).toEqual([]);
+  });
+
+  it.each<[string, (good: string, used: string) => string]>([
+    ['in a statement', (good) => `x\nChain ID: 1\nNonce: ${good}\nIssued At: 2026-01-01T00:00:00Z`],
+    [
+      'twice',
+      (good) =>
+        `x\n\nURI: https://a.example\nVersion: 1\nChain ID: 1\nNonce: ${good}\nIssued At: 2026-01-01T00:00:00Z`,
+    ],
+  ])('is no other that is good: %s', async (_, statement) => {
+    const wallet = newWallet();
+    const [good, used] = [await app.nonce(), await app.nonce()];
+    expect((await attempt(app, { nonce: used }, wallet)).status).toBe(200);
+    const answer = await attempt(app, { nonce: used, statement: statement(good, used) }, wallet);
+    expect([answer.status, answer.body]).toEqual(FAILED);
+    expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [good])).toHaveLength(1);
+  });
+
+  it('is found in time that does not depend on what a stranger writes', async () => {
+    const signature = `0x${'11'.repeat(65)}`;
+    const lines = [
+      '\nChain ID: 1',
+      '\nChain ID: 1\nNonce: a',
+      '\n',
+      '\nChain ID: 11111111',
+      '\nNonce: abcdefgh1',
+    ];
+    const head = `app.example.org wants you to sign in with your Ethereum account:\n${newWallet().address}`;
+    const begun = performance.now();
+    for (const line of lines)
+      for (let i = 0; i < 200; i++) scanSiweMessage((head + line.repeat(8192)).slice(0, 8192));
+    // A thousand; parsing one such message takes up to 25 ms.
+    expect(performance.now() - begun).toBeLessThan(1000);
+    const message = (head + lines[0].repeat(8192)).slice(0, 8192);
+    expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
   });
 });

@@ -32,13 +32,19 @@ describe('token', () => {
   };
   const bearer = (token: string): Promise<[number, unknown]> => me(`Bearer ${token}`);
 
-  it('is an HS256 JWT of 7 days with userId and address', () => {
-    const { iat, ...rest } = claimsOf(user.token);
+  it('is an HS256 JWT of 7 days with userId, address and jti', () => {
+    const { iat, jti, ...rest } = claimsOf(user.token);
     expect(JSON.parse(Buffer.from(user.token.split('.')[0], 'base64url').toString())).toEqual({
       alg: 'HS256',
       typ: 'JWT',
     });
-    expect(rest).toEqual({ userId: user.user.id, address: user.address, exp: (iat as number) + 7 * 86_400 });
+    expect(rest).toEqual({
+      userId: user.user.id,
+      address: user.address,
+      generation: 0,
+      exp: (iat as number) + 7 * 86_400,
+    });
+    expect(jti).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
     expect(Math.abs((iat as number) - now())).toBeLessThan(60);
   });
 
@@ -166,6 +172,15 @@ describe('token', () => {
     ['address a list', { address: [`0x${'1'.repeat(40)}`] }],
     ['no expiry', { exp: undefined }],
     ['expiry as text', { exp: '9999999999' }],
+    ['jti not an id', { jti: 'x' }],
+    ['jti a number', { jti: 7 }],
+    ['generation as text', { generation: '0' }],
+    ['generation null', { generation: null }],
+    ['generation below zero', { generation: -1 }],
+    ['generation not an integer', { generation: 0.5 }],
+    ['generation no integer of the database', { generation: 2 ** 31 }],
+    ['generation of the future', { generation: 1 }],
+    ['a user who never was', { userId: uuidv7() }],
   ])('with wrong claims is refused: %s', async (_, change) =>
     expect(await bearer(forge({ ...claims, ...change }))).toEqual(INVALID),
   );

@@ -18,6 +18,7 @@ describe('the log', () => {
   it('tells of requests by id, and never a token, signature or nonce', async () => {
     const before = lines.length;
     const wallet = newWallet();
+    const address = wallet.address.toLowerCase();
     const nonce = await app.nonce(wallet.address);
     const message = siweMessage({ address: wallet.address, nonce });
     const signature = await wallet.signMessage({ message });
@@ -31,6 +32,7 @@ describe('the log', () => {
     await app.sql('ALTER TABLE nonces RENAME TO elsewhere');
     expect((await app.post('/auth/verify', { message, signature }, { token })).status).toBe(500);
     expect((await app.get('/auth/nonce')).status).toBe(500);
+    await app.sql('ALTER TABLE elsewhere RENAME TO nonces');
 
     const log = lines.slice(before).join('');
     for (const secret of [nonce, signature, wrong, token, token.split('.')[2]])
@@ -41,14 +43,44 @@ describe('the log', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     const refused = entries.filter((entry) => entry.reqId === 'the-refused-one');
     expect(refused).toEqual([
-      expect.objectContaining({ level: 'info', msg: 'sign-in refused', reason: 'signature' }),
+      expect.objectContaining({ level: 'info', msg: 'sign-in refused', reason: 'signature', address }),
       expect.objectContaining({ msg: 'request', method: 'POST', path: '/auth/verify', status: 401 }),
     ]);
+    // Refused ones only claimed to be of an address.
+    expect(refused[1]).not.toHaveProperty('address');
+    expect(entries).toContainEqual(
+      expect.objectContaining({ msg: 'signed in', address, reqId: expect.any(String) }),
+    );
     const requests = entries.filter(({ msg }) => msg === 'request');
     expect(requests.every(({ reqId, route, ms }) => reqId && route && typeof ms === 'number')).toBe(true);
     const errors = entries.filter(({ level }) => level === 'error');
     expect(errors).toHaveLength(2);
     expect(errors.every(({ reqId }) => typeof reqId === 'string')).toBe(true);
+  });
+
+  it('names the caller in the lines of his requests, and of signing out, but not of one that was refused', async () => {
+    const user = await app.signIn();
+    const before = lines.length;
+    await app.get('/pools', user);
+    await app.post('/auth/logout', {}, user);
+    await app.get('/pools', user);
+    await app.get('/pools');
+    const entries = lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(entries.map(({ msg, status, address }) => [msg, status, address])).toEqual([
+      ['request', 200, user.address],
+      ['signed out', undefined, user.address],
+      ['request', 200, user.address],
+      ['request', 401, undefined],
+      ['request', 401, undefined],
+    ]);
+    expect(lines.slice(before).join('')).not.toContain(user.token.split('.')[2]);
+  });
+
+  it('takes no address from a message that is none', async () => {
+    const before = lines.length;
+    for (const message of ['x\ns3cret-line\n', 'x', 7, `x\n0x${'1'.repeat(40)}${'s3cret'.repeat(2000)}`])
+      await app.post('/auth/verify', { message, signature: '0x' });
+    expect(lines.slice(before).join('')).not.toMatch(/s3cret|"address"/);
   });
 
   it('of an error has what helps to find it, and none of its other fields', () => {

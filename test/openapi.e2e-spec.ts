@@ -43,6 +43,8 @@ it('the document has every endpoint of the interface, and no other', async () =>
       'DELETE /pools/{id}/membership',
       'GET /transactions',
       'GET /transactions/{hash}',
+      'POST /auth/logout',
+      'POST /auth/logout/all',
       'POST /auth/nonce',
       'POST /auth/verify',
       'POST /pools',

@@ -4,7 +4,9 @@ import { Client, escapeLiteral } from 'pg';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '../src/analytics/analytics.service';
-import { ISSUE_NONCE, ME, SIGN_IN } from '../src/auth/auth.service';
+import { FIND_NONCE, ISSUE_NONCE, ME, SIGN_IN } from '../src/auth/auth.service';
+import { LOOK } from '../src/auth/session-feed';
+import * as sessions from '../src/auth/sessions';
 import { pipelinedPoolOptions } from '../src/database/data-source';
 import type { Statement } from '../src/database/database';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
@@ -108,6 +110,8 @@ const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
 const FILL = `
   SET session_replication_role = replica;
   INSERT INTO users SELECT ${id('user', 'n')}, ${hex('n', 40)}, now() FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO session_endings SELECT ${id('session', 'n')}, ${id('user', 'n')}, (3 + n / 100)::text::xid8,
+    now() + make_interval(secs => n - 5000) FROM generate_series(1, ${ROWS}) n;
   INSERT INTO nonces SELECT 'nonce' || n, NULL, now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update)
@@ -188,8 +192,14 @@ describe('a hot statement reads few rows, by index', () => {
   const create = [...newPool, new Date().toISOString(), caller, uuidv7(), '10'];
   const CASES: [Statement, unknown[]][] = [
     [ISSUE_NONCE, ['fresh', null]],
+    [FIND_NONCE, ['nonce40000', caller]],
     [SIGN_IN, ['nonce40000', caller, uuidv7()]],
     [ME, [user]],
+    [sessions.SESSION_LIVES, [user, 0, "md5('session7')::uuid"]],
+    [sessions.END_SESSION, [uuidv7(), user, 4_000_000_000]],
+    [sessions.END_ALL_SESSIONS, [user]],
+    [sessions.FORGET_ENDINGS, []],
+    [LOOK, ['4000000000:4000000000:']],
     [POOL_ANALYTICS, []],
     [USER_ANALYTICS, [user]],
     [CURRENT_DRAW, []],

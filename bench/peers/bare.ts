@@ -4,10 +4,11 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Pool } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
-import type { Address } from 'viem';
+import type { Address, Hex } from 'viem';
 import * as analytics from '../../src/analytics/analytics.service';
 import * as auth from '../../src/auth/auth.service';
-import { parseSiweMessage, verifySignature } from '../../src/auth/siwe';
+import { parseSiweMessage } from '../../src/auth/siwe';
+import { isSignedByKey } from '../../src/auth/wallet-signature';
 import { loadEnvironment } from '../../src/config/environment';
 import { dataSourceOptions } from '../../src/database/data-source';
 import type { Statement } from '../../src/database/database';
@@ -196,13 +197,12 @@ async function main(): Promise<void> {
   fastify.post('/auth/verify', async (request, reply) => {
     const { message, signature } = request.body as { message: string; signature: string };
     const siwe = parseSiweMessage(message, { domains });
-    if (!(await verifySignature(message, siwe.address as Address, signature, undefined)))
+    if (!(await isSignedByKey(message, siwe.address as Address, signature as Hex)))
       return reply.code(401).send();
-    const user = await row<{ id: string; address: string }>(auth.SIGN_IN, [
-      siwe.nonce,
-      siwe.address.toLowerCase(),
-      uuidv7(),
-    ]);
+    const { generation: _, ...user } = await row<{ id: string; address: string; generation: number }>(
+      auth.SIGN_IN,
+      [siwe.nonce, siwe.address.toLowerCase(), uuidv7()],
+    );
     const payload = { token: sign({ userId: user.id, address: user.address }), user };
     return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
   });

@@ -4,19 +4,30 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import { ApiData } from '../common/api-docs';
-import { ApiError } from '../common/errors';
+import { ApiError, serviceUnavailable } from '../common/errors';
 import type { JsonText } from '../common/json-text';
 import { LegacyEnvelope } from '../common/pagination';
-import { MeResponse, NonceRequest, NonceResponse, VerifyRequest, VerifyResponse } from './auth.dto';
+import {
+  LogoutResponse,
+  MAX_MESSAGE,
+  MeResponse,
+  NonceRequest,
+  NonceResponse,
+  VerifyRequest,
+  VerifyResponse,
+} from './auth.dto';
 import { Public } from './auth.guard';
 import { AuthService } from './auth.service';
-import { CurrentUser, User } from './current-user';
-import { SignInRefused } from './siwe';
+import { type CurrentUser, type Session, User } from './current-user';
+import { Sessions } from './sessions';
+import { SignInRefused } from './sign-in-refused';
+import { scanSiweMessage } from './siwe';
 
 @Controller('auth')
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
+    private readonly sessions: Sessions,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
 
@@ -47,13 +58,37 @@ export class AuthController {
     try {
       const result = await this.auth.verify(body?.message, body?.signature);
       this.signIns.inc({ result: 'success' });
+      request.log.info({ reqId: request.id, address: result.user.address }, 'signed in');
       return new LegacyEnvelope(result);
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
-      this.signIns.inc({ result: error.reason });
-      request.log.info({ reqId: request.id, reason: error.reason }, 'sign-in refused');
-      throw new ApiError(401, 'Authentication failed');
+      const { reason } = error;
+      this.signIns.inc({ result: reason });
+      request.log.info(
+        { reqId: request.id, reason, address: claimedAddress(body?.message) },
+        'sign-in refused',
+      );
+      // The message may be good, so its signer should try again.
+      throw reason === 'busy' ? serviceUnavailable() : new ApiError(401, 'Authentication failed');
     }
+  }
+
+  @Post('logout')
+  @HttpCode(200)
+  @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
+  async logout(@User() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    await this.sessions.end(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out');
+    return { ended: 'session' };
+  }
+
+  @Post('logout/all')
+  @HttpCode(200)
+  @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
+  async logoutAll(@User() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    await this.sessions.endAll(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
+    return { ended: 'all' };
   }
 
   @Get('me')
@@ -62,3 +97,9 @@ export class AuthController {
     return this.auth.me(user);
   }
 }
+
+/** For the log: whose sign-in it claims to be. Anybody may claim anything, but it is an address or nothing. */
+const claimedAddress = (message: unknown): string | undefined =>
+  typeof message === 'string' && message.length <= MAX_MESSAGE
+    ? scanSiweMessage(message)?.address
+    : undefined;

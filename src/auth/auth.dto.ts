@@ -22,7 +22,7 @@ export class VerifyRequest {
   @ApiProperty({ maxLength: MAX_MESSAGE, description: 'The full signed EIP-4361 message' }) message: string;
   @ApiProperty({
     maxLength: MAX_SIGNATURE,
-    description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet',
+    description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010',
   })
   signature: string;
 }
@@ -34,8 +34,16 @@ export class SignedInUser {
 }
 
 export class VerifyResponse {
-  @ApiProperty({ description: 'JWT, valid for 7 days' }) token: string;
+  @ApiProperty({ description: 'JWT, valid for 7 days unless its session is ended before' }) token: string;
   @ApiProperty({ type: SignedInUser }) user: SignedInUser;
+}
+
+export class LogoutResponse {
+  @ApiProperty({
+    enum: ['session', 'all'],
+    description: 'The session of the token, or all of the user so far',
+  })
+  ended: 'session' | 'all';
 }
 
 export class MeResponse {

@@ -4,7 +4,10 @@ import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { invalidToken } from '../common/errors';
 import { Environment } from '../config/environment';
-import type { CurrentUser } from './current-user';
+import type { Session } from './current-user';
+import { Sessions } from './sessions';
+
+type AuthenticatedRequest = FastifyRequest & { user?: Session };
 
 type Access = 'always' | 'LOTTERY_PUBLIC';
 const PUBLIC = 'public';
@@ -13,38 +16,33 @@ const PUBLIC = 'public';
 export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
   SetMetadata(PUBLIC, when);
 
-type Verified = CurrentUser & { exp: number };
-const MAX_VERIFIED = 10_000;
-/** Characters; tokens of this service have about 250. */
+/** Characters; tokens of this service have about 350. */
 const MAX_HEADER = 1024;
 
 /**
- * Requires a bearer token. A token verified once is remembered until it expires: verification by passport costs
- * more than the rest of a request, and tokens cannot be revoked.
+ * Requires a bearer token whose session lives. A token verified once is remembered until it expires: verification by
+ * passport costs more than the rest of a request.
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
-  private readonly verified = new Map<string, Verified>();
   /** By handler, as reading its metadata takes longer than all the rest here. */
   private readonly open = new Map<unknown, boolean>();
 
   constructor(
     private readonly reflector: Reflector,
     private readonly environment: Environment,
+    private readonly sessions: Sessions,
   ) {
     super();
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     if (this.isOpen(context)) return true;
-    const request = context.switchToHttp().getRequest<FastifyRequest & { user?: CurrentUser }>();
-    const header = request.headers.authorization ?? '';
-    const known = this.verified.get(header);
-    if (known && known.exp > Date.now() / 1000) {
-      request.user = known;
-      return true;
-    }
-    return this.verify(context, header);
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const known = this.sessions.verified(request.headers.authorization ?? '');
+    if (!known || !this.sessions.isProven(known)) return this.verify(context, known);
+    request.user = known.session;
+    return true;
   }
 
   private isOpen(context: ExecutionContext): boolean {
@@ -61,19 +59,26 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return open;
   }
 
-  private async verify(context: ExecutionContext, header: string): Promise<boolean> {
-    await super.canActivate(context);
-    // Passport takes a header with more in it than a token; remembering those would let a client fill the memory.
-    if (header.length > MAX_HEADER) return true;
-    const { user } = context.switchToHttp().getRequest<{ user: Verified }>();
-    this.verified.delete(header);
-    if (this.verified.size >= MAX_VERIFIED) {
-      // The oldest entry, since a Map keeps the order of insertion.
-      const [oldest] = this.verified.keys();
-      if (oldest !== undefined) this.verified.delete(oldest);
-    }
-    this.verified.set(header, user);
+  private async verify(
+    context: ExecutionContext,
+    before: ReturnType<Sessions['verified']>,
+  ): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const known = before ?? (await this.remember(context, request));
+    // Whoever is named there counts as authenticated, in the log too.
+    request.user = undefined;
+    await this.sessions.check(known);
+    request.user = known.session;
     return true;
+  }
+
+  private async remember(
+    context: ExecutionContext,
+    request: AuthenticatedRequest,
+  ): Promise<ReturnType<Sessions['add']>> {
+    await super.canActivate(context);
+    const { authorization: header = '' } = request.headers;
+    return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER);
   }
 
   override handleRequest<User>(error: unknown, user: User | false): User {

@@ -10,6 +10,9 @@ import { JwtAuthGuard } from './auth.guard';
 import { AuthService } from './auth.service';
 import { ExpiredNonces } from './expired-nonces';
 import { JwtStrategy } from './jwt.strategy';
+import { SessionFeed } from './session-feed';
+import { Sessions } from './sessions';
+import { ContractWallets } from './wallet-signature';
 
 @Module({
   imports: [
@@ -26,7 +29,10 @@ import { JwtStrategy } from './jwt.strategy';
   controllers: [AuthController],
   providers: [
     AuthService,
+    ContractWallets,
     ExpiredNonces,
+    SessionFeed,
+    Sessions,
     JwtStrategy,
     // A provider of its own name, so that tests can override it.
     JwtAuthGuard,

@@ -1,9 +1,9 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
+import { randomUUID } from 'node:crypto';
 import { generateNonce } from 'siwe';
-import type { Address, PublicClient } from 'viem';
+import type { Address } from 'viem';
 import { v7 as uuidv7 } from 'uuid';
-import { CHAIN_CLIENT } from '../chain/chain.module';
 import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Environment } from '../config/environment';
@@ -17,7 +17,9 @@ import {
   type VerifyResponse,
 } from './auth.dto';
 import type { CurrentUser } from './current-user';
-import { SignInRefused, parseSiweMessage, verifySignature } from './siwe';
+import { SignInRefused } from './sign-in-refused';
+import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
+import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
 
 /** Seconds. */
 const NONCE_LIFETIME = 600;
@@ -27,6 +29,12 @@ export const ISSUE_NONCE = {
   text: `
     INSERT INTO nonces (nonce, address, expires_at)
     VALUES ($1, $2, now() + make_interval(secs => ${NONCE_LIFETIME}))`,
+};
+
+// Looks without using it up, so that a message costs neither its parsing nor the chain unless its nonce is good.
+export const FIND_NONCE = {
+  name: 'find_nonce',
+  text: `SELECT true AS found FROM nonces WHERE nonce = $1 AND expires_at > now() AND (address IS NULL OR address = $2)`,
 };
 
 // One statement: of any number of simultaneous sign-ins with one nonce exactly one finds a row to delete. The
@@ -39,7 +47,7 @@ export const SIGN_IN = {
     )
     INSERT INTO users (id, address, created_at) SELECT $3, $2, now() FROM used
     ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
-    RETURNING id, address, iso(created_at) AS "createdAt"`,
+    RETURNING id, address, iso(created_at) AS "createdAt", session_generation AS generation`,
 };
 
 export const ME = {
@@ -59,7 +67,7 @@ export class AuthService {
     private readonly database: Database,
     private readonly jwt: JwtService,
     private readonly environment: Environment,
-    @Optional() @Inject(CHAIN_CLIENT) private readonly chain: PublicClient | undefined,
+    private readonly contracts: ContractWallets,
   ) {}
 
   /** @param address the only wallet it may sign in; without one it may sign in any */
@@ -69,22 +77,47 @@ export class AuthService {
     return { nonce };
   }
 
-  /** @throws SignInRefused for every fault of the request; other errors are the service's own */
+  /**
+   * In the order of what the steps cost: a stranger gets no further than a look for the nonce.
+   * @throws SignInRefused for every fault of the request; other errors are the service's own
+   */
   async verify(message: unknown, signature: unknown): Promise<VerifyResponse> {
     if (typeof message !== 'string' || typeof signature !== 'string') throw new SignInRefused('malformed');
     if (message.length > MAX_MESSAGE || signature.length > MAX_SIGNATURE)
       throw new SignInRefused('malformed');
-    const { SIWE_DOMAINS: domains, CHAIN_ID: chainId } = this.environment;
-    const siwe = parseSiweMessage(message, { domains, chainId });
-    if (!(await verifySignature(message, siwe.address as Address, signature, this.chain)))
+    if (!isSignature(signature)) throw new SignInRefused('signature');
+    const claims = scanSiweMessage(message);
+    if (!claims) throw new SignInRefused('malformed');
+    const { nonce, address } = claims;
+    if (!(await this.database.read(FIND_NONCE, [nonce, address]))) throw new SignInRefused('nonce');
+    const signer = this.parse(message, claims);
+    if (
+      !(await isSignedByKey(message, signer, signature)) &&
+      !(await this.contracts.verify(message, signer, signature))
+    )
       throw new SignInRefused('signature');
-    const user = await this.database.write<SignedInUser>(SIGN_IN, [
-      siwe.nonce,
-      siwe.address.toLowerCase(),
+    return this.signIn(nonce, address);
+  }
+
+  /** @returns the address that has to have signed */
+  private parse(message: string, { nonce, address }: SiweClaims): Address {
+    const { SIWE_DOMAINS: domains, CHAIN_ID: chainId, NODE_ENV } = this.environment;
+    const siwe = parseSiweMessage(message, { domains, chainId, strict: NODE_ENV === 'production' });
+    // What was looked up has to be what was signed.
+    if (siwe.nonce !== nonce || siwe.address.toLowerCase() !== address) throw new SignInRefused('malformed');
+    return siwe.address as Address;
+  }
+
+  private async signIn(nonce: string, address: string): Promise<VerifyResponse> {
+    const row = await this.database.write<SignedInUser & { generation: number }>(SIGN_IN, [
+      nonce,
+      address,
       uuidv7(),
     ]);
-    if (!user) throw new SignInRefused('nonce');
-    return { token: await this.jwt.signAsync({ userId: user.id, address: user.address }), user };
+    if (!row) throw new SignInRefused('nonce');
+    const { generation, ...user } = row;
+    const claims = { userId: user.id, address: user.address, generation, jti: randomUUID() };
+    return { token: await this.jwt.signAsync(claims), user };
   }
 
   async me({ userId }: CurrentUser): Promise<JsonText<MeResponse>> {

@@ -7,6 +7,16 @@ export interface CurrentUser {
   address: string;
 }
 
+/** A sign-in as its token describes it. */
+export interface Session extends CurrentUser {
+  /** UUID: the token's `jti`. */
+  sessionId: string;
+  /** Of the user's sessions; `POST /auth/logout/all` begins the next one. */
+  generation: number;
+  /** Unix time in seconds. */
+  exp: number;
+}
+
 export const User = createParamDecorator(
-  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<{ user: CurrentUser }>().user,
+  (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<{ user: Session }>().user,
 );

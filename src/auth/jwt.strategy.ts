@@ -1,10 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { PassportStrategy } from '@nestjs/passport';
+import { createHash } from 'node:crypto';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { ADDRESS, UUID } from '../common/rules';
 import { Environment } from '../config/environment';
-import type { CurrentUser } from './current-user';
+import type { Session } from './current-user';
+
+/** PostgreSQL's largest integer. */
+const MAX_GENERATION = 2 ** 31 - 1;
+const tokenOf = ExtractJwt.fromAuthHeaderAsBearerToken();
 
 /**
  * Verifies bearer tokens (RFC 7519, HS256 only). While secrets are rotated, tokens signed with the previous one
@@ -15,8 +20,9 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
   constructor(environment: Environment, jwt: JwtService) {
     const { JWT_SECRET, JWT_PREVIOUS_SECRET } = environment;
     super({
-      jwtFromRequest: ExtractJwt.fromAuthHeaderAsBearerToken(),
+      jwtFromRequest: tokenOf,
       algorithms: ['HS256'],
+      passReqToCallback: true,
       secretOrKeyProvider: (
         _: unknown,
         token: string,
@@ -29,13 +35,29 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
   }
 
   /** @returns false, which refuses the token, when the claims are not those of a token of this service */
-  validate(claims: Record<string, unknown>): (CurrentUser & { exp: number }) | false {
-    const { userId, address, exp } = claims;
+  validate(request: Parameters<typeof tokenOf>[0], claims: Record<string, unknown>): Session | false {
+    const { userId, address, exp, generation = 0, jti = digestId(tokenOf(request) ?? '') } = claims;
     if (typeof userId !== 'string' || !UUID.test(userId)) return false;
     if (typeof address !== 'string' || !ADDRESS.test(address)) return false;
     if (typeof exp !== 'number') return false;
-    return { userId, address: address.toLowerCase(), exp };
+    if (typeof generation !== 'number' || !Number.isInteger(generation)) return false;
+    if (generation < 0 || generation > MAX_GENERATION) return false;
+    if (typeof jti !== 'string' || !UUID.test(jti)) return false;
+    return {
+      userId: userId.toLowerCase(),
+      address: address.toLowerCase(),
+      exp,
+      generation,
+      sessionId: jti.toLowerCase(),
+    };
   }
+}
+
+/** Stands in for the `jti` of a token without one, so that it can be revoked too: its signed part has one writing. */
+function digestId(token: string): string {
+  const signed = token.slice(0, token.lastIndexOf('.'));
+  const hex = createHash('sha256').update(signed).digest('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
 }
 
 function isSignedWith(jwt: JwtService, token: string, secret: string): boolean {

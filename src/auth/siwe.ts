@@ -1,30 +1,37 @@
 import { SiweMessage } from 'siwe';
-import {
-  type Address,
-  type Hex,
-  type PublicClient,
-  isErc6492Signature,
-  isHex,
-  recoverMessageAddress,
-  size,
-  slice,
-} from 'viem';
-
-/** Why a sign-in was refused; for the log and the metric, never for the client. */
-export class SignInRefused extends Error {
-  constructor(
-    readonly reason:
-      'malformed' | 'domain' | 'uri' | 'chain' | 'not_yet_valid' | 'expired' | 'signature' | 'rpc' | 'nonce',
-  ) {
-    super(`sign-in refused: ${reason}`);
-  }
-}
+import { ADDRESS } from '../common/rules';
+import { SignInRefused } from './sign-in-refused';
 
 export interface SiweRules {
   /** Hosts that may ask for a signature; empty: any (development only). */
   domains: string[];
   chainId?: number;
+  /** Production: https only (http for this machine), no user in addresses, not issued in the future. */
+  strict?: boolean;
 }
+
+/** What can be told of a message without parsing it. `parseSiweMessage` has to find the same. */
+export interface SiweClaims {
+  /** Lower-cased. */
+  address: string;
+  nonce: string;
+}
+
+// Lines end with a line feed and a statement is one line, followed by an empty one: a valid message has this once.
+const NONCE = /\nChain ID: \d{1,32}\nNonce: ([a-zA-Z0-9]{8,64})\nIssued At: /;
+
+/**
+ * Finds address and nonce in time linear in the length, so that the nonce can be looked up before the parsing.
+ * @returns undefined for what is no EIP-4361 message
+ */
+export function scanSiweMessage(text: string): SiweClaims | undefined {
+  const [, address] = text.split('\n', 2);
+  const nonce = NONCE.exec(text)?.[1];
+  return nonce && address && ADDRESS.test(address) ? { address: address.toLowerCase(), nonce } : undefined;
+}
+
+/** How far ahead the clock of a wallet may be, in ms. */
+const CLOCK_SKEW_MS = 60_000;
 
 /**
  * Parses an EIP-4361 message strictly and checks everything but signature and nonce.
@@ -37,57 +44,38 @@ export function parseSiweMessage(text: string, rules: SiweRules, now = new Date(
   } catch {
     throw new SignInRefused('malformed');
   }
-  if (rules.domains.length > 0) {
-    if (!rules.domains.includes(message.domain)) throw new SignInRefused('domain');
+  const { domains, chainId, strict } = rules;
+  if (domains.length > 0) {
+    if (!domains.includes(message.domain)) throw new SignInRefused('domain');
     // EIP-4361: the URI names the subject of the signing; a foreign one was made for another site.
-    if (!rules.domains.includes(hostOf(message.uri))) throw new SignInRefused('uri');
+    if (!domains.includes(hostOf(message.uri))) throw new SignInRefused('uri');
   }
-  if (rules.chainId !== undefined && message.chainId !== rules.chainId) throw new SignInRefused('chain');
+  if (strict) checkOrigin(message);
+  if (chainId !== undefined && message.chainId !== chainId) throw new SignInRefused('chain');
+  const issued = message.issuedAt ? new Date(message.issuedAt).getTime() : NaN;
+  if (strict && !(issued <= now.getTime() + CLOCK_SKEW_MS)) throw new SignInRefused('not_yet_valid');
   if (message.notBefore && !(now >= new Date(message.notBefore))) throw new SignInRefused('not_yet_valid');
   if (message.expirationTime && !(now < new Date(message.expirationTime))) throw new SignInRefused('expired');
   return message;
 }
+
+/** Hosts of this machine, which need no certificate. */
+const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/** @throws SignInRefused unless both domain and URI name an https site, without user or password */
+function checkOrigin({ scheme, domain, uri }: SiweMessage): void {
+  if (domain.includes('@') || !isSecure(scheme ?? 'https', domain)) throw new SignInRefused('domain');
+  const [, protocol = '', authority = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(uri) ?? [];
+  if (authority.includes('@') || !isSecure(protocol, authority)) throw new SignInRefused('uri');
+}
+
+const isSecure = (scheme: string, host: string): boolean =>
+  scheme.toLowerCase() === 'https' || (scheme.toLowerCase() === 'http' && LOCAL.test(host.toLowerCase()));
 
 function hostOf(uri: string): string {
   try {
     return new URL(uri).host;
   } catch {
     return '';
-  }
-}
-
-/** Half the order of secp256k1: signatures with a larger s are the malleated twins of valid ones (EIP-2). */
-const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-
-/**
- * Verifies an EIP-191 signature over the message: an EOA locally, so that it needs no RPC, and contract wallets
- * (EIP-1271, not yet deployed ones by ERC-6492) by the chain. Policy for EOAs: 65 bytes with low s; the compact
- * form of EIP-2098 is refused.
- * @throws SignInRefused when the chain had to be asked and did not answer
- */
-export async function verifySignature(
-  message: string,
-  address: Address,
-  signature: string,
-  client: PublicClient | undefined,
-): Promise<boolean> {
-  if (!isHex(signature) || signature.length % 2 !== 0) return false;
-  if (await isSignedByKey(message, address, signature)) return true;
-  if (!client) return false;
-  try {
-    // For an address without code viem falls back to the key, and would take what the policy above refuses.
-    if (!isErc6492Signature(signature) && !(await client.getCode({ address }))) return false;
-    return await client.verifyMessage({ address, message, signature });
-  } catch {
-    throw new SignInRefused('rpc');
-  }
-}
-
-async function isSignedByKey(message: string, address: Address, signature: Hex): Promise<boolean> {
-  if (size(signature) !== 65 || BigInt(slice(signature, 32, 64)) > HALF_ORDER) return false;
-  try {
-    return (await recoverMessageAddress({ message, signature })).toLowerCase() === address.toLowerCase();
-  } catch {
-    return false;
   }
 }

@@ -13,4 +13,8 @@ export class User {
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt: Date;
+
+  /** Rises when the user ends all sessions; tokens name the one that they were issued in. */
+  @Column({ type: 'integer', name: 'session_generation', default: 0 })
+  sessionGeneration: number;
 }

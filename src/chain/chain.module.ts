@@ -1,22 +1,19 @@
 import { Global, Module } from '@nestjs/common';
-import { PublicClient, createPublicClient, http } from 'viem';
 import { Environment } from '../config/environment';
+import { ChainRpc } from './chain-rpc';
+import { rpcEndpoints } from './endpoints';
 
-export const CHAIN_CLIENT = Symbol('CHAIN_CLIENT');
-
-/** Provides a viem client for RPC_URL, or undefined when no chain is configured. */
+/** Provides a client for RPC_URL, or undefined when no chain is configured. */
 @Global()
 @Module({
   providers: [
     {
-      provide: CHAIN_CLIENT,
+      provide: ChainRpc,
       inject: [Environment],
-      useFactory: ({ RPC_URL }: Environment): PublicClient | undefined =>
-        RPC_URL
-          ? createPublicClient({ transport: http(RPC_URL, { timeout: 3000, retryCount: 1 }) })
-          : undefined,
+      useFactory: ({ RPC_URL }: Environment): ChainRpc | undefined =>
+        RPC_URL ? new ChainRpc(rpcEndpoints(RPC_URL)) : undefined,
     },
   ],
-  exports: [CHAIN_CLIENT],
+  exports: [ChainRpc],
 })
 export class ChainModule {}

@@ -18,14 +18,14 @@ interface Options {
   list?: boolean;
   /** The payload's fields stand at the top level too. */
   bareCopy?: boolean;
-  /** Statuses of its own; 429, 500 and 503 may come from every endpoint. */
+  /** Statuses of its own; 403, 429, 500 and 503 may come from every endpoint. */
   errors?: number[];
 }
 
 const DESCRIPTIONS: Record<number, string> = {
   400: 'Validation failed; `details` names the fields',
   401: 'Token or sign-in refused',
-  403: 'Neither owned by the caller nor shared with it',
+  403: 'Neither owned by the caller nor shared with it, or sent by a foreign web page',
   404: 'Not found',
   409: 'The first request with this Idempotency-Key is still running',
   413: 'Body larger than 64 KiB',
@@ -33,7 +33,7 @@ const DESCRIPTIONS: Record<number, string> = {
   422: 'The Idempotency-Key was used for another request',
   429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
   500: 'Internal server error',
-  503: 'Database out; Retry-After holds the seconds to wait',
+  503: 'Database out, or too busy; Retry-After holds the seconds to wait',
 };
 
 /** Documents an error that an endpoint answers with. */
@@ -64,7 +64,7 @@ export function ApiData(
       description: 'Success',
       schema: bareCopy ? { allOf: [envelope, payload] } : envelope,
     }),
-    ...[...errors, 429, 500, 503].map((code) => ApiFailure(code)),
+    ...[...new Set([...errors, 403, 429, 500, 503])].map((code) => ApiFailure(code)),
     ...(errors.includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );
 }

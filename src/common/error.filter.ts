@@ -1,7 +1,7 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
 import { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { STATUS_CODES, type ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
 import { ApiError, ErrorDetail, notFound, serviceUnavailable, validationFailed } from './errors';
@@ -115,8 +115,11 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Whether the client went before its request was complete. */
-const isAborted = ({ raw }: FastifyRequest): boolean => raw.destroyed && !raw.complete;
+/** Whether the client went before its request was complete. Middleware gets Node's request, which has no `raw`. */
+function isAborted(request: FastifyRequest | IncomingMessage): boolean {
+  const { destroyed, complete } = 'raw' in request ? request.raw : request;
+  return destroyed && !complete;
+}
 
 /** Also for errors that Fastify raises before Nest sees the request, and those of middleware, which has Node's reply. */
 export function sendError(

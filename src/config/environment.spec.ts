@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, SETTINGS, loadEnvironment } from './environment';
@@ -10,7 +11,9 @@ const REQUIRED = {
 };
 const PRODUCTION = {
   ...REQUIRED,
+  JWT_SECRET: randomBytes(32).toString('hex'),
   NODE_ENV: 'production',
+  CHAIN_ID: '8453',
   SIWE_DOMAINS: 'app.example.org',
   POOL_CONTRACTS: CONTRACTS,
 };
@@ -73,12 +76,27 @@ describe('what is required', () => {
   it('in production is more, and all of it is named at once', () => {
     expect(problemsOf(PRODUCTION)).toEqual([]);
     expect(named({ NODE_ENV: 'production' }).sort()).toEqual(
-      ['DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
+      ['CHAIN_ID', 'DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
     );
     expect(named({ ...PRODUCTION, SIWE_DOMAINS: ' , ' })).toEqual(['SIWE_DOMAINS']);
     expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([
       'POOL_CONTRACTS',
     ]);
+  });
+});
+
+describe('a secret', () => {
+  const weak = 'changeme-changeme-changeme-changeme';
+  it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that anybody can guess stops production: %s', (name) => {
+    const problems = problemsOf({ ...PRODUCTION, [name]: weak });
+    expect(problems).toEqual([`${name} is published or easy to guess: make one with openssl rand -hex 32`]);
+    expect(problemsOf({ ...REQUIRED, [name]: weak })).toEqual([]);
+    expect(problemsOf({ ...PRODUCTION, [name]: 'short' })).toHaveLength(1);
+  });
+
+  it('may come in every usual form', () => {
+    for (const form of ['hex', 'base64', 'base64url'] as const)
+      expect(problemsOf({ ...PRODUCTION, JWT_PREVIOUS_SECRET: randomBytes(32).toString(form) })).toEqual([]);
   });
 });
 

@@ -17,6 +17,7 @@ import {
 import { isIP } from 'node:net';
 import { rpcEndpoints } from '../chain/endpoints';
 import { POOL_TYPES, PoolType } from '../common/types';
+import { isStrongSecret } from './secret';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
@@ -142,7 +143,7 @@ export const SETTINGS = [
 
 /** What a process cannot do without: ever, and in production. */
 const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
-  api: { always: ['JWT_SECRET'], production: ['SIWE_DOMAINS', 'POOL_CONTRACTS'] },
+  api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS', 'POOL_CONTRACTS'] },
   indexer: { always: ['RPC_URL'], production: ['POOL_CONTRACTS'] },
 };
 
@@ -167,11 +168,20 @@ export function loadEnvironment(
   const { always, production } = NEEDED[process];
   const missing = (name: keyof Environment): boolean => isMissing(environment[name]);
   problems.push(...always.filter(missing).map((name) => `${name} is required`));
-  if (environment.NODE_ENV === 'production')
+  if (environment.NODE_ENV === 'production') {
     problems.push(...production.filter(missing).map((name) => `${name} is required in production`));
+    problems.push(...weakSecrets(environment, problems));
+  }
   if (problems.length > 0) throw new Error(`Configuration is wrong:\n  ${problems.join('\n  ')}`);
   return environment;
 }
+
+/** Those that have no other problem. */
+const weakSecrets = (environment: Environment, problems: string[]): string[] =>
+  (['JWT_SECRET', 'JWT_PREVIOUS_SECRET'] as const)
+    .filter((name) => environment[name] && !problems.some((problem) => problem.startsWith(`${name} `)))
+    .filter((name) => !isStrongSecret(environment[name] ?? ''))
+    .map((name) => `${name} is published or easy to guess: make one with openssl rand -hex 32`);
 
 const isMissing = (value: unknown): boolean =>
   value === undefined ||

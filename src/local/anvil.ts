@@ -22,6 +22,8 @@ export interface AnvilOptions {
   /** Seconds between blocks; without it every transaction is mined at once. */
   blockTime?: number;
   extraArgs?: string[];
+  /** Without it cancun. */
+  hardfork?: string;
 }
 
 export interface AnvilNode {
@@ -134,7 +136,7 @@ function findAnvil(): string {
 }
 
 function argumentsFor(port: number, options: AnvilOptions, files?: StateFiles): string[] {
-  const args = ['--host', HOST, '--port', `${port}`, '--hardfork', 'cancun', '--silent'];
+  const args = ['--host', HOST, '--port', `${port}`, '--hardfork', options.hardfork ?? 'cancun', '--silent'];
   args.push('--prune-history', `${KEPT_STATES}`);
   if (options.chainId !== undefined) args.push('--chain-id', `${options.chainId}`);
   if (options.blockTime !== undefined) args.push('--block-time', `${options.blockTime}`);

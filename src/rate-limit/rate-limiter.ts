@@ -13,8 +13,8 @@ interface Limit {
 }
 
 /** Probes, scrapes and what the documentation page loads are not limited. */
-const EXEMPT = /^\/(health|metrics|docs\/assets)(\/|$)/;
-const AUTH = /^\/+auth(\/|$)/i;
+export const EXEMPT = /^\/(health|metrics|docs\/assets)(\/|$)/;
+export const AUTH = /^\/+auth(\/|$)/i;
 
 /**
  * Counts requests per client IP in fixed windows. Runs as a Fastify hook before routing results matter and before

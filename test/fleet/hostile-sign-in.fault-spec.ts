@@ -109,7 +109,9 @@ describe('hostile sign-ins and tokens', () => {
   const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const forge = (header: object, change: object = {}, key: string | Buffer = JWT_SECRET): string => {
     const now = Math.floor(Date.now() / 1000);
-    const [userId, address] = ['0190b0a0-0000-7000-8000-000000000000', caller.address];
+    const { userId, address } = JSON.parse(
+      Buffer.from(caller.token.split('.')[1], 'base64url').toString(),
+    ) as Record<string, string>;
     const claims = { userId, address, iat: now, exp: now + 600, ...change };
     const content = `${encode({ alg: 'HS256', typ: 'JWT', ...header })}.${encode(claims)}`;
     return `${content}.${createHmac('sha256', key).update(content).digest('base64url')}`;

@@ -1,5 +1,6 @@
 import { Test, type TestingModuleBuilder } from '@nestjs/testing';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool, type QueryResultRow } from 'pg';
@@ -10,7 +11,8 @@ import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
 import { type Wallet, newWallet, siweMessage } from './wallet';
 
-export const JWT_SECRET = 'a secret of the tests that is long enough';
+/** Random, as production refuses one that stands in a repository. */
+export const JWT_SECRET = randomBytes(32).toString('hex');
 /** Contract of each pool type. */
 export const CONTRACTS = {
   individual: `0x${'11'.repeat(20)}`,

@@ -38,6 +38,7 @@ export class Fleet {
       DATABASE_POOL_SIZE: '10',
       JWT_SECRET,
       SIWE_DOMAINS: 'app.example.org',
+      CHAIN_ID: '1',
       RATE_LIMIT_GENERAL: '1000000000',
       RATE_LIMIT_AUTH: '1000000000',
       POOL_CONTRACTS: Object.entries(contracts)
@@ -48,7 +49,9 @@ export class Fleet {
     };
     const members: Replica[] = [];
     for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment));
-    const indexers = indexed ? [1, 2].map(() => new Service('indexer', environment)) : [];
+    const indexers = indexed
+      ? [1, 2].map(() => new Service('indexer', { ...environment, CHAIN_ID: '' }))
+      : [];
     const fleet = new Fleet(members, indexers, shared, chain);
     try {
       await Promise.all([...members, ...indexers].map((each) => each.start()));

@@ -1,0 +1,89 @@
+import { Injectable, Optional } from '@nestjs/common';
+import {
+  type Address,
+  type Hex,
+  encodeDeployData,
+  erc6492SignatureValidatorAbi,
+  erc6492SignatureValidatorByteCode,
+  hashMessage,
+  isErc6492Signature,
+  isHex,
+  recoverMessageAddress,
+  size,
+  slice,
+} from 'viem';
+import { CallReverted, ChainRpc, ChainUnavailable } from '../chain/chain-rpc';
+import { SignInRefused } from './sign-in-refused';
+
+/** Half the order of secp256k1: signatures with a larger s are the malleated twins of valid ones (EIP-2). */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+/** What an ERC-8010 signature, which brings an EIP-7702 authorization and calls with it, ends with. */
+const ERC8010_SUFFIX = '8010'.repeat(16);
+
+/** Whether it is hex of whole bytes, and of no form that is refused whatever it holds. */
+export const isSignature = (signature: string): signature is Hex =>
+  isHex(signature) && signature.length % 2 === 0 && !signature.endsWith(ERC8010_SUFFIX);
+
+/**
+ * Verifies an EIP-191 signature of a key (EOA), without the chain. Policy: 65 bytes with low s; the compact form of
+ * EIP-2098 is refused.
+ */
+export async function isSignedByKey(message: string, address: Address, signature: Hex): Promise<boolean> {
+  if (size(signature) !== 65 || BigInt(slice(signature, 32, 64)) > HALF_ORDER) return false;
+  try {
+    return (await recoverMessageAddress({ message, signature })).toLowerCase() === address.toLowerCase();
+  } catch {
+    return false;
+  }
+}
+
+/** Checks by the chain at once. A hanging node holds a check for seconds, and more would only wait with it. */
+export const MAX_CHECKS = 16;
+
+/** Asks the chain whether contract wallets take a signature. */
+@Injectable()
+export class ContractWallets {
+  private checks = 0;
+
+  constructor(@Optional() private readonly chain?: ChainRpc) {}
+
+  /**
+   * At the latest block: EIP-1271, and ERC-6492 for a wallet that is not deployed yet. Both by one call of the
+   * validator of ERC-6492, whose answer is only yes or no: a wallet that reverts with OffchainLookup (EIP-3668) has
+   * refused, and no address that it names is asked.
+   * @throws SignInRefused when the chain did not answer, or at once when `MAX_CHECKS` are under way
+   */
+  async verify(message: string, address: Address, signature: Hex): Promise<boolean> {
+    if (!this.chain) return false;
+    if (this.checks >= MAX_CHECKS) throw new SignInRefused('busy');
+    this.checks++;
+    try {
+      return await this.ask(this.chain, message, address, signature);
+    } catch (error) {
+      if (error instanceof CallReverted) return false;
+      if (error instanceof ChainUnavailable) throw new SignInRefused('rpc');
+      throw error;
+    } finally {
+      this.checks--;
+    }
+  }
+
+  private async ask(chain: ChainRpc, message: string, address: Address, signature: Hex): Promise<boolean> {
+    const deadline = ChainRpc.deadline();
+    const request = (method: string, parameter: unknown): Promise<unknown> =>
+      chain.request(method, [parameter, 'latest'], deadline);
+    // For an address without code the validator would recover a key, and take what the policy for keys refuses.
+    if (!isErc6492Signature(signature) && !hasCode(await request('eth_getCode', address))) return false;
+    const data = encodeDeployData({
+      abi: erc6492SignatureValidatorAbi,
+      bytecode: erc6492SignatureValidatorByteCode,
+      args: [address, hashMessage(message), signature],
+    });
+    return isTrue(await request('eth_call', { data }));
+  }
+}
+
+const hasCode = (code: unknown): boolean => typeof code === 'string' && code.length > 2;
+
+/** The validator answers with one byte. */
+const isTrue = (result: unknown): boolean => typeof result === 'string' && /^0x0*1$/.test(result);

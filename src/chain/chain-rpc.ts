@@ -1,0 +1,98 @@
+import type { RpcEndpoint } from './endpoints';
+
+/** For calls that belong together, whatever the endpoints do. */
+const TOTAL_MS = 3000;
+/** For one endpoint where there is another to ask. */
+const ENDPOINT_MS = 1000;
+/** How long the endpoint that answered instead of a preferred one is asked first. */
+const DETOUR_MS = 30_000;
+/** Bytes. Code of a contract takes 50 KB of hex; a node has no reason to send more than this. */
+const MAX_ANSWER = 1024 * 1024;
+
+/** The node ran the call, and the contract reverted. */
+export class CallReverted extends Error {}
+
+/** No endpoint gave a usable answer. The message names hosts, never paths, queries or credentials. */
+export class ChainUnavailable extends Error {}
+
+/**
+ * Calls a node by JSON-RPC over HTTP. This is the only place from which the API sends requests of its own, and they
+ * go to the configured endpoints only: redirects are refused, and nothing in an answer is followed. Time and size of
+ * answers are bounded, that of a body too that comes byte by byte.
+ */
+export class ChainRpc {
+  private detour = { endpoint: 0, until: 0 };
+
+  constructor(private readonly endpoints: RpcEndpoint[]) {}
+
+  /**
+   * Asks the endpoints in their order until one answers.
+   * @param deadline ends the whole call
+   * @throws CallReverted, ChainUnavailable
+   */
+  async request(method: string, params: unknown[], deadline = ChainRpc.deadline()): Promise<unknown> {
+    const { length } = this.endpoints;
+    const first = Date.now() < this.detour.until ? this.detour.endpoint : 0;
+    const failures: string[] = [];
+    for (let i = 0; i < length; i++) {
+      const index = (first + i) % length;
+      const endpoint = this.endpoints[index];
+      const signal =
+        i < length - 1 ? AbortSignal.any([deadline, AbortSignal.timeout(ENDPOINT_MS)]) : deadline;
+      try {
+        const result = await ask(endpoint, method, params, signal);
+        if (i > 0) this.detour = { endpoint: index, until: Date.now() + DETOUR_MS };
+        return result;
+      } catch (error) {
+        if (error instanceof CallReverted) throw error;
+        failures.push(`${endpoint.name}: ${(error as Error).name}`);
+      }
+    }
+    throw new ChainUnavailable(`no answer to ${method} (${failures.join(', ')})`);
+  }
+
+  /** For several calls that belong together. */
+  static deadline(): AbortSignal {
+    return AbortSignal.timeout(TOTAL_MS);
+  }
+}
+
+async function ask(
+  { url, headers }: RpcEndpoint,
+  method: string,
+  params: unknown[],
+  signal: AbortSignal,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    redirect: 'error',
+    // Of the body too: fetch ends it when the signal fires.
+    signal,
+  });
+  // Some nodes answer a revert with a status other than 200, so the body decides.
+  const answer = JSON.parse(await readBounded(response)) as { result?: unknown; error?: unknown };
+  if (isRevert(answer.error)) throw new CallReverted();
+  if (answer.error !== undefined || answer.result === undefined) throw new Error('refused');
+  return answer.result;
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop early cancels the body, which closes the connection.
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength;
+    if (size > MAX_ANSWER) throw new Error('answer too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** Code 3 by the execution API; older nodes say it in the message alone. */
+function isRevert(error: unknown): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return code === 3 || (typeof message === 'string' && /revert/i.test(message));
+}

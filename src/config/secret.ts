@@ -1,0 +1,32 @@
+/** Secrets that stand in this repository, where anybody can read them. */
+const PUBLISHED = new Set(['only-for-development-on-one-laptop', 'your-256-bit-secret']);
+
+/** Words of placeholders and of made-up sentences, six letters and more: in a random secret they do not occur. */
+const PLACEHOLDER =
+  /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark|savings/i;
+
+/** Least estimated entropy in bits. 16 random bytes in hex have at least 90, by the same estimate. */
+const MIN_BITS = 80;
+
+/** Whether a secret may sign tokens in production: not published, no placeholder, and not easy to guess. */
+export const isStrongSecret = (secret: string): boolean =>
+  !PUBLISHED.has(secret) && !PLACEHOLDER.test(secret) && estimateBits(secret) >= MIN_BITS;
+
+/**
+ * Entropy of a random text that looks like this one, in bits. Each character counts as one of those that occur; what
+ * follows from the characters before it counts nothing: runs (aaa), sequences (123, cba) and repeated triples.
+ * It cannot know a sentence from random letters, hence the words above.
+ */
+export function estimateBits(secret: string): number {
+  const codes = [...secret].map((character) => character.codePointAt(0) ?? 0);
+  const seen = new Set<string>();
+  let unforeseen = 0;
+  codes.forEach((code, i) => {
+    const triple = codes.slice(i - 2, i + 1).join();
+    const step = code - codes[i - 1];
+    const isRun = Math.abs(step) <= 1 && step === codes[i - 1] - codes[i - 2];
+    if (i < 2 || !(isRun || seen.has(triple))) unforeseen++;
+    if (i >= 2) seen.add(triple);
+  });
+  return unforeseen * Math.log2(new Set(codes).size || 1);
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Environment } from '../config/environment';
+import { forbidden } from '../common/errors';
+import { AUTH, EXEMPT } from './rate-limiter';
+
+/**
+ * Refuses what a foreign web page has a browser send: images, forms, frames, and fetches that CORS would keep from it.
+ * The page never sees the answer, but the requests would use up the limits of whoever looks at it. So they are refused
+ * ahead of the rate limit, which costs less than counting them would.
+ *
+ * Browsers name the origin of a request in headers that pages cannot set (Fetch Metadata, and Origin). Clients that
+ * are no browsers send none of them.
+ */
+@Injectable()
+export class CrossSiteGuard {
+  private readonly origins: Set<string>;
+  private readonly hosts: Set<string>;
+
+  constructor({ CORS_ORIGINS, SIWE_DOMAINS }: Environment) {
+    this.origins = new Set(CORS_ORIGINS);
+    this.hosts = new Set(SIWE_DOMAINS);
+  }
+
+  readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void =>
+    done(this.isForeign(request) ? forbidden() : undefined);
+
+  private isForeign(request: FastifyRequest): boolean {
+    const {
+      'sec-fetch-site': site,
+      'sec-fetch-mode': mode,
+      'sec-fetch-dest': dest,
+      origin,
+    } = request.headers;
+    // Neither browser nor page, or the page is one of ours, or the user typed the address.
+    if (site === undefined && origin === undefined) return false;
+    if (site === 'same-origin' || site === 'none') return false;
+    const route = request.routeOptions.url;
+    if (route !== undefined && EXEMPT.test(route)) return false;
+    // Browsers from before 2023 send no Fetch Metadata. Without SIWE_DOMAINS nothing tells which origin is ours.
+    if (site === undefined) return this.hosts.size > 0 && !this.isKnown(request, origin);
+    if (mode === 'cors') return !this.isKnown(request, origin);
+    // A link that the user follows leaves the page, so a page cannot send many. Sign-in has no such links.
+    const isLink = mode === 'navigate' && dest === 'document' && request.method === 'GET';
+    return !isLink || AUTH.test(route ?? request.url);
+  }
+
+  /** Sites that may sign in are ours too: a proxy may add the CORS headers instead of the service. */
+  private isKnown({ headers }: FastifyRequest, origin: string | undefined): boolean {
+    if (this.origins.has('*')) return true;
+    if (origin === undefined) return false;
+    const host = origin.replace(/^https?:\/\//, '');
+    return this.origins.has(origin) || this.hosts.has(host) || host === headers.host;
+  }
+}

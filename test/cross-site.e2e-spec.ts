@@ -1,0 +1,181 @@
+import { type Response, useApp } from './support/app';
+
+const OURS = 'https://app.example.org';
+const EVIL = 'https://evil.example';
+const FORBIDDEN = [403, { success: false, error: 'Forbidden' }];
+type Headers = Record<string, string>;
+
+/** What browsers send with requests that pages make (Fetch Metadata, and Origin). */
+const fetchMetadata = (site: string, mode: string, dest = 'empty'): Headers => ({
+  'sec-fetch-site': site,
+  'sec-fetch-mode': mode,
+  'sec-fetch-dest': dest,
+});
+const text = { 'content-type': 'text/plain' };
+
+/** From a page of evil.example. */
+const FOREIGN: [string, string, Headers][] = [
+  ['an image', 'GET', fetchMetadata('cross-site', 'no-cors', 'image')],
+  ['a fetch without CORS', 'GET', fetchMetadata('cross-site', 'no-cors')],
+  ['the same by HEAD', 'HEAD', fetchMetadata('cross-site', 'no-cors')],
+  ['a beacon', 'POST', { ...fetchMetadata('cross-site', 'no-cors'), ...text, origin: EVIL }],
+  ['an image of a page on a sibling host', 'GET', fetchMetadata('same-site', 'no-cors', 'image')],
+  ['a frame', 'GET', fetchMetadata('cross-site', 'navigate', 'iframe')],
+  ['a form', 'POST', { ...fetchMetadata('cross-site', 'navigate', 'document'), ...text, origin: EVIL }],
+  [
+    'a form in a frame',
+    'POST',
+    { ...fetchMetadata('cross-site', 'navigate', 'iframe'), ...text, origin: 'null' },
+  ],
+  ['a WebSocket', 'GET', { ...fetchMetadata('cross-site', 'websocket', 'websocket'), origin: EVIL }],
+  ['a fetch that CORS keeps from it', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: EVIL }],
+  ['that of a sandboxed frame', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: 'null' }],
+  ['a look-alike of ours', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: `${OURS}.evil.example` }],
+  ['ours as a user name', 'GET', { ...fetchMetadata('cross-site', 'cors'), origin: `${OURS}@evil.example` }],
+  ['a mode nobody knows', 'GET', fetchMetadata('cross-site', 'new-mode')],
+  ['no mode', 'GET', { 'sec-fetch-site': 'cross-site' }],
+  ['a fetch by an old browser', 'GET', { origin: EVIL }],
+];
+
+describe('a request that a foreign page has the browser send', () => {
+  const app = useApp({
+    RATE_LIMIT_AUTH: '5',
+    RATE_LIMIT_GENERAL: '100',
+    SIWE_DOMAINS: 'app.example.org, other.example:8443',
+    CORS_ORIGINS: 'https://cors.example',
+  });
+  let client = 0;
+  const nextClient = (): string => `198.51.100.${++client}`;
+  const send = (method: string, url: string, headers: Headers, ip: string): Promise<Response> =>
+    app.send({ method, url, headers, ip, body: method === 'POST' ? 'x' : undefined });
+  /** Requests to /auth, and others, that the client has left. */
+  const left = async (ip: string): Promise<number[]> => {
+    const general = await send('GET', '/pools', {}, ip);
+    const auth = await send('GET', '/auth/nonce', {}, ip);
+    return [general, auth].map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+  };
+
+  it('does not lock its reader out: five of them, and a sign-in', async () => {
+    const ip = nextClient();
+    for (let i = 0; i < 150; i++)
+      expect((await send('GET', '/auth/nonce', fetchMetadata('cross-site', 'no-cors'), ip)).status).toBe(403);
+    const headers = fetchMetadata('same-origin', 'cors');
+    expect((await send('GET', '/auth/nonce', headers, ip)).status).toBe(200);
+  });
+
+  const paths = [
+    '/auth/nonce',
+    '/auth/verify',
+    '/auth/me',
+    '/auth/logout',
+    '/auth/logout/all',
+    '/auth/x',
+    '/auth',
+  ];
+  it.each(FOREIGN)('is 403 and counts toward no limit, at every path: %s', async (_, method, headers) => {
+    const ip = nextClient();
+    for (const path of [...paths, '/pools', '/nowhere'])
+      for (const url of [path, `/api${path}`, `${path}?x=1`]) {
+        const answer = await send(method, url, headers, ip);
+        expect([url, answer.status]).toEqual([url, 403]);
+        if (method !== 'HEAD') expect([answer.status, answer.body]).toEqual(FORBIDDEN);
+        expect(answer.headers).not.toHaveProperty('x-ratelimit-remaining');
+      }
+    expect(await left(ip)).toEqual([99, 4]);
+  });
+
+  it('is 403 also where paths are written otherwise', async () => {
+    const ip = nextClient();
+    for (const url of [
+      '//auth/nonce',
+      '/auth/%6eonce',
+      '/auth/nonce/',
+      '/AUTH/nonce',
+      '/auth%2fnonce',
+      '/auth/%zz',
+    ])
+      expect((await send('GET', url, fetchMetadata('cross-site', 'no-cors'), ip)).status).toBe(403);
+    expect(await left(ip)).toEqual([99, 4]);
+  });
+
+  it('that is a link to follow is 403 under /auth only', async () => {
+    const ip = nextClient();
+    const link = fetchMetadata('cross-site', 'navigate', 'document');
+    expect((await send('GET', '/auth/nonce', link, ip)).status).toBe(403);
+    expect((await send('GET', '/api/auth/me', link, ip)).status).toBe(403);
+    expect((await send('GET', '/pools', link, ip)).status).toBe(401);
+    expect(await left(ip)).toEqual([98, 4]);
+  });
+
+  it('leaves probes, metrics and documentation open', async () => {
+    for (const url of ['/health', '/health/live', '/metrics', '/docs'])
+      expect(
+        (await send('GET', url, fetchMetadata('cross-site', 'navigate', 'document'), nextClient())).status,
+      ).toBeLessThan(400);
+  });
+
+  it.each<[string, Headers]>([
+    ['a client that is no browser', {}],
+    ['a page of the same origin', fetchMetadata('same-origin', 'cors')],
+    [
+      'the same, behind a proxy that names another host',
+      { ...fetchMetadata('same-origin', 'cors'), origin: 'https://front.example' },
+    ],
+    ['an address that the user typed', fetchMetadata('none', 'navigate', 'document')],
+    ['an allowed origin', { ...fetchMetadata('cross-site', 'cors'), origin: 'https://cors.example' }],
+    ['a site that may sign in', { ...fetchMetadata('cross-site', 'cors'), origin: OURS }],
+    ['the same on a sibling host', { ...fetchMetadata('same-site', 'cors'), origin: OURS }],
+    ['one with a port', { ...fetchMetadata('same-site', 'cors'), origin: 'https://other.example:8443' }],
+    ['an old browser on an allowed origin', { origin: 'https://cors.example' }],
+    ['an old browser on the same origin', { origin: 'https://api.example', host: 'api.example' }],
+  ])('is none of these: %s', async (_, headers) => {
+    const ip = nextClient();
+    expect((await send('GET', '/auth/nonce', headers, ip)).status).toBe(200);
+    expect((await send('GET', '/pools', headers, ip)).status).toBe(401);
+    expect(await left(ip)).toEqual([97, 3]);
+  });
+
+  it('may be a preflight, which is answered and not counted', async () => {
+    const ip = nextClient();
+    for (const origin of [EVIL, 'https://cors.example']) {
+      const headers = {
+        ...fetchMetadata('cross-site', 'cors'),
+        origin,
+        'access-control-request-method': 'POST',
+      };
+      expect((await send('OPTIONS', '/auth/verify', headers, ip)).status).toBeLessThan(500);
+    }
+    expect(await left(ip)).toEqual([99, 4]);
+  });
+});
+
+describe('without CORS_ORIGINS and SIWE_DOMAINS', () => {
+  const app = useApp({ RATE_LIMIT_AUTH: '5' });
+
+  it('preflights of foreign pages are 403 and not counted', async () => {
+    const headers = {
+      ...fetchMetadata('cross-site', 'cors'),
+      origin: EVIL,
+      'access-control-request-method': 'POST',
+    };
+    for (let i = 0; i < 10; i++)
+      expect((await app.send({ method: 'OPTIONS', url: '/auth/verify', headers })).status).toBe(403);
+    expect((await app.get('/auth/nonce')).headers['x-ratelimit-remaining']).toBe('4');
+  });
+
+  it('an Origin alone says nothing', async () => {
+    expect((await app.get('/auth/nonce', undefined, { origin: EVIL })).status).toBe(200);
+  });
+});
+
+describe('with CORS_ORIGINS=*', () => {
+  const app = useApp({ CORS_ORIGINS: '*', SIWE_DOMAINS: 'app.example.org' });
+
+  it('every page may fetch, and none without CORS', async () => {
+    const fetched = { ...fetchMetadata('cross-site', 'cors'), origin: EVIL };
+    expect((await app.get('/auth/nonce', undefined, fetched)).status).toBe(200);
+    expect((await app.get('/auth/nonce', undefined, fetchMetadata('cross-site', 'no-cors'))).status).toBe(
+      403,
+    );
+  });
+});

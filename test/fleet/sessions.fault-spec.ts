@@ -1,0 +1,200 @@
+import { performance } from 'node:perf_hooks';
+import { freshDatabase } from '../support/database';
+import { Fleet, report, seconds, withClient } from '../support/fleet';
+import { eventually } from '../support/processes';
+import { Proxy } from '../support/proxy';
+import { type Answer, type Caller, HttpClient, signIn } from './http';
+
+/** In which a session that was ended at one replica is over at every other, in ms. */
+const LIMIT = 1000;
+const INVALID = { success: false, error: 'Invalid token' };
+
+/** Asks until the session is refused; resolves with the ms from `ended` to the last that was let in. An answer 200 begun after LIMIT fails. */
+async function refused(client: HttpClient, caller: Caller, ended: number): Promise<number> {
+  let last = ended;
+  for (;;) {
+    const begun = performance.now();
+    const answer = await client.send('/pools', { token: caller.token });
+    if (answer.status === 401) {
+      expect(answer.body).toEqual(INVALID);
+      return Math.max(0, last - ended);
+    }
+    if (answer.status === 200) last = begun;
+    if (begun - ended > LIMIT) expect([answer.status, 'after its end']).toEqual([401, 'after its end']);
+  }
+}
+
+const passes = (since: number): Promise<void> => eventually(() => performance.now() - since > LIMIT);
+
+describe('a session that is ended at one replica', () => {
+  let fleet: Fleet;
+  let clients: HttpClient[];
+  const took: number[] = [];
+  beforeAll(async () => {
+    fleet = await Fleet.start();
+    clients = fleet.urls.map((url) => new HttpClient(url));
+  });
+  afterAll(async () => {
+    clients?.forEach((client) => client.close());
+    await fleet?.stop();
+    report('sessions ended elsewhere', { checked: took.length, 's at most': seconds(Math.max(...took)) });
+  });
+
+  /** Signed in, and remembered by every replica. */
+  const warm = async (): Promise<Caller> => {
+    const caller = await signIn(clients[0]);
+    await known(caller);
+    return caller;
+  };
+  const known = async (caller: Caller): Promise<void> => {
+    for (const client of clients)
+      expect((await client.send('/pools', { token: caller.token })).status).toBe(200);
+  };
+  const logout = async (caller: Caller, path = '/auth/logout', client = clients[0]): Promise<number> => {
+    expect((await client.send(path, { method: 'POST', token: caller.token })).status).toBe(200);
+    return performance.now();
+  };
+  const note = async (time: Promise<number>): Promise<void> => void took.push(await time);
+
+  it.each(['/auth/logout', '/auth/logout/all'])('is over at the other within a second: %s', async (path) => {
+    for (let i = 0; i < 5; i++) {
+      const caller = await warm();
+      const second = await signIn(clients[1], caller.wallet);
+      await known(second);
+      const ended = await logout(caller, path, clients[i % 2]);
+      await note(refused(clients[(i + 1) % 2], caller, ended));
+      if (path === '/auth/logout') await known(second);
+      else await note(refused(clients[(i + 1) % 2], second, ended));
+      await known(await signIn(clients[1], caller.wallet));
+    }
+  });
+
+  it('is over when an operator deletes the user', async () => {
+    const caller = await warm();
+    await fleet.sql('DELETE FROM users WHERE address = $1', [caller.address]);
+    const ended = performance.now();
+    await Promise.all(clients.map((client) => note(refused(client, caller, ended))));
+  });
+
+  it('is over with hundreds of others', async () => {
+    const callers: Caller[] = [];
+    for (let i = 0; i < 10; i++) callers.push(...(await Promise.all(Array.from({ length: 30 }, warm))));
+    const stays = await warm();
+    await Promise.all(
+      callers.map(async (caller, i) => {
+        const ended = await logout(caller, i % 3 ? '/auth/logout' : '/auth/logout/all', clients[i % 2]);
+        await note(refused(clients[(i + 1) % 2], caller, ended));
+      }),
+    );
+    await known(stays);
+  });
+
+  it('is over though the connection that brings the news is cut, again and again', async () => {
+    const stays = await warm();
+    const callers = await Promise.all(Array.from({ length: 10 }, warm));
+    let done = false;
+    let cut = 0;
+    const cutting = withClient(fleet.database.url, async (client) => {
+      while (!done) {
+        const { rowCount } = await client.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name = 'api sessions'`,
+        );
+        cut += rowCount ?? 0;
+      }
+    });
+    try {
+      await eventually(() => cut > 10);
+      for (const caller of callers) await note(refused(clients[1], caller, await logout(caller)));
+      await known(stays);
+    } finally {
+      done = true;
+      await cutting;
+    }
+    const caller = await warm();
+    await note(refused(clients[1], caller, await logout(caller)));
+  });
+
+  it('is over for a process that was paused meanwhile', async () => {
+    const [caller, stays] = [await warm(), await warm()];
+    const [, paused] = fleet.replicas;
+    paused.signal('SIGSTOP');
+    let first: Promise<Answer>;
+    try {
+      const ended = await logout(caller);
+      first = clients[1].send('/pools', { token: caller.token });
+      await passes(ended);
+    } finally {
+      paused.signal('SIGCONT');
+    }
+    expect((await first).status).toBe(401);
+    await known(stays);
+  });
+
+  it('is over for a process that starts later', async () => {
+    const [caller, stays] = [await warm(), await warm()];
+    const [, restarted] = fleet.replicas;
+    await restarted.end('SIGKILL');
+    await logout(caller);
+    await restarted.start();
+    expect((await clients[1].send('/pools', { token: caller.token })).status).toBe(401);
+    await known(stays);
+  });
+
+  it('is over while what tells of it is locked: requests are 503 then, not let in', async () => {
+    const [caller, stays] = [await warm(), await warm()];
+    await fleet.sql('UPDATE users SET session_generation = session_generation + 1 WHERE address = $1', [
+      caller.address,
+    ]);
+    const ended = performance.now();
+    await fleet.whileLocked('session_endings', async () => {
+      await passes(ended);
+      const answers = await Promise.all(
+        clients.map((client) => client.send('/pools', { token: caller.token })),
+      );
+      for (const { status, ms } of answers) {
+        expect([401, 503]).toContain(status);
+        expect(ms).toBeLessThan(5000);
+      }
+    });
+    for (const client of clients) await refused(client, caller, ended);
+    await known(stays);
+  });
+});
+
+describe('with the database behind a network that falls silent', () => {
+  it('a process lets nobody in whose session it cannot prove, and everyone who lives when it is back', async () => {
+    const database = await freshDatabase();
+    const proxy = await Proxy.start(database.url);
+    const fleet = await Fleet.start({ replicas: 1, database: { ...database, url: proxy.url } });
+    const [client] = fleet.urls.map((url) => new HttpClient(url));
+    try {
+      const [caller, stays] = [await signIn(client), await signIn(client)];
+      for (const { token } of [caller, stays])
+        expect((await client.send('/pools', { token })).status).toBe(200);
+      proxy.hang();
+      await withClient(database.url, (direct) =>
+        direct.query('UPDATE users SET session_generation = session_generation + 1 WHERE address = $1', [
+          caller.address,
+        ]),
+      );
+      await passes(performance.now());
+      // Bad input is refused without the database, but not of somebody who may have been signed out.
+      const answers = await Promise.all(
+        [caller, stays].map(({ token }) => client.send('/pools', { method: 'POST', body: {}, token })),
+      );
+      for (const { status, ms } of answers) {
+        expect(status).toBe(503);
+        expect(ms).toBeLessThan(5000);
+      }
+      proxy.restore();
+      await eventually(async () => (await client.send('/pools', { token: stays.token })).status === 200);
+      expect((await client.send('/pools', { token: caller.token })).status).toBe(401);
+    } finally {
+      client.close();
+      await fleet.stop();
+      await proxy.stop();
+      await database.drop();
+    }
+  });
+});

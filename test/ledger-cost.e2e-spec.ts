@@ -133,3 +133,29 @@ it('a payment counts once while its payer leaves the pool', async () => {
   expect(body.pagination.total).toBe(1);
   expect((await app.get(`/pools/${poolId}`, victim)).status).toBe(403);
 });
+
+describe('a pool is removed while a payment into it comes', () => {
+  const blocked = 'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
+
+  it.each(['payment', 'removal'])('the %s first', async (first) => {
+    const { id: poolId } = await app.createPool(owner);
+    await app.sql('DELETE FROM transactions WHERE pool_id = $1', [poolId]);
+    const statements: [string, unknown[]][] = [
+      [INSERT_ROW, rowValues(ledgerRow({ poolId, account: victim.address }))],
+      ['DELETE FROM pools WHERE id = $1', [poolId]],
+    ];
+    if (first === 'removal') statements.reverse();
+    const [one, two] = [await connect('indexer'), await connect('writer')];
+    const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await one.query('BEGIN');
+    await one.query(...statements[0]);
+    const second = two.query(...statements[1]).then(
+      () => 'done',
+      (error: Error & { constraint?: string }) => error.constraint,
+    );
+    await until(async () => (await app.sql(blocked, [rows[0].pid])).length > 0);
+    await one.query('COMMIT');
+    expect(await second).toBe('transactions_pool_id_fkey');
+    await Promise.all([one.end(), two.end()]);
+  });
+});

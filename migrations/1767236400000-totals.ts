@@ -100,10 +100,10 @@ const DELETED: Change = {
   counts: true,
 };
 
-/** Brings the sums and counts of the pools, and the global ones, up to date. */
+/** Brings the sums and counts of the pools, and the global ones, up to date. `missing`: how many pools are not there. */
 const changePools = ({ rows, newest }: Change): string => `
-  WITH changed AS (
-    SELECT pool_id,
+  WITH changed AS MATERIALIZED (
+    SELECT pool_id, owner_id,
       coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
       coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
       coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed,
@@ -113,7 +113,7 @@ const changePools = ({ rows, newest }: Change): string => `
       coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claims,
       ${NEWEST.map(([type, column]) => `max(id::text COLLATE "C") FILTER (WHERE type = '${type}') AS ${column},`).join('\n      ')}
       max(created_at) FILTER (WHERE type = 'YIELD_CLAIM') AS claimed_at
-    FROM (${rows}) r GROUP BY pool_id
+    FROM (${rows}) r GROUP BY pool_id, owner_id
   ), updated AS (
     UPDATE pools p SET
       balance = p.balance + c.deposited - c.withdrawn,
@@ -123,12 +123,14 @@ const changePools = ({ rows, newest }: Change): string => `
       withdrawal_count = p.withdrawal_count + c.withdrawals,
       claim_count = p.claim_count + c.claims,${newest}
       last_update = changed_at(p.last_update)
-    FROM changed c WHERE p.id = c.pool_id
+    FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
     RETURNING p.type, c.deposited, c.pending
+  ), totals AS (
+    UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
+    FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
+    WHERE t.shard = pool_totals_shard() AND t.type = u.type AND (u.deposited <> 0 OR u.pending <> 0)
   )
-  UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
-  FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
-  WHERE t.shard = pool_totals_shard() AND t.type = u.type AND (u.deposited <> 0 OR u.pending <> 0);`;
+  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated) INTO missing;`;
 
 /**
  * Days: the payer's sums, and how many rows an address may list in its own right. These are the owner, always, and a
@@ -175,7 +177,8 @@ const lockPools = (table: string): string =>
  * create_pool keeps the totals itself. It is a trigger, and says so while it runs: a client that sets the same
  * setting changes nothing, as its statements do not run within a trigger.
  */
-const UNLESS_CREATING = `WHEN (pg_trigger_depth() = 0 OR current_setting('savings.creating', true) IS DISTINCT FROM 'on')`;
+const CREATING = `(pg_trigger_depth() > 0 AND current_setting('savings.creating', true) = 'on')`;
+const UNLESS_CREATING = `WHEN (${CREATING} IS NOT TRUE)`;
 
 const TRANSACTIONS = `
   -- For writers that do not know the owner.
@@ -192,17 +195,24 @@ const TRANSACTIONS = `
   CREATE TRIGGER transactions_inserting BEFORE INSERT ON transactions FOR EACH ROW
     WHEN (NEW.owner_id IS NULL OR NEW.by_owner IS NULL) EXECUTE FUNCTION transactions_inserting();
 
+  -- Stands for a foreign key too, which would look each row's pool up again, and lock it: an eighth of the whole
+  -- insertion. The pools are locked here, so none is deleted meanwhile; pools_deleted is the other half.
   CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    missing integer;
+    wrong boolean;
   BEGIN
-    IF EXISTS (
-      SELECT FROM added r JOIN pools p ON p.id = r.pool_id JOIN users u ON u.id = p.owner_id
-      WHERE r.owner_id <> p.owner_id OR r.by_owner <> (r.account = u.address)
-    ) THEN
-      RAISE EXCEPTION 'owner_id and by_owner must be those of the pool'
-        USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_owner_check';
-    END IF;
     ${lockPools('added')}
     ${changePools(INSERTED)}
+    IF missing > 0 THEN
+      RAISE EXCEPTION 'pool_id and owner_id must be those of a pool'
+        USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
+    END IF;
+    SELECT bool_or(r.by_owner <> (r.account = u.address)) INTO wrong FROM added r JOIN users u ON u.id = r.owner_id;
+    IF wrong THEN
+      RAISE EXCEPTION 'by_owner must say whether the account is the owner''s'
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
+    END IF;
     ${changeDays(INSERTED)}
     RETURN NULL;
   END $$;
@@ -210,6 +220,8 @@ const TRANSACTIONS = `
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT ${UNLESS_CREATING} EXECUTE FUNCTION transactions_inserted();
 
   CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    missing integer;
   BEGIN
     -- Most updates fill in gas.
     IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status) THEN
@@ -223,6 +235,8 @@ const TRANSACTIONS = `
     REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION transactions_updated();
 
   CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+  DECLARE
+    missing integer;
   BEGIN
     ${lockPools('removed')}
     ${changePools(DELETED)}
@@ -290,22 +304,26 @@ const DERIVED: Record<string, string> = {
 };
 
 const POOLS = `
+  -- A row at a time, as only the API makes pools, and it does so by create_pool.
   CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    IF EXISTS (SELECT FROM added WHERE (${Object.keys(DERIVED).join(', ')})
-      IS DISTINCT FROM (${Object.values(DERIVED).join(', ')})) THEN
+    IF (${Object.keys(DERIVED)
+      .map((column) => `NEW.${column}`)
+      .join(', ')}) IS DISTINCT FROM (${Object.values(DERIVED).join(', ')}) THEN
       RAISE EXCEPTION 'derived columns of a new pool must have their defaults' USING ERRCODE = 'restrict_violation';
     END IF;
-    UPDATE pool_totals t SET pools = t.pools + a.pools
-    FROM (SELECT type, count(*) AS pools FROM added GROUP BY type) a
-    WHERE t.shard = pool_totals_shard() AND t.type = a.type;
+    UPDATE pool_totals SET pools = pools + 1 WHERE shard = pool_totals_shard() AND type = NEW.type;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pools_inserted AFTER INSERT ON pools
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT ${UNLESS_CREATING} EXECUTE FUNCTION pools_inserted();
+    FOR EACH ROW ${UNLESS_CREATING} EXECUTE FUNCTION pools_inserted();
 
   CREATE FUNCTION pools_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
+    IF EXISTS (SELECT FROM transactions t JOIN removed r ON r.id = t.pool_id) THEN
+      RAISE EXCEPTION 'the pool has transactions'
+        USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
+    END IF;
     UPDATE pool_totals t SET pools = t.pools - r.pools
     FROM (SELECT type, count(*) AS pools FROM removed GROUP BY type) r
     WHERE t.shard = pool_totals_shard() AND t.type = r.type;
@@ -334,17 +352,13 @@ const MEMBERS = `
 
   CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    ${lockPools('added')}
-    UPDATE pools p SET member_count = p.member_count + a.members, last_update = changed_at(p.last_update)
-    FROM (SELECT pool_id, count(*) AS members FROM added WHERE role = 'MEMBER' GROUP BY pool_id) a
-    WHERE p.id = a.pool_id;
-    PERFORM move_outside(a.pool_id, a.address, -1) FROM (SELECT * FROM added ORDER BY address, pool_id) a
-    JOIN pools p ON p.id = a.pool_id
-    WHERE a.role = 'MEMBER' AND p.deposit_count + p.withdrawal_count + p.claim_count > 0;
+    PERFORM FROM pools WHERE id = NEW.pool_id FOR NO KEY UPDATE;
+    UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
+    PERFORM move_outside(NEW.pool_id, NEW.address, -1);
     RETURN NULL;
   END $$;
-  CREATE TRIGGER pool_members_inserted AFTER INSERT ON pool_members
-    REFERENCING NEW TABLE AS added FOR EACH STATEMENT ${UNLESS_CREATING} EXECUTE FUNCTION pool_members_inserted();
+  CREATE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
+    WHEN (NEW.role = 'MEMBER' AND ${CREATING} IS NOT TRUE) EXECUTE FUNCTION pool_members_inserted();
 
   -- The lock is taken before the row goes: a payment that still saw the member is counted when he leaves.
   CREATE FUNCTION pool_members_deleting() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -360,16 +374,13 @@ const MEMBERS = `
 
   CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    UPDATE pools p SET member_count = p.member_count - r.members, last_update = changed_at(p.last_update)
-    FROM (SELECT pool_id, count(*) AS members FROM removed WHERE role = 'MEMBER' GROUP BY pool_id) r
-    WHERE p.id = r.pool_id;
-    PERFORM move_outside(r.pool_id, r.address, 1) FROM (SELECT * FROM removed ORDER BY address, pool_id) r
-    JOIN pools p ON p.id = r.pool_id
-    WHERE r.role = 'MEMBER';
+    UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
+    -- Not when the pool itself goes.
+    IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
-    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION pool_members_deleted();
+    FOR EACH ROW WHEN (OLD.role = 'MEMBER') EXECUTE FUNCTION pool_members_deleted();
 `;
 
 const CREATE_POOL = `
@@ -382,22 +393,25 @@ const CREATE_POOL = `
 
   CREATE FUNCTION create_pool() RETURNS trigger LANGUAGE plpgsql SET savings.creating = 'on' AS $$
   BEGIN
-    INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update,
-      balance, pending_balance, deposit_count, last_deposit_id)
-    VALUES (NEW.pool_id, NEW.type, NEW.owner_id, NEW.contract_address, NEW.auto_compound, cardinality(NEW.members),
-      NEW.created_at, NEW.created_at, NEW.amount, NEW.amount, 1, NEW.deposit_id);
-    INSERT INTO pool_members (pool_id, address, role, type) VALUES (NEW.pool_id, NEW.owner, 'OWNER', NEW.type);
-    IF cardinality(NEW.members) > 0 THEN
+    WITH pool AS (
+      INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update,
+        balance, pending_balance, deposit_count, last_deposit_id)
+      VALUES (NEW.pool_id, NEW.type, NEW.owner_id, NEW.contract_address, NEW.auto_compound, cardinality(NEW.members),
+        NEW.created_at, NEW.created_at, NEW.amount, NEW.amount, 1, NEW.deposit_id)
+    ), members AS (
       INSERT INTO pool_members (pool_id, address, role, type)
-        SELECT NEW.pool_id, unnest(NEW.members), 'MEMBER', NEW.type;
-    END IF;
-    INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
-    VALUES (NEW.deposit_id, NEW.pool_id, NEW.owner_id, true, 'DEPOSIT', 'PENDING', NEW.owner, NEW.amount, NEW.amount,
-      NEW.created_at);
-    INSERT INTO account_days AS a (address, day, writer, deposited, pending, deposits)
-    VALUES (NEW.owner, (NEW.created_at AT TIME ZONE 'UTC')::date, 1, NEW.amount, NEW.amount, 1)
-    ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
-      deposited = a.deposited + excluded.deposited, pending = a.pending + excluded.pending, deposits = a.deposits + 1;
+      SELECT NEW.pool_id, NEW.owner, 'OWNER', NEW.type
+      UNION ALL SELECT NEW.pool_id, unnest(NEW.members), 'MEMBER', NEW.type
+    ), deposit AS (
+      INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
+      VALUES (NEW.deposit_id, NEW.pool_id, NEW.owner_id, true, 'DEPOSIT', 'PENDING', NEW.owner, NEW.amount, NEW.amount,
+        NEW.created_at)
+    ), day AS (
+      INSERT INTO account_days AS a (address, day, writer, deposited, pending, deposits)
+      VALUES (NEW.owner, (NEW.created_at AT TIME ZONE 'UTC')::date, 1, NEW.amount, NEW.amount, 1)
+      ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
+        deposited = a.deposited + excluded.deposited, pending = a.pending + excluded.pending, deposits = a.deposits + 1
+    )
     UPDATE pool_totals SET pools = pools + 1, deposited = deposited + NEW.amount, pending = pending + NEW.amount
       WHERE shard = pool_totals_shard() AND type = NEW.type;
     RETURN NEW;

@@ -27,8 +27,9 @@ export class Transaction {
   @Column('uuid', { name: 'pool_id' })
   poolId: string;
 
-  @ManyToOne(() => Pool)
-  @JoinColumn({ name: 'pool_id', foreignKeyConstraintName: 'transactions_pool_id_fkey' })
+  /** The trigger that keeps the totals checks that it is there: a foreign key would do the same work again. */
+  @ManyToOne(() => Pool, { createForeignKeyConstraints: false })
+  @JoinColumn({ name: 'pool_id' })
   pool: Pool;
 
   /** Of the pool, here too so that one index serves an owner's list, however many pools there are. */

@@ -143,7 +143,7 @@ it('totals equal a recount, whatever was written at once, rolled back or killed'
       async (programs) => {
         await app.sql(`
           BEGIN; SET LOCAL savings.repair = on;
-          TRUNCATE pools, idempotency_keys, account_days CASCADE;
+          TRUNCATE pools, transactions, idempotency_keys, account_days CASCADE;
           UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
           COMMIT`);
         answers.clear();

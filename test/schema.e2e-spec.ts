@@ -101,6 +101,8 @@ const ROWS = 50_000;
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const hex = (n: string, length: number): string => `'0x' || lpad(to_hex(${n}), ${length}, '0')`;
 const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
+const OWNER = 60_001;
+const MEMBER = 60_002;
 /**
  * User n owns pool n, which n + 1 is a member of. Triggers and foreign keys are off, as a plan needs the rows and
  * their distribution, and the derived tables are filled here too.
@@ -120,6 +122,23 @@ const FILL = `
     SELECT ${id('transaction', 'n')}, ${id('pool', 'n')}, ${id('user', 'n')}, true, 'DEPOSIT', 'CONFIRMED',
       ${hex('n', 40)}, 10, ${hex('n', 64)}, n, 0, now() - make_interval(hours => n % 100)
     FROM generate_series(1, ${ROWS}) n;
+  -- Beside them one who owns 10,000 more pools, and one who is a member of the first 1,000 of these.
+  INSERT INTO users SELECT ${id('user', 'n')}, ${hex('n', 40)}, now() FROM generate_series(${OWNER}, ${MEMBER}) n;
+  INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update, deposit_count,
+    last_deposit_id)
+    SELECT ${id('owned', 'n')}, 'lottery', ${id('user', `${OWNER}`)}, ${hex('1', 40)}, 1, now(), now(), 3,
+      (SELECT max(${id('owned transaction', 'm')}::text) FROM generate_series(3 * n, 3 * n + 2) m)::uuid
+    FROM generate_series(1, 10000) n;
+  INSERT INTO pool_members SELECT ${id('owned', 'n')}, ${hex(`${OWNER}`, 40)}, 'OWNER', 'lottery'
+    FROM generate_series(1, 10000) n;
+  INSERT INTO pool_members SELECT ${id('owned', 'n')}, ${hex(`${MEMBER}`, 40)}, 'MEMBER', 'lottery'
+    FROM generate_series(1, 1000) n;
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
+    log_index, created_at)
+    SELECT ${id('owned transaction', 'n')}, ${id('owned', 'n / 3')}, ${id('user', `${OWNER}`)}, true, 'DEPOSIT',
+      'CONFIRMED', ${hex(`${OWNER}`, 40)}, 10, ${hex('n + 1000000', 64)}, n, 0,
+      now() - make_interval(hours => n % 100)
+    FROM generate_series(3, 30002) n;
   INSERT INTO account_days (address, day, writer, deposited, deposits)
     SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
@@ -183,6 +202,8 @@ describe('a hot statement reads few rows, by index', () => {
   const caller = address(7);
   const user = "md5('user7')::uuid";
   const pool = "md5('pool7')::uuid";
+  const heavyOwner = [`md5('user${OWNER}')::uuid`, address(OWNER)];
+  const heavyMember = [`md5('user${MEMBER}')::uuid`, address(MEMBER)];
   const page = [null, 20, 0];
   const newPool = [uuidv7(), 'lottery', user, address(1), false, `{${address(8)},${address(9)}}`];
   const create = [...newPool, new Date().toISOString(), caller, uuidv7(), '10'];
@@ -208,6 +229,9 @@ describe('a hot statement reads few rows, by index', () => {
     [pools.LEAVE_POOL, [pool, address(8)]],
     [REMOVE_EXPIRED_NONCES, [null, 20]],
     [REMOVE_EXPIRED_ANSWERS, [null, 20]],
+    [transactions.LIST_TRANSACTIONS, [heavyOwner[0], ...page, heavyOwner[1]]],
+    [transactions.LIST_TRANSACTIONS, [heavyOwner[0], 'DEPOSIT', 20, 0, heavyOwner[1]]],
+    [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, heavyOwner[1]]],
     [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, caller]],
     [transactions.TRANSACTION_DETAIL, [`0x${'7'.padStart(64, '0')}`, caller]],
   ];
@@ -253,6 +277,18 @@ describe('a hot statement reads few rows, by index', () => {
       else expect(many).toEqual([]);
     },
   );
+
+  /** Pools are looked at once each, for their counts; their transactions only as far as the page needs them. */
+  it.each([null, 'DEPOSIT'])('a member of 1,000 pools: %s', async (type) => {
+    const found = await scans(transactions.LIST_TRANSACTIONS, [heavyMember[0], type, 20, 0, heavyMember[1]]);
+    const rowsOf = (table: string): number =>
+      found
+        .filter((node) => node['Relation Name'] === table)
+        .reduce((sum, node) => sum + node['Actual Loops'] * node['Actual Rows'], 0);
+    expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
+    expect(rowsOf('pools')).toBe(1000);
+    expect(rowsOf('transactions')).toBeLessThan(100);
+  });
 
   it('is every one that the service has', () => {
     const src = join(__dirname, '../src');

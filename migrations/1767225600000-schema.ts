@@ -39,8 +39,15 @@ export class Schema1767225600000 implements MigrationInterface {
       );
       CREATE INDEX nonces_expires_at_idx ON nonces (expires_at);
 
+      -- What a member's list reads of each pool comes first, as columns before others are found faster.
       CREATE TABLE pools (
         id uuid NOT NULL,
+        deposit_count integer NOT NULL DEFAULT 0,
+        withdrawal_count integer NOT NULL DEFAULT 0,
+        claim_count integer NOT NULL DEFAULT 0,
+        last_deposit_id uuid,
+        last_withdrawal_id uuid,
+        last_claim_id uuid,
         type text COLLATE "C" NOT NULL,
         owner_id uuid NOT NULL,
         contract_address text COLLATE "C" NOT NULL,
@@ -52,12 +59,6 @@ export class Schema1767225600000 implements MigrationInterface {
         apr_bps bigint NOT NULL DEFAULT 0,
         auto_compound boolean NOT NULL DEFAULT false,
         member_count smallint NOT NULL DEFAULT 0,
-        deposit_count integer NOT NULL DEFAULT 0,
-        withdrawal_count integer NOT NULL DEFAULT 0,
-        claim_count integer NOT NULL DEFAULT 0,
-        last_deposit_id uuid,
-        last_withdrawal_id uuid,
-        last_claim_id uuid,
         created_at timestamptz(3) NOT NULL,
         last_update timestamptz(3) NOT NULL,
         last_claimed_at timestamptz(3),

@@ -334,8 +334,8 @@ const POOLS = `
 `;
 
 const MEMBERS = `
-  -- Who joins lists his own payments into the pool as a member from now on, who leaves as an outsider. The pool's lock
-  -- keeps payments out meanwhile. Costs as much as the address has paid into the pool.
+  -- Who joins lists his own payments into the pool as a member from now on, who leaves as an outsider. The caller
+  -- holds the pool's lock, which keeps payments out meanwhile. Costs as much as the address has paid into the pool.
   CREATE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO account_days AS a (address, day, writer, deposits, withdrawals, claims)
@@ -352,7 +352,6 @@ const MEMBERS = `
 
   CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM FROM pools WHERE id = NEW.pool_id FOR NO KEY UPDATE;
     UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
     PERFORM move_outside(NEW.pool_id, NEW.address, -1);
     RETURN NULL;
@@ -360,18 +359,17 @@ const MEMBERS = `
   CREATE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
     WHEN (NEW.role = 'MEMBER' AND ${CREATING} IS NOT TRUE) EXECUTE FUNCTION pool_members_inserted();
 
-  -- The lock is taken before the row goes: a payment that still saw the member is counted when he leaves.
   CREATE FUNCTION pool_members_deleting() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    PERFORM FROM pools WHERE id = OLD.pool_id FOR NO KEY UPDATE;
-    IF FOUND AND OLD.role = 'OWNER' THEN
+    IF EXISTS (SELECT FROM pools WHERE id = OLD.pool_id) THEN
       RAISE EXCEPTION 'the owner cannot leave' USING ERRCODE = 'restrict_violation';
     END IF;
     RETURN OLD;
   END $$;
   CREATE TRIGGER pool_members_deleting BEFORE DELETE ON pool_members
-    FOR EACH ROW EXECUTE FUNCTION pool_members_deleting();
+    FOR EACH ROW WHEN (OLD.role = 'OWNER') EXECUTE FUNCTION pool_members_deleting();
 
+  -- The update locks the pool: a payment that still saw the member has been committed then, and is counted.
   CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;

@@ -93,8 +93,12 @@ export const LIST_DEEP_TRANSACTIONS: Statement = {
     ), reach AS MATERIALIZED (
       SELECT CASE WHEN total > $4::bigint THEN $3::bigint + $4::bigint ELSE 0 END AS rows FROM whole
     ), member_ids AS MATERIALIZED (
-      SELECT t.id FROM memberships c CROSS JOIN LATERAL (${newest(['pool_id = c.id'], '(SELECT rows FROM reach)')}) t
-      ORDER BY id DESC LIMIT (SELECT rows FROM reach)
+      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND ($2::text IS NULL OR t.type = $2)
+      WHERE c.count <= reach.rows
+      UNION ALL
+      SELECT t.id FROM reach, memberships c
+      CROSS JOIN LATERAL (${newest(['pool_id = c.id'], '(SELECT rows FROM reach)')}) t
+      WHERE c.count > reach.rows AND reach.rows > 0
     ), ends AS MATERIALIZED (
       SELECT array_agg((lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20))::uuid
         ORDER BY day) AS ids FROM own_days

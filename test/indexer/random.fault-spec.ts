@@ -53,6 +53,17 @@ describe('20: random rounds', () => {
         await bench.mine(2);
         return bench.lottery(bench.owner, 'completeDraw', [draw]);
       },
+      // A lottery contract beside the first, and draws there.
+      async () => {
+        if (bench.further.length < 2) await bench.addLottery();
+      },
+      async () => {
+        const [, contract] = bench.further[random(bench.further.length)];
+        const { timestamp } = await bench.owner.getBlock();
+        await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n], contract).catch(() => undefined);
+        const draw = await bench.currentDraw(contract);
+        return bench.lottery(bench.saver, 'buyTickets', [draw, BigInt(1 + random(5))], contract);
+      },
       () => bench.rpc('anvil_reorg', 1 + random(6), []),
       () => bench.mine(1 + random(4)),
       () => bench.addPool(),

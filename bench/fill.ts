@@ -142,12 +142,16 @@ const DERIVED = {
       GROUP BY p.type
     ) s WHERE t.shard = 1 AND t.type = s.type`,
   'lottery draws': `
-    INSERT INTO lottery_draws (draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time, winner,
+    WITH contract AS (
+      INSERT INTO chain_contracts (type, address, position, from_block)
+      VALUES ('lottery', '0x' || repeat('3', 40), 0, 0) RETURNING address
+    )
+    INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time, winner,
       winner_tickets, prize, drawn_at)
-    SELECT n, CASE WHEN n = 201 THEN 'ACTIVE' ELSE 'COMPLETED' END, 1000000000000000000, n * 1e18::numeric, n * 3,
+    SELECT address, n, CASE WHEN n = 201 THEN 'ACTIVE' ELSE 'COMPLETED' END, 1000000000000000000, n * 1e18::numeric, n * 3,
       n * 7, at, CASE WHEN n < 201 THEN pg_temp.address('', n) END, CASE WHEN n < 201 THEN 1 + n % 9 END,
       CASE WHEN n < 201 THEN n * 1e18::numeric END, CASE WHEN n < 201 THEN at END
-    FROM generate_series(1, 201) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 day' AS at) a`,
+    FROM contract, generate_series(1, 201) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 day' AS at) a`,
 };
 
 /** Fills a migrated, empty database. Secondary indexes are built at the end, which is several times faster. */

@@ -5,9 +5,9 @@ import { performance } from 'node:perf_hooks';
 import { createPublicClient, http } from 'viem';
 import { contractAbi } from '../src/chain/contract.abi';
 import { loadEnvironment } from '../src/config/environment';
+import { openCursor } from '../src/indexer/chain-identity';
+import { EventWriter } from '../src/indexer/event-writer';
 import { connect } from '../src/indexer/leader';
-import { Ledger } from '../src/indexer/ledger';
-import { openCursor } from '../src/indexer/opening';
 import { Rpc } from '../src/indexer/rpc';
 import { type Batch, Source } from '../src/indexer/source';
 import { BenchChain, announce, newPools } from './chain';
@@ -43,7 +43,7 @@ async function compare(
   );
   const environment = loadEnvironment({ DATABASE_URL: empty, ...chain.settings() }, 'indexer');
   const client = createPublicClient({ transport: http(chain.node.url) });
-  const source = new Source(new Rpc(chain.node.url), [...environment.POOL_CONTRACTS.values()]);
+  const source = new Source(new Rpc(chain.node.url), [...environment.POOL_CONTRACTS.values()].flat());
   const head = Number(await client.getBlockNumber());
   const batches: Batch[] = [];
   for (
@@ -76,15 +76,14 @@ async function compare(
     apply: async () => {
       const connection = await connect(await database.copy(empty, 'indexer_apply'));
       try {
-        const ledger = new Ledger(connection, {
+        const writer = new EventWriter(connection, {
           confirmations: 0,
           pendingTtl: 86_400,
-          lottery: environment.POOL_CONTRACTS.get('lottery')!,
+          lotteries: new Set(environment.POOL_CONTRACTS.get('lottery')),
         });
-        await ledger.prepare();
-        let cursor = await openCursor(connection, ledger, source, environment);
+        let cursor = await openCursor(connection, writer, source, environment);
         const begun = performance.now();
-        for (const batch of batches) ({ cursor } = await ledger.apply(cursor, batch, head));
+        for (const batch of batches) ({ cursor } = await writer.apply(cursor, batch, head));
         return (performance.now() - begun) / 1000;
       } finally {
         await connection.end();

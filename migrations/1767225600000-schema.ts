@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Users, pools, transactions, lottery, and the totals kept beside them.
+ * Users, pools, transactions, and the totals kept beside them.
  *
  * Amounts are numeric(78,0), which holds every uint256; sums are plain numeric, since a sum may exceed it.
  * `transactions` and `yield_accruals` are the ledger. What is derived from it is kept by the triggers of the next
@@ -174,33 +174,12 @@ export class Schema1767225600000 implements MigrationInterface {
         CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key)
       );
       CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at);
-
-      CREATE TABLE lottery_draws (
-        draw_id bigint NOT NULL,
-        status text COLLATE "C" NOT NULL,
-        ticket_price numeric(78,0) NOT NULL,
-        prize_pool numeric NOT NULL,
-        participants integer NOT NULL,
-        total_tickets numeric NOT NULL,
-        draw_time timestamptz(3) NOT NULL,
-        winner text COLLATE "C",
-        winner_tickets numeric,
-        prize numeric(78,0),
-        drawn_at timestamptz(3),
-        CONSTRAINT lottery_draws_pkey PRIMARY KEY (draw_id),
-        CONSTRAINT lottery_draws_status_check CHECK (status IN ('ACTIVE', 'DRAWING', 'COMPLETED', 'CANCELLED')),
-        CONSTRAINT lottery_draws_completed_check CHECK (
-          (status = 'COMPLETED') = (winner IS NOT NULL AND prize IS NOT NULL AND drawn_at IS NOT NULL)
-        )
-      );
-      CREATE INDEX lottery_draws_open_idx ON lottery_draws (draw_id) WHERE status IN ('ACTIVE', 'DRAWING');
-      CREATE INDEX lottery_draws_completed_idx ON lottery_draws (drawn_at, draw_id) WHERE status = 'COMPLETED';
     `);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE lottery_draws, idempotency_keys, pool_totals, yield_accruals, account_days,
+      DROP TABLE idempotency_keys, pool_totals, yield_accruals, account_days,
         transactions, pool_members, pools, nonces, users;
       DROP FUNCTION iso, is_address;
     `);

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What the indexer knows of the chain: where it stands, the last blocks, and every event it has read. */
+/**
+ * What the indexer knows of the chain: where it stands, which contracts it follows, the last blocks, and every event
+ * it has read.
+ */
 export class Chain1767312000000 implements MigrationInterface {
   name = 'Chain1767312000000';
 
@@ -23,6 +26,16 @@ export class Chain1767312000000 implements MigrationInterface {
         CONSTRAINT chain_cursor_state_check CHECK (state IN ('synced', 'syncing', 'disconnected', 'halted'))
       ) WITH (fillfactor = 50);
 
+      CREATE TABLE chain_contracts (
+        type text COLLATE "C" NOT NULL,
+        address text COLLATE "C" NOT NULL,
+        position smallint NOT NULL,
+        from_block bigint NOT NULL,
+        CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
+        CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
+      );
+      COMMENT ON TABLE chain_contracts IS 'The contracts that the cursor stands for: which pool types each serves, its place among those of the type (new pools get the last), and the block from which it is followed';
+
       CREATE TABLE chain_blocks (
         number bigint NOT NULL,
         hash text COLLATE "C" NOT NULL,
@@ -33,7 +46,7 @@ export class Chain1767312000000 implements MigrationInterface {
 
       CREATE TABLE chain_events (
         block_number bigint NOT NULL,
-        log_index integer NOT NULL,
+        log_index bigint NOT NULL,
         block_hash text COLLATE "C" NOT NULL,
         block_time timestamptz(3) NOT NULL,
         tx_hash text COLLATE "C" NOT NULL,
@@ -48,20 +61,35 @@ export class Chain1767312000000 implements MigrationInterface {
         apr_bps bigint,
         draw_time timestamptz(3),
         outcome text COLLATE "C" NOT NULL DEFAULT 'WAITING',
+        reason text,
         transaction_id uuid,
         CONSTRAINT chain_events_pkey PRIMARY KEY (block_number, log_index),
         CONSTRAINT chain_events_seq_key UNIQUE (contract, seq),
         CONSTRAINT chain_events_outcome_check
-          CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED'))
+          CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED', 'FAILED'))
       );
       CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
-      CREATE INDEX chain_events_draw_id_idx ON chain_events (draw_id, block_number, log_index)
-        WHERE draw_id IS NOT NULL;
+      CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
+      CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
+        WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted');
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
+      CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
+        WHERE outcome NOT IN ('WAITING', 'APPLIED');
+      CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
+
+      CREATE TABLE set_aside_counts (
+        outcome text COLLATE "C" NOT NULL,
+        count bigint NOT NULL,
+        CONSTRAINT set_aside_counts_pkey PRIMARY KEY (outcome)
+      );
+      COMMENT ON TABLE set_aside_counts IS 'Derived: how many events are kept without effect, by outcome';
     `);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query('DROP TABLE chain_events, chain_blocks, chain_cursor');
+    await queryRunner.query(`
+      DROP INDEX transactions_expired_idx;
+      DROP TABLE set_aside_counts, chain_events, chain_blocks, chain_contracts, chain_cursor;
+    `);
   }
 }

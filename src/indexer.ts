@@ -5,21 +5,30 @@ import { redactText } from './common/redact';
 import { loadEnvironment } from './config/environment';
 import { IndexerModule } from './indexer/indexer.module';
 import { Indexer } from './indexer/indexer.service';
+import { asTable, setAsideEvents } from './indexer/set-aside';
 
-/** Follows the chain; with `rewind --to N` takes back what came after block N and ends. */
+const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
+
+/**
+ * Follows the chain. `rewind --to N` takes back what came after block N and ends; `set-aside` lists the events that
+ * are kept without effect, newest first, and ends.
+ */
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env, 'indexer');
+  const command = readCommand();
+  if (command?.name === 'set-aside') {
+    const events = await setAsideEvents(environment.DATABASE_URL, command.limit);
+    process.stdout.write(command.json ? `${JSON.stringify(events, null, 2)}\n` : asTable(events));
+    return;
+  }
   const logger = createLogger(environment);
   const app = await NestFactory.createApplicationContext(IndexerModule.register(environment), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
   const indexer = app.get(Indexer);
-  const [command, option, block] = process.argv.slice(2);
-  if (command !== undefined) {
-    if (command !== 'rewind' || option !== '--to' || !/^\d+$/.test(block ?? ''))
-      throw new Error('usage: indexer [rewind --to BLOCK]');
-    await indexer.rewind(Number(block));
+  if (command) {
+    await indexer.rewind(command.to);
     logger.flush(() => process.exit(0));
     return;
   }
@@ -31,6 +40,19 @@ async function main(): Promise<void> {
   server.close();
   server.closeAllConnections();
   logger.flush(() => process.exit(0));
+}
+
+type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };
+
+function readCommand(): Command | undefined {
+  const [name, ...options] = process.argv.slice(2);
+  if (name === undefined) return undefined;
+  const text = options.join(' ');
+  const to = /^--to (\d+)$/.exec(text)?.[1];
+  if (name === 'rewind' && to !== undefined) return { name, to: Number(to) };
+  const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
+  if (name === 'set-aside' && list) return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
+  throw new Error(USAGE);
 }
 
 main().catch((error: Error) => {

@@ -6,23 +6,38 @@ interface Draw {
   at: string;
   prize?: string | null;
   winner?: string;
+  contract?: string;
 }
 
+const OLD = `0x${'1a'.repeat(20)}`;
+const NEW = `0x${'0b'.repeat(20)}`;
 const WINNER = `0x${'ab'.repeat(20)}`;
 const PRIZE = '123456789012345678901234567890';
 
 async function addDraw(
   app: TestApp,
-  { drawId, status, at, prize = PRIZE, winner = WINNER }: Draw,
+  { drawId, status, at, prize = PRIZE, winner = WINNER, contract = NEW }: Draw,
 ): Promise<void> {
   const done = status === 'COMPLETED';
   await app.sql(
     `INSERT INTO lottery_draws (draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time,
-       winner, winner_tickets, prize, drawn_at)
-     VALUES ($1, $2, 1000, 987654321098765432109876543210, 3, 10, $3, $4, $5, $6, $7)`,
-    [drawId, status, at, done ? winner : null, done ? 5 : null, done ? prize : null, done ? at : null],
+       winner, winner_tickets, prize, drawn_at, contract)
+     VALUES ($1, $2, 1000, 987654321098765432109876543210, 3, 10, $3, $4, $5, $6, $7, $8)`,
+    [
+      drawId,
+      status,
+      at,
+      done ? winner : null,
+      done ? 5 : null,
+      done ? prize : null,
+      done ? at : null,
+      contract,
+    ],
   );
 }
+
+const follow = (app: TestApp): Promise<unknown> =>
+  app.sql(`INSERT INTO chain_contracts VALUES ('lottery', $1, 0, 1), ('lottery', $2, 1, 900)`, [OLD, NEW]);
 
 describe('lottery', () => {
   const app = useApp();
@@ -30,6 +45,7 @@ describe('lottery', () => {
 
   beforeAll(async () => {
     user = await app.signIn();
+    await follow(app);
   });
   beforeEach(() => app.sql('DELETE FROM lottery_draws'));
 
@@ -58,13 +74,63 @@ describe('lottery', () => {
       success: true,
       data: {
         drawId: 4,
+        contract: NEW,
         prizePool: '987654321098765432109876543210',
         participants: 3,
         totalTickets: 10,
+        totalTicketsExact: '10',
         drawTime: '2026-02-01T10:20:30.456Z',
         status,
       },
     });
+  });
+
+  it('shows the open draw of the newest contract that has one, and winners of all', async () => {
+    const current = async (): Promise<unknown> => (await app.get('/lottery/current', user)).body.data;
+    await addDraw(app, { contract: OLD, drawId: 9, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { contract: NEW, drawId: 1, status: 'COMPLETED', at: '2026-01-02T00:00:00.000Z' });
+    await addDraw(app, { contract: OLD, drawId: 1, status: 'COMPLETED', at: '2026-01-03T00:00:00.000Z' });
+    expect(await current()).toMatchObject({ drawId: 9, contract: OLD });
+    await addDraw(app, { contract: NEW, drawId: 2, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    expect(await current()).toMatchObject({ drawId: 2, contract: NEW });
+    const { data, pagination } = (await app.get('/lottery/winners', user)).body;
+    expect(data).toMatchObject([
+      { drawId: 1, contract: OLD },
+      { drawId: 1, contract: NEW },
+    ]);
+    expect(pagination.total).toBe(2);
+  });
+
+  it('never gives a number that JavaScript reads as another one', async () => {
+    const [total, held] = [(2n ** 256n).toString(), '9007199254740993'];
+    await addDraw(app, { drawId: Number.MAX_SAFE_INTEGER, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    await app.sql('UPDATE lottery_draws SET total_tickets = $1', [total]);
+    await app.sql('UPDATE lottery_draws SET winner_tickets = $1 WHERE winner IS NOT NULL', [held]);
+    const exact = { totalTickets: Number.MAX_SAFE_INTEGER, totalTicketsExact: total };
+    const current = await app.get('/lottery/current', user);
+    expect(current.body.data).toMatchObject({ drawId: Number.MAX_SAFE_INTEGER, ...exact });
+    const winners = await app.get('/lottery/winners', user);
+    expect(winners.body.data).toMatchObject([
+      { ...exact, tickets: Number.MAX_SAFE_INTEGER, ticketsExact: held },
+    ]);
+    expect(winners.text).not.toContain('e+');
+  });
+
+  it('keeps the number of winners through every change of a draw', async () => {
+    const total = async (): Promise<number> =>
+      (await app.get('/lottery/winners', user)).body.pagination.total;
+    await addDraw(app, { drawId: 1, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
+    await addDraw(app, { drawId: 2, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    expect(await total()).toBe(1);
+    const won = `status = 'COMPLETED', winner = $1, winner_tickets = 1, prize = 1, drawn_at = now()`;
+    await app.sql(`UPDATE lottery_draws SET ${won}`, [WINNER]);
+    expect(await total()).toBe(2);
+    await app.sql(`UPDATE lottery_draws SET status = 'ACTIVE', winner = NULL, prize = NULL, drawn_at = NULL`);
+    expect(await total()).toBe(0);
+    await app.sql(`UPDATE lottery_draws SET ${won}`, [WINNER]);
+    await app.sql('DELETE FROM lottery_draws');
+    expect(await total()).toBe(0);
   });
 
   it('lists no winners at first', async () => {
@@ -89,10 +155,13 @@ describe('lottery', () => {
     expect(first.body.pagination).toEqual({ page: 1, limit: 10, total: 12, pages: 2 });
     expect(first.body.data[0]).toEqual({
       drawId: 12,
+      contract: NEW,
       winner: WINNER,
       prize: PRIZE,
       tickets: 5,
+      ticketsExact: '5',
       totalTickets: 10,
+      totalTicketsExact: '10',
       drawnAt: '2026-01-12T00:00:00.000Z',
     });
     expect(drawIds(await app.get('/lottery/winners?page=2', user))).toEqual([2, 1]);
@@ -117,6 +186,7 @@ describe('lottery with LOTTERY_PUBLIC', () => {
   const app = useApp({ LOTTERY_PUBLIC: 'true' });
 
   it('needs no token, and minds none', async () => {
+    await follow(app);
     await addDraw(app, { drawId: 7, status: 'ACTIVE', at: '2026-02-01T10:20:30.456Z' });
     for (const as of [undefined, { token: 'nonsense' }]) {
       expect((await app.get('/lottery/current', as)).body.data).toMatchObject({ drawId: 7 });

@@ -166,7 +166,7 @@ async function main(): Promise<void> {
     const pool = {
       id: uuidv7({ msecs: now.getTime() }),
       type,
-      contractAddress: environment.POOL_CONTRACTS.get(type as never),
+      contractAddress: environment.POOL_CONTRACTS.get(type as never)!.at(-1)!,
       balance: balance.toString(),
       createdAt: now.toISOString(),
     };

@@ -116,9 +116,11 @@ export class TransactionDetail extends TransactionItem {
 @Exclude()
 export class CurrentDraw {
   @Expose() @Whole() drawId: number;
+  @Expose() contract: string;
   @Expose() prizePool: string;
   @Expose() participants: number;
   @Expose() @Whole() totalTickets: number;
+  @Expose() @From((entity: LotteryDraw) => entity.totalTickets) totalTicketsExact: string;
   @Expose() @Iso() drawTime: Date;
   @Expose() status: string;
 }
@@ -126,9 +128,12 @@ export class CurrentDraw {
 @Exclude()
 export class Winner {
   @Expose() @Whole() drawId: number;
+  @Expose() contract: string;
   @Expose() winner: string;
   @Expose() prize: string;
   @Expose() @From((entity: LotteryDraw) => Number(entity.winnerTickets)) tickets: number;
+  @Expose() @From((entity: LotteryDraw) => entity.winnerTickets) ticketsExact: string;
   @Expose() @Whole() totalTickets: number;
+  @Expose() @From((entity: LotteryDraw) => entity.totalTickets) totalTicketsExact: string;
   @Expose() @Iso() drawnAt: Date;
 }

@@ -69,6 +69,7 @@ export class Transaction {
 
 @Entity('lottery_draws')
 export class LotteryDraw {
+  @PrimaryColumn('text') contract: string;
   @PrimaryColumn({ type: 'bigint', name: 'draw_id' }) drawId: string;
   @Column('text') status: string;
   @Column({ type: 'numeric', name: 'prize_pool' }) prizePool: string;

@@ -55,7 +55,7 @@ describe('defaults', () => {
     });
     for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
       expect(environment).not.toHaveProperty(name);
-    expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill(address('0')));
+    expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill([address('0')]));
   });
 
   it('hold for variables that are empty, too', () => {
@@ -145,6 +145,8 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replace(address('2'), '0x12'),
     CONTRACTS.replace('lottery', 'lotery'),
     CONTRACTS.replaceAll(',', ';'),
+    `${CONTRACTS},lottery=${address('3')}`,
+    `${CONTRACTS},other=${address('4')}`,
   ],
   TRUST_PROXY: [
     'proxy.internal',
@@ -185,11 +187,18 @@ describe('parsing', () => {
   it('gives POOL_CONTRACTS by type, lower-cased, in any order, with spaces', () => {
     const mixed = ` rotating = 0x${'Ab'.repeat(20)} , lottery=${address('3')},cooperative=${address('2')},individual=${address('1')}`;
     expect([...load({ POOL_CONTRACTS: mixed }).POOL_CONTRACTS]).toEqual([
-      ['individual', address('1')],
-      ['cooperative', address('2')],
-      ['lottery', address('3')],
-      ['rotating', `0x${'ab'.repeat(20)}`],
+      ['individual', [address('1')]],
+      ['cooperative', [address('2')]],
+      ['lottery', [address('3')]],
+      ['rotating', [`0x${'ab'.repeat(20)}`]],
     ]);
+  });
+
+  it('keeps the contracts of a type in their order, and lets one serve several types', () => {
+    const several = `${CONTRACTS},lottery=${address('9')},lottery=${address('1')}`;
+    expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
+      ['3', '9', '1'].map(address),
+    );
   });
 
   it('gives TRUST_PROXY as a list of addresses and ranges', () => {

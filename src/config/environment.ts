@@ -2,6 +2,7 @@ import { Transform, plainToInstance } from 'class-transformer';
 import {
   IsBoolean,
   IsIn,
+  IsInstance,
   IsInt,
   IsNotEmpty,
   IsOptional,
@@ -77,14 +78,13 @@ export class Environment {
 
   @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
 
+  /** By pool type the addresses of its contracts. All are followed; new pools get the last one. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
-  @ValidateIf(() => true)
-  @Matches(/^0x[0-9a-f]{40}$/, {
-    each: true,
+  @IsInstance(Map, {
     message:
-      'must name an address for every pool type: individual=0x…,cooperative=0x…,lottery=0x…,rotating=0x…',
+      'must name one or more addresses, each once, for every pool type: individual=0x…,cooperative=0x…,lottery=0x…,rotating=0x…',
   })
-  POOL_CONTRACTS: Map<PoolType, string> = new Map(POOL_TYPES.map((type) => [type, ZERO_ADDRESS]));
+  POOL_CONTRACTS: Map<PoolType, string[]> = new Map(POOL_TYPES.map((type) => [type, [ZERO_ADDRESS]]));
 
   @Integer() @IsInt() @Min(0) START_BLOCK = 0;
 
@@ -186,13 +186,22 @@ const weakSecrets = (environment: Environment, problems: string[]): string[] =>
 const isMissing = (value: unknown): boolean =>
   value === undefined ||
   (Array.isArray(value) && value.length === 0) ||
-  (value instanceof Map && [...value.values()].includes(ZERO_ADDRESS));
+  (value instanceof Map && [...value.values()].flat().includes(ZERO_ADDRESS));
 
-function parseContracts(text: string): Map<PoolType, string> {
-  const given = new Map(
-    text.split(',').map((pair) => pair.split('=').map((part) => part.trim()) as [string, string]),
-  );
-  return new Map(POOL_TYPES.map((type) => [type, (given.get(type) ?? 'missing').toLowerCase()]));
+/**
+ * A contract may serve several types, as its events name the pool and pools know their type.
+ * @returns null if it is not a list of types and addresses, lacks a type or names an address twice for one
+ */
+function parseContracts(text: string): Map<PoolType, string[]> | null {
+  const contracts = new Map(POOL_TYPES.map((type): [PoolType, string[]] => [type, []]));
+  for (const pair of text.split(',')) {
+    const [type, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
+    const addresses = contracts.get(type as PoolType);
+    const fits = /^0x[0-9a-f]{40}$/.test(address) && rest.length === 0;
+    if (!addresses || !fits || addresses.includes(address)) return null;
+    addresses.push(address);
+  }
+  return [...contracts.values()].every(({ length }) => length > 0) ? contracts : null;
 }
 
 function areEndpoints(value: unknown): boolean {

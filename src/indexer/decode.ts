@@ -38,14 +38,15 @@ export type Kind = EventItem['name'];
 
 type Read = (word: string) => string | number | null;
 
-/** The last second that every reader of a date understands. */
-const LATEST = Date.UTC(9999, 11, 31) / 1000;
+/** The last second that every reader of a date understands. Later ones are taken for it. */
+export const LATEST = Date.UTC(9999, 11, 31) / 1000;
 
 const id: Read = (word) => word.slice(0, 32);
 const address: Read = (word) => `0x${word.slice(24)}`;
 const amount: Read = (word) => BigInt(`0x${word}`).toString();
+const bounded = (value: number): number => Math.min(value, Number.MAX_SAFE_INTEGER);
 /** Beyond what a number holds it is not exact; no honest contract gets there. */
-const small = (word: string): number => Math.min(parseInt(word, 16), Number.MAX_SAFE_INTEGER);
+const small = (word: string): number => bounded(parseInt(word, 16));
 
 /** Of each parameter: the field it becomes, and how its word, 64 hex digits, is read. */
 const FIELDS: Record<EventItem['inputs'][number]['name'], [keyof ChainEvent, Read]> = {
@@ -88,9 +89,9 @@ export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
   if (topics.length !== 1 + indexed.length || data.length !== 2 + 64 * plain.length) return undefined;
   const event: ChainEvent = {
     blockNumber: Number(log.blockNumber),
-    logIndex: Number(log.logIndex),
+    logIndex: bounded(Number(log.logIndex)),
     blockHash: log.blockHash,
-    time,
+    time: Math.min(time, LATEST),
     txHash: log.transactionHash,
     contract: log.address.toLowerCase(),
     seq: 0,
@@ -109,13 +110,24 @@ export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
   return event;
 }
 
+/** What fits into an id: 40 bits of block number, 24 bits of log index. */
+const BLOCKS = 2 ** 40;
+const LOGS = 2 ** 24;
+const digits = (value: number, count: number): string => value.toString(16).padStart(count, '0');
+
 /**
- * UUIDv7 of a transaction that was born on the chain: block time, place in the block, hash. The same log gives the
- * same id, so reading the chain anew gives the same rows.
+ * UUIDv7 of a transaction that comes from the chain: 48 bits of block time in ms, 40 of block number, 24 of log
+ * index, and 8 zeros. A chain has one log at each place, so no two events share an id, whatever their senders choose.
+ * Ids order as the chain does, also where several blocks share a second. Reading the chain anew gives the same ids.
+ * @returns undefined where a number does not fit, which no real chain gives
  */
-export function transactionId({ time, logIndex, txHash }: ChainEvent): string {
-  const ms = (time * 1000).toString(16).padStart(12, '0');
-  const order = Math.min(logIndex, 0xfff).toString(16).padStart(3, '0');
-  const place = (logIndex & 0xffff).toString(16).padStart(4, '0');
-  return `${ms}7${order}8${txHash.slice(2, 13)}${place}`;
+export function transactionId({
+  time,
+  blockNumber,
+  logIndex,
+}: Pick<ChainEvent, 'time' | 'blockNumber' | 'logIndex'>): string | undefined {
+  const fits = time >= 0 && blockNumber >= 0 && blockNumber < BLOCKS && logIndex >= 0 && logIndex < LOGS;
+  if (!fits || time > LATEST) return undefined;
+  const block = digits(blockNumber, 10);
+  return `${digits(time * 1000, 12)}7${block.slice(0, 3)}8${block.slice(3)}${digits(logIndex, 6)}00`;
 }

@@ -1,4 +1,4 @@
-import type { LastEvent, Ledger } from './ledger';
+import type { EventWriter, LastEvent } from './event-writer';
 import { ChainTrouble } from './rpc';
 import { type Batch, NotThere, type Source } from './source';
 
@@ -25,8 +25,8 @@ export class Numbering {
     private readonly startBlock: number,
   ) {}
 
-  async load(ledger: Ledger): Promise<void> {
-    this.last = await ledger.lastEvents(this.source.contracts);
+  async load(writer: EventWriter): Promise<void> {
+    this.last = await writer.lastEvents(this.source.contracts);
   }
 
   /** @throws Gap, before anything of the batch is applied */

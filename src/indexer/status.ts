@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { bears } from '../common/bearer';
 import type { Environment } from '../config/environment';
 import type { ChainEvent } from './decode';
-import type { CursorState } from './ledger';
+import type { CursorState } from './event-writer';
 
 type Listening = Pick<Environment, 'INDEXER_PORT' | 'HOST' | 'METRICS_TOKEN'>;
 
@@ -35,6 +35,11 @@ export class Status {
     'kind',
   );
   readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
+  private readonly setAside = this.gauge(
+    'indexer_set_aside_events',
+    'Events kept without effect, by reason',
+    'reason',
+  );
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
   private readonly cursor = this.gauge('indexer_cursor_block', 'Last block read');
   private readonly head = this.gauge('indexer_head_block', 'Last block of the chain');
@@ -110,8 +115,14 @@ export class Status {
     });
   }
 
-  private gauge(name: string, help: string): Gauge {
-    return new Gauge({ name, help, registers: [this.registry] });
+  /** Of the whole chain, so that it outlives a restart; only who leads knows it. */
+  showSetAside(counts: Map<string, number>): void {
+    this.setAside.reset();
+    for (const [reason, count] of counts) this.setAside.set({ reason }, count);
+  }
+
+  private gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
   private counter(name: string, help: string, ...labelNames: string[]): Counter {

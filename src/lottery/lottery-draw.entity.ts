@@ -3,14 +3,20 @@ import type { DrawStatus } from '../common/types';
 
 /** A lottery draw, as its events on the chain make it. */
 @Entity('lottery_draws')
-@Index('lottery_draws_open_idx', ['drawId'], { where: `status IN ('ACTIVE', 'DRAWING')` })
-@Index('lottery_draws_completed_idx', ['drawnAt', 'drawId'], { where: `status = 'COMPLETED'` })
+@Index('lottery_draws_open_idx', ['contract', 'drawId'], { where: `status IN ('ACTIVE', 'DRAWING')` })
+@Index('lottery_draws_completed_idx', ['drawnAt', 'drawId', 'contract'], { where: `status = 'COMPLETED'` })
+@Check('lottery_draws_contract_check', 'is_address(contract)')
+@Check('lottery_draws_draw_id_check', 'draw_id BETWEEN 0 AND 9007199254740991')
 @Check('lottery_draws_status_check', `status IN ('ACTIVE', 'DRAWING', 'COMPLETED', 'CANCELLED')`)
 @Check(
   'lottery_draws_completed_check',
   `(status = 'COMPLETED') = (winner IS NOT NULL AND prize IS NOT NULL AND drawn_at IS NOT NULL)`,
 )
 export class LotteryDraw {
+  /** Each contract counts its draws from 1. */
+  @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'lottery_draws_pkey' })
+  contract: string;
+
   @PrimaryColumn('bigint', { name: 'draw_id', primaryKeyConstraintName: 'lottery_draws_pkey' })
   drawId: string;
 

@@ -16,20 +16,45 @@ export class ListWinnersQuery extends PageQuery {
   override limit: number = 10;
 }
 
+const COUNT = {
+  type: 'integer',
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'At most 2^53 - 1, which also stands for any larger number; the field beside it is exact',
+} as const;
+const EXACT = {
+  pattern: '^\\d+$',
+  description: 'The exact number in decimal digits, however large',
+} as const;
+const DRAW_ID = {
+  type: 'integer',
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown',
+} as const;
+const CONTRACT = {
+  pattern: '^0x[0-9a-f]{40}$',
+  description: 'The lottery contract that holds the draw',
+} as const;
+
 export class CurrentDraw {
-  @ApiProperty({ type: 'integer' }) drawId: number;
+  @ApiProperty(DRAW_ID) drawId: number;
+  @ApiProperty(CONTRACT) contract: string;
   @ApiProperty({ pattern: '^\\d+$' }) prizePool: string;
   @ApiProperty({ type: 'integer' }) participants: number;
-  @ApiProperty({ type: 'integer' }) totalTickets: number;
+  @ApiProperty(COUNT) totalTickets: number;
+  @ApiProperty(EXACT) totalTicketsExact: string;
   @ApiProperty({ format: 'date-time' }) drawTime: string;
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
 }
 
 export class Winner {
-  @ApiProperty({ type: 'integer' }) drawId: number;
+  @ApiProperty(DRAW_ID) drawId: number;
+  @ApiProperty(CONTRACT) contract: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) winner: string;
   @ApiProperty({ pattern: '^\\d+$' }) prize: string;
-  @ApiProperty({ type: 'integer', description: 'Tickets that the winner held' }) tickets: number;
-  @ApiProperty({ type: 'integer' }) totalTickets: number;
+  @ApiProperty({ ...COUNT, description: `Tickets that the winner held. ${COUNT.description}` })
+  tickets: number;
+  @ApiProperty(EXACT) ticketsExact: string;
+  @ApiProperty(COUNT) totalTickets: number;
+  @ApiProperty(EXACT) totalTicketsExact: string;
   @ApiProperty({ format: 'date-time' }) drawnAt: string;
 }

@@ -91,7 +91,7 @@ export class PoolsService {
     const pool: CreatedPool = {
       id: uuidv7({ msecs: now.getTime() }),
       type: request.type,
-      contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!,
+      contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!.at(-1)!,
       balance: amount,
       createdAt: now.toISOString(),
     };

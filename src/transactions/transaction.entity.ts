@@ -8,6 +8,7 @@ import { Pool } from '../pools/pool.entity';
 @Index('transactions_owner_id_idx', ['ownerId', 'type', 'id'])
 @Index('transactions_outside_idx', ['account', 'type', 'id', 'poolId'], { where: 'NOT by_owner' })
 @Index('transactions_tx_hash_idx', ['txHash', 'logIndex'], { where: 'tx_hash IS NOT NULL' })
+@Index('transactions_expired_idx', ['createdAt'], { where: `status = 'EXPIRED'` })
 @Index('transactions_pending_idx', ['createdAt'], { where: `status = 'PENDING'` })
 @Index('transactions_unconfirmed_idx', ['poolId'], { where: `status IN ('PENDING', 'EXPIRED')` })
 @Index('transactions_gas_idx', ['blockNumber'], { where: `status = 'CONFIRMED' AND gas_used IS NULL` })

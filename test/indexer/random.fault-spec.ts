@@ -53,6 +53,20 @@ describe('20: random rounds', () => {
         await bench.mine(2);
         return bench.lottery(bench.owner, 'completeDraw', [draw]);
       },
+      // A lottery contract beside the first, which the next indexer follows, and draws there.
+      async () => {
+        if (bench.further.length === 2) return;
+        await bench.addLottery();
+        await indexer.end('SIGKILL');
+        indexer = bench.indexer();
+      },
+      async () => {
+        const [, contract] = bench.further[random(bench.further.length)];
+        const { timestamp } = await bench.owner.getBlock();
+        await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n], contract).catch(() => undefined);
+        const draw = await bench.currentDraw(contract);
+        return bench.lottery(bench.saver, 'buyTickets', [draw, BigInt(1 + random(5))], contract);
+      },
       () => bench.rpc('anvil_reorg', 1 + random(6), []),
       () => bench.mine(1 + random(4)),
       () => bench.addPool(),

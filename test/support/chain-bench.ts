@@ -6,13 +6,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
-import { parseEther, parseEventLogs } from 'viem';
+import { type Address, parseEther, parseEventLogs } from 'viem';
 import {
   type Deployment,
   type DevClient,
   anvilRpc,
+  artifacts,
   bytes16,
   connect,
+  deploy,
   deployContracts,
   devAccount,
   execute,
@@ -87,6 +89,8 @@ export class ChainBench {
   saver: DevClient;
   other: DevClient;
   pools: string[] = [];
+  /** Followed beside those of the deployment. */
+  readonly further: [type: string, address: Address][] = [];
   private readonly processes: IndexerProcess[] = [];
 
   async start(database?: TestDatabase): Promise<this> {
@@ -171,12 +175,27 @@ export class ChainBench {
     return this.call(client, 'withdraw', [bytes16(pool), NONE, amount]);
   }
 
-  lottery(client: DevClient, name: string, args: unknown[]): ReturnType<typeof execute> {
-    return execute(client, 'LotteryPool', this.deployment.contracts.lottery, name, args);
+  lottery(
+    client: DevClient,
+    name: string,
+    args: unknown[],
+    contract = this.deployment.contracts.lottery,
+  ): ReturnType<typeof execute> {
+    return execute(client, 'LotteryPool', contract, name, args);
   }
 
-  currentDraw(): Promise<bigint> {
-    return read<bigint>(this.owner, 'LotteryPool', this.deployment.contracts.lottery, 'currentDraw');
+  currentDraw(contract = this.deployment.contracts.lottery): Promise<bigint> {
+    return read<bigint>(this.owner, 'LotteryPool', contract, 'currentDraw');
+  }
+
+  /** Another lottery contract beside the first; indexers that start from now on follow it. */
+  async addLottery(): Promise<Address> {
+    const args = [this.deployment.token, this.owner.account.address];
+    const { address } = await deploy(this.owner, artifacts.LotteryPool, args);
+    for (const client of [this.owner, this.saver, this.other])
+      await fund(client, this.deployment.token, address, parseEther('1000000'));
+    this.further.push(['lottery', address]);
+    return address;
   }
 
   rpc(method: string, ...params: unknown[]): Promise<unknown> {
@@ -207,7 +226,8 @@ export class ChainBench {
 
   /** By which a process finds the chain. */
   settings(): { RPC_URL: string; POOL_CONTRACTS: string } {
-    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
+    const named = [...Object.entries(this.deployment.contracts), ...this.further];
+    const contracts = named.map((pair) => pair.join('='));
     return { RPC_URL: this.proxy.url, POOL_CONTRACTS: contracts.join(',') };
   }
 
@@ -248,12 +268,12 @@ export class ChainBench {
   /** The state of the tables in a form that two databases can be compared by. */
   async actual(): Promise<unknown> {
     const events = await this.sql(
-      `SELECT block_number::int AS block, log_index AS index, tx_hash AS hash, seq::int FROM chain_events ORDER BY 1, 2`,
+      `SELECT block_number::int AS block, log_index::int AS index, tx_hash AS hash, seq::int FROM chain_events ORDER BY 1, 2`,
     );
     const pools = await this.sql(
       `SELECT p.id, (p.balance - coalesce((SELECT sum(amount) FROM transactions t
          WHERE t.pool_id = p.id AND t.status = 'PENDING'), 0))::text AS balance,
-         total_yield::text AS yield, claimed_yield::text AS claimed, apr_bps AS apr
+         total_yield::text AS yield, claimed_yield::text AS claimed, apr_bps::float8 AS apr
        FROM pools p ORDER BY id`,
     );
     const confirmed = await this.sql(
@@ -261,15 +281,17 @@ export class ChainBench {
        WHERE status = 'CONFIRMED' ORDER BY block_number, log_index`,
     );
     const draws = await this.sql(
-      `SELECT draw_id::int AS draw, status, prize_pool::text AS prize, participants, total_tickets::int AS tickets,
-         winner FROM lottery_draws ORDER BY 1`,
+      `SELECT contract, draw_id::int AS draw, status, prize_pool::text AS prize, participants, total_tickets::int AS tickets,
+         winner FROM lottery_draws ORDER BY 1, 2`,
     );
     return { events, pools, confirmed, draws };
   }
 
   /** The oracle: viem decodes the canonical logs, straight from the node. */
   private async expected(): Promise<unknown> {
-    const address = [...new Set(Object.values(this.deployment.contracts))];
+    const address = [
+      ...new Set([...Object.values(this.deployment.contracts), ...this.further.map(([, each]) => each)]),
+    ];
     const raw = await this.owner.getLogs({ address, fromBlock: 0n, toBlock: 'latest' });
     const logs = parseEventLogs({ abi: contractAbi, logs: raw }).sort(
       (a, b) => Number(a.blockNumber - b.blockNumber) || a.logIndex - b.logIndex,
@@ -279,10 +301,17 @@ export class ChainBench {
     );
     const confirmed: unknown[] = [];
     const draws = new Map<
-      bigint,
-      { status: string; prize: bigint; held: Map<string, bigint>; winner: string | null }
+      string,
+      {
+        contract: string;
+        draw: number;
+        status: string;
+        prize: bigint;
+        held: Map<string, bigint>;
+        winner: string | null;
+      }
     >();
-    for (const { eventName, args, transactionHash: hash, logIndex: index } of logs) {
+    for (const { eventName, args, address: emitter, transactionHash: hash, logIndex: index } of logs) {
       if ('poolId' in args) {
         const pool = known.get(args.poolId);
         if (!pool) continue;
@@ -298,9 +327,18 @@ export class ChainBench {
           Object.assign(pool, { yield: pool.yield + args.amount, apr: args.aprBps });
         continue;
       }
-      const fresh = { status: 'ACTIVE', prize: 0n, held: new Map<string, bigint>(), winner: null };
-      const draw = draws.get(args.drawId) ?? fresh;
-      draws.set(args.drawId, draw);
+      const contract = emitter.toLowerCase();
+      const key = `${contract} ${`${args.drawId}`.padStart(9, '0')}`;
+      const fresh = {
+        contract,
+        draw: Number(args.drawId),
+        status: 'ACTIVE',
+        prize: 0n,
+        held: new Map<string, bigint>(),
+        winner: null,
+      };
+      const draw = draws.get(key) ?? fresh;
+      draws.set(key, draw);
       if (eventName === 'PrizeFunded') draw.prize += args.amount;
       if (eventName === 'TicketsIssued') {
         const holder = args.account.toLowerCase();
@@ -328,14 +366,17 @@ export class ChainBench {
           apr,
         })),
       confirmed,
-      draws: [...draws].map(([draw, { status, prize, held, winner }]) => ({
-        draw: Number(draw),
-        status,
-        prize: prize.toString(),
-        participants: held.size,
-        tickets: Number([...held.values()].reduce((sum, count) => sum + count, 0n)),
-        winner,
-      })),
+      draws: [...draws]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, { contract, draw, status, prize, held, winner }]) => ({
+          contract,
+          draw,
+          status,
+          prize: prize.toString(),
+          participants: held.size,
+          tickets: Number([...held.values()].reduce((sum, count) => sum + count, 0n)),
+          winner,
+        })),
     };
   }
 }

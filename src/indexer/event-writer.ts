@@ -1,6 +1,10 @@
 import type { Client } from 'pg';
-import type { ChainEvent } from './decode';
-import * as sql from './ledger.sql';
+import type { Outcome } from './decide';
+import { LATEST } from './decode';
+import { type DrawKey, rebuildDraws } from './draws';
+import { EventApplier } from './event-applier';
+import * as sql from './event-writer.sql';
+import { Tally } from './set-aside';
 import { type Batch, type Block, WINDOW } from './source';
 
 export interface Cursor extends Block {
@@ -20,23 +24,36 @@ export interface Applied {
   cursor: Cursor;
   anomalies: Map<string, number>;
   expired: number;
+  /** All events that are kept without effect, by outcome. */
+  setAside: Map<string, number>;
 }
 
 /** The cursor is not where this process left it: another one leads. */
 export class LeadershipLost extends Error {}
 
-export interface LedgerRules {
+export interface WriterRules {
   confirmations: number;
   /** Seconds. */
   pendingTtl: number;
-  /** Address. */
-  lottery: string;
+  /** Addresses of the contracts that hold draws. */
+  lotteries: ReadonlySet<string>;
 }
 
 export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
 
-/** Events that cost little however they are joined. */
-const SMALL = 100;
+interface Undone {
+  contract: string;
+  drawId: string | null;
+  outcome: Outcome;
+  count: number;
+}
+/** Each draw once. Those whose events were refused were never made. */
+const drawsOf = (undone: Undone[]): DrawKey[] => {
+  const draws = new Map<string, DrawKey>();
+  for (const { contract, drawId, outcome } of undone)
+    if (drawId !== null && outcome === 'APPLIED') draws.set(`${contract} ${drawId}`, { contract, drawId });
+  return [...draws.values()];
+};
 
 /** Blocks behind the head that still count as synced. */
 const SYNCED_WITHIN = 5;
@@ -48,14 +65,14 @@ export const stateAt = (cursor: Block, head: number): 'synced' | 'syncing' =>
  * compare-and-set in the same transaction, so two writers could not apply anything twice even if both thought that
  * they lead.
  */
-export class Ledger {
+export class EventWriter {
+  private readonly applier: EventApplier;
+
   constructor(
     private readonly client: Client,
-    private readonly rules: LedgerRules,
-  ) {}
-
-  async prepare(): Promise<void> {
-    await this.client.query(sql.CREATE_BATCH);
+    private readonly rules: WriterRules,
+  ) {
+    this.applier = new EventApplier(client, rules.lotteries);
   }
 
   /** Of each contract that has events the last one. */
@@ -101,64 +118,53 @@ export class Ledger {
   async apply(cursor: Cursor, { to, blocks, events }: Applicable, head: number): Promise<Applied> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, to, head);
-      const anomalies = await this.applyEvents(events, to.number - this.rules.confirmations);
-      const { rowCount } = await this.client.query(sql.EXPIRE_DEPOSITS, [to.time, this.rules.pendingTtl]);
+      const effective = to.number - this.rules.confirmations;
+      const { anomalies } = await this.applier.apply(events, effective);
       if (blocks.length > 0) await this.keepBlocks(blocks);
-      return { cursor: moved, anomalies, expired: rowCount ?? 0 };
+      const expired = await this.expire(effective);
+      return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
     });
   }
 
-  /** Events above block `effective` are only kept until they get their confirmations. */
-  private async applyEvents(events: ChainEvent[], effective: number): Promise<Map<string, number>> {
-    const anomalies = new Map<string, number>();
-    const rules = [effective, this.rules.lottery];
-    const fresh = { name: 'load_fresh', text: sql.LOAD_FRESH, values: [...rules, ...sql.arrays(events)] };
-    if (events.length > 0) await this.client.query(fresh);
-    // In this order: a pool that one of these statements sees, the next one sees too.
-    const confirmed = await this.client.query(sql.LOAD_CONFIRMED, rules);
-    const due = events.length + confirmed.rowCount!;
-    const appeared = await this.client.query(due > 0 ? sql.LOAD_APPEARED : sql.LOAD_ALL_APPEARED, rules);
-    const size = due + appeared.rowCount!;
-    if (size === 0) return anomalies;
-    if (size > SMALL) await this.client.query(sql.COUNT_BATCH);
-
-    const { rows } = await this.client.query<{ kind: string }>('SELECT DISTINCT kind FROM batch');
-    const kinds = new Set(rows.map(({ kind }) => kind));
-    if (kinds.has('Withdrawn')) while ((await this.client.query(sql.FIND_OVERDRAWS)).rowCount);
-    if (kinds.has('Deposited') && (await this.client.query(sql.MATCH_DEPOSITS)).rowCount) {
-      const differing = await this.client.query<{ count: number }>(sql.CONFIRM_DEPOSITS);
-      if (differing.rows[0].count > 0) anomalies.set('amount', differing.rows[0].count);
-    }
-    await this.client.query(sql.INSERT_TRANSACTIONS);
-    if (kinds.has('YieldAccrued')) await this.client.query(sql.INSERT_ACCRUALS);
-    await this.client.query(sql.KEEP_FRESH);
-    await this.client.query(sql.UPDATE_KEPT);
-    const draws = await this.client.query<{ draw_id: string }>(sql.BATCH_DRAWS);
-    await this.makeDraws(draws.rows.map((row) => row.draw_id));
-    const found = await this.client.query<{ kind: string; count: number }>(sql.COUNT_ANOMALIES);
-    for (const { kind, count } of found.rows) anomalies.set(kind, count);
-    return anomalies;
+  /** By the time of the last block in effect. While its header is not known, as in backfill, nothing changes. */
+  private async expire(effective: number): Promise<number> {
+    const { rows } = await this.client.query<{ time: string }>(sql.BLOCK_TIME, [effective]);
+    if (!rows[0]) return 0;
+    const end = [Number(rows[0].time) - this.rules.pendingTtl];
+    await this.client.query(sql.REVIVE_DEPOSITS, end);
+    return (await this.client.query(sql.EXPIRE_DEPOSITS, end)).rowCount ?? 0;
   }
 
-  private async makeDraws(ids: string[]): Promise<void> {
-    if (ids.length === 0) return;
-    await this.client.query(sql.DELETE_DRAWS, [ids]);
-    await this.client.query(sql.MAKE_DRAWS, [ids]);
+  /** How many events are kept without effect, by outcome in small letters. */
+  async setAside(): Promise<Map<string, number>> {
+    const { rows } = await this.client.query<{ outcome: string; count: string }>(
+      'SELECT lower(outcome) AS outcome, count FROM set_aside_counts',
+    );
+    return new Map(rows.map(({ outcome, count }) => [outcome, Number(count)]));
   }
 
-  /** Takes everything after `ancestor` back, exactly; events are read again from there. */
+  /**
+   * Takes everything after `ancestor` back, exactly; events are read again from there. Events before it that no longer
+   * have their confirmations wait for them again, so that the state is that of a chain which ends here.
+   */
   async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, ancestor, cursor.number);
       const after = [ancestor.number];
-      await this.client.query(sql.UNDO.born, after);
-      await this.client.query(sql.UNDO.matched, after);
-      await this.client.query(sql.UNDO.accruals, after);
-      const { rows } = await this.client.query<{ draw_id: string | null }>(sql.UNDO.events, after);
-      await this.makeDraws([...new Set(rows.flatMap(({ draw_id: id }) => id ?? []))]);
+      const effective = ancestor.number - this.rules.confirmations;
+      for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
+        await this.client.query(statement, [effective]);
+      const gone = await this.client.query<Undone>(sql.UNDO.events, after);
+      const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective]);
+      const undone = [...gone.rows, ...waiting.rows];
+      const tally = new Tally();
+      for (const { outcome, count } of undone) tally.change(outcome, -count);
+      await tally.keep(this.client);
+      await rebuildDraws(this.client, drawsOf(undone));
       await this.client.query(sql.UNDO.blocks, after);
       await this.keepBlocks([ancestor]);
-      return { cursor: moved, undone: rows.length };
+      await this.expire(effective);
+      return { cursor: moved, undone: gone.rows.reduce((sum, { count }) => sum + count, 0) };
     });
   }
 
@@ -167,7 +173,7 @@ export class Ledger {
       blocks.map((block) => block.number),
       blocks.map((block) => block.hash),
       blocks.map((block) => block.parentHash),
-      blocks.map((block) => block.time),
+      blocks.map((block) => Math.min(block.time, LATEST)),
     ]);
     await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW]);
   }
@@ -183,7 +189,16 @@ export class Ledger {
   private async move(cursor: Cursor, to: Block, head: number): Promise<Cursor> {
     const { number, hash, time } = to;
     const effective = number - this.rules.confirmations;
-    const values = [number, hash, time, effective, head, stateAt(to, head), cursor.hash, cursor.epoch];
+    const values = [
+      number,
+      hash,
+      Math.min(time, LATEST),
+      effective,
+      head,
+      stateAt(to, head),
+      cursor.hash,
+      cursor.epoch,
+    ];
     const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
     if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
     return { ...to, epoch: cursor.epoch };

@@ -1,10 +1,9 @@
-import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { Environment } from '../config/environment';
-import type { Cursor, Ledger } from './ledger';
+import type { Cursor, EventWriter } from './event-writer';
 import { NotThere, type Source } from './source';
 
-/** The node's chain is not the configured or the indexed one: nothing is read from it. */
+/** The node's chain or the configured contracts are not those of the database: nothing is read. */
 export class WrongChain extends Error {}
 
 /**
@@ -14,7 +13,7 @@ export class WrongChain extends Error {}
  */
 export async function openCursor(
   client: Client,
-  ledger: Ledger,
+  writer: EventWriter,
   source: Source,
   { CHAIN_ID, START_BLOCK }: Environment,
 ): Promise<Cursor> {
@@ -29,7 +28,7 @@ export async function openCursor(
      VALUES ($1, $2, $3, $4, to_timestamp($5::bigint), $3, now()) ON CONFLICT DO NOTHING`,
     [chainId, genesis.hash, start.number, start.hash, start.time],
   );
-  if (made.rowCount) await ledger.keepBlocks([genesis, start]);
+  if (made.rowCount) await writer.keepBlocks([genesis, start]);
   const ours = [chainId, genesis.hash];
   const { rows } = await client.query<Record<'number' | 'hash' | 'time' | 'epoch', string>>(
     `UPDATE chain_cursor SET epoch = epoch + 1, state = 'disconnected', beat_at = now()
@@ -43,16 +42,4 @@ export async function openCursor(
     );
   const { number, hash, time, epoch } = rows[0];
   return { number: Number(number), hash, parentHash: '', time: Number(time), epoch: Number(epoch) };
-}
-
-/** A wrong address would be indexed as a contract without events; it is said at the start. */
-export async function checkContracts(
-  source: Source,
-  { POOL_CONTRACTS }: Environment,
-  logger: Logger,
-): Promise<void> {
-  for (const [type, address] of POOL_CONTRACTS) {
-    const code = await source.rpc.call<string>('eth_getCode', address, 'latest');
-    if (code === '0x') logger.error(`POOL_CONTRACTS: there is no contract at ${address} (${type})`);
-  }
 }

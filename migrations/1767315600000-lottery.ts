@@ -1,0 +1,82 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Draws of lottery contracts, as their events make them, and what is kept so that no purchase sums a draw up anew. */
+export class Lottery1767315600000 implements MigrationInterface {
+  name = 'Lottery1767315600000';
+
+  async up(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`
+      CREATE TABLE lottery_draws (
+        contract text COLLATE "C" NOT NULL,
+        draw_id bigint NOT NULL,
+        status text COLLATE "C" NOT NULL,
+        ticket_price numeric(78,0) NOT NULL,
+        prize_pool numeric NOT NULL,
+        participants integer NOT NULL,
+        total_tickets numeric NOT NULL,
+        draw_time timestamptz(3) NOT NULL,
+        winner text COLLATE "C",
+        winner_tickets numeric,
+        prize numeric(78,0),
+        drawn_at timestamptz(3),
+        CONSTRAINT lottery_draws_pkey PRIMARY KEY (contract, draw_id),
+        CONSTRAINT lottery_draws_contract_check CHECK (is_address(contract)),
+        CONSTRAINT lottery_draws_draw_id_check CHECK (draw_id BETWEEN 0 AND 9007199254740991),
+        CONSTRAINT lottery_draws_status_check CHECK (status IN ('ACTIVE', 'DRAWING', 'COMPLETED', 'CANCELLED')),
+        CONSTRAINT lottery_draws_completed_check CHECK (
+          (status = 'COMPLETED') = (winner IS NOT NULL AND prize IS NOT NULL AND drawn_at IS NOT NULL)
+        )
+      );
+      CREATE INDEX lottery_draws_open_idx ON lottery_draws (contract, draw_id) WHERE status IN ('ACTIVE', 'DRAWING');
+      CREATE INDEX lottery_draws_completed_idx ON lottery_draws (drawn_at, draw_id, contract)
+        WHERE status = 'COMPLETED';
+
+      CREATE TABLE lottery_tickets (
+        contract text COLLATE "C" NOT NULL,
+        draw_id bigint NOT NULL,
+        account text COLLATE "C" NOT NULL,
+        tickets numeric NOT NULL,
+        CONSTRAINT lottery_tickets_pkey PRIMARY KEY (contract, draw_id, account)
+      ) WITH (fillfactor = 90);
+      COMMENT ON TABLE lottery_tickets IS 'Derived: how many tickets of a draw an account holds';
+
+      CREATE TABLE lottery_totals (
+        id smallint NOT NULL DEFAULT 1,
+        winners bigint NOT NULL DEFAULT 0,
+        CONSTRAINT lottery_totals_pkey PRIMARY KEY (id),
+        CONSTRAINT lottery_totals_single_check CHECK (id = 1)
+      ) WITH (fillfactor = 50);
+      COMMENT ON TABLE lottery_totals IS 'Derived: the number of completed draws';
+      INSERT INTO lottery_totals DEFAULT VALUES;
+
+      CREATE FUNCTION count_winners() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        change bigint := 0;
+      BEGIN
+        IF TG_OP <> 'DELETE' THEN
+          change := (SELECT count(*) FROM added WHERE status = 'COMPLETED');
+        END IF;
+        IF TG_OP <> 'INSERT' THEN
+          change := change - (SELECT count(*) FROM removed WHERE status = 'COMPLETED');
+        END IF;
+        IF change <> 0 THEN
+          UPDATE lottery_totals SET winners = winners + change;
+        END IF;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER lottery_draws_inserted AFTER INSERT ON lottery_draws
+        REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_winners();
+      CREATE TRIGGER lottery_draws_updated AFTER UPDATE ON lottery_draws
+        REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_winners();
+      CREATE TRIGGER lottery_draws_deleted AFTER DELETE ON lottery_draws
+        REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION count_winners();
+    `);
+  }
+
+  async down(queryRunner: QueryRunner): Promise<void> {
+    await queryRunner.query(`
+      DROP TABLE lottery_totals, lottery_tickets, lottery_draws;
+      DROP FUNCTION count_winners;
+    `);
+  }
+}

@@ -1,0 +1,77 @@
+import type { Client } from 'pg';
+import type { Decision } from './decide';
+import * as sql from './draws.sql';
+
+/** A draw: draw ids count for each contract alone. */
+export interface DrawKey {
+  contract: string;
+  drawId: string;
+}
+
+interface Change extends DrawKey {
+  opened: boolean;
+  funded: bigint;
+  tickets: Map<string, bigint>;
+}
+
+const keys = (draws: DrawKey[]): [string[], string[]] => [
+  draws.map(({ contract }) => contract),
+  draws.map(({ drawId }) => drawId),
+];
+
+/** Brings draws up to date with applied events that are in chain_events already. */
+export async function applyToDraws(client: Client, decisions: Decision[]): Promise<void> {
+  const changes = changesOf(decisions);
+  if (changes.length === 0) return;
+  // What came before the opening was added to no row.
+  await makeAnew(
+    client,
+    changes.filter(({ opened }) => opened),
+  );
+  const grown = changes.filter(({ opened }) => !opened);
+  if (grown.length > 0) {
+    const sold = grown.flatMap(({ contract, drawId, tickets }) =>
+      [...tickets].map(([account, count]) => ({ contract, drawId, account, count })),
+    );
+    await client.query(sql.ADD_TO_DRAWS, [
+      ...keys(grown),
+      grown.map(({ funded }) => funded.toString()),
+      ...keys(sold),
+      sold.map(({ account }) => account),
+      sold.map(({ count }) => count.toString()),
+    ]);
+  }
+  await client.query(sql.SET_STAGES, keys(changes));
+}
+
+/** Makes draws anew from all their events. Taking back single events was found to go wrong. */
+export async function rebuildDraws(client: Client, draws: DrawKey[]): Promise<void> {
+  if (draws.length === 0) return;
+  await makeAnew(client, draws);
+  await client.query(sql.SET_STAGES, keys(draws));
+}
+
+async function makeAnew(client: Client, draws: DrawKey[]): Promise<void> {
+  if (draws.length === 0) return;
+  for (const statement of [sql.DELETE_DRAWS, sql.DELETE_TICKETS, sql.MAKE_TICKETS, sql.MAKE_DRAWS])
+    await client.query(statement, keys(draws));
+}
+
+function changesOf(decisions: Decision[]): Change[] {
+  const changes = new Map<string, Change>();
+  for (const { event, outcome } of decisions) {
+    if (event.drawId === null || outcome !== 'APPLIED') continue;
+    const { contract, drawId, kind } = event;
+    const key = `${contract} ${drawId}`;
+    let change = changes.get(key);
+    if (!change) {
+      change = { contract, drawId, opened: false, funded: 0n, tickets: new Map() };
+      changes.set(key, change);
+    }
+    if (kind === 'DrawOpened') change.opened = true;
+    if (kind === 'PrizeFunded') change.funded += BigInt(event.amount!);
+    if (kind === 'TicketsIssued')
+      change.tickets.set(event.account!, (change.tickets.get(event.account!) ?? 0n) + BigInt(event.amount!));
+  }
+  return [...changes.values()];
+}

@@ -1,0 +1,147 @@
+import type { Client } from 'pg';
+import {
+  type Announced,
+  type Decision,
+  type Item,
+  type PoolState,
+  type Rules,
+  copyPools,
+  decide,
+} from './decide';
+import type { ChainEvent } from './decode';
+import { applyToDraws } from './draws';
+import { type EventRow, inChainOrder, keptItem } from './event-rows';
+import * as sql from './event-writer.sql';
+import { Tally, refusal } from './set-aside';
+
+/** Events of unknown pools that are looked at in one round. */
+const LOOK_AT = 10_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
+  id: string;
+  balance: string;
+  announced: Announced[] | null;
+  appeared: boolean;
+};
+
+/**
+ * Gives events their effect, within the transaction that moves the cursor: reads what decides on them, decides, and
+ * writes it by few statements, however many events there are.
+ */
+export class EventApplier {
+  /** Where the search for pools that have appeared goes on. */
+  private lookedAt = FIRST_ID;
+
+  constructor(
+    private readonly client: Client,
+    private readonly lotteries: ReadonlySet<string>,
+  ) {}
+
+  /** Events above block `effective` are only kept until they get their confirmations. */
+  async apply(events: ChainEvent[], effective: number): Promise<Tally> {
+    const rules = { effective, lotteries: this.lotteries };
+    const fresh = events.map((event): Item => ({ event }));
+    let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
+    const found = items.length === 0 ? await this.findAppeared() : [];
+    const tally = new Tally();
+    if (items.length + found.length === 0) return tally;
+    const { pools, appeared } = await this.loadPools(items, found);
+    if (appeared.length > 0)
+      items = inChainOrder([...items, ...(await this.load(sql.LOAD_APPEARED, appeared))]);
+    await this.write(items, pools, rules, tally);
+    await tally.keep(this.client);
+    return tally;
+  }
+
+  private async load(statement: string, parameter: unknown): Promise<Item[]> {
+    const { rows } = await this.client.query<EventRow>(statement, [parameter]);
+    return rows.map(keptItem);
+  }
+
+  /** Once for a batch: a pool that appears meanwhile is known to the next one, and its earlier events come first. */
+  private async loadPools(
+    items: Item[],
+    found: string[],
+  ): Promise<{ pools: Map<string, PoolState>; appeared: string[] }> {
+    const ids = new Set(found);
+    for (const { event } of items) if (event.poolId !== null) ids.add(event.poolId);
+    if (ids.size === 0) return { pools: new Map(), appeared: [] };
+    const { rows } = await this.client.query<PoolRow>({ ...sql.LOAD_POOLS, values: [[...ids]] });
+    const pools = rows.map(({ id, balance, announced, ...pool }): [string, PoolState] => [
+      id,
+      { ...pool, balance: BigInt(balance), announced: announced ?? [] },
+    ]);
+    return { pools: new Map(pools), appeared: rows.flatMap(({ id, appeared }) => (appeared ? id : [])) };
+  }
+
+  /** Pools whose events came before them. */
+  private async findAppeared(): Promise<string[]> {
+    const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
+      sql.FIND_APPEARED,
+      [this.lookedAt, LOOK_AT],
+    );
+    const [{ last, count, pools }] = rows;
+    this.lookedAt = count < LOOK_AT ? FIRST_ID : last!;
+    return pools;
+  }
+
+  /**
+   * Writes what becomes of the events. If the database refuses their data, the halves are tried in turn, down to the
+   * event that it refuses. That one is set aside with the reason, the others apply.
+   * @returns the pools as they are then
+   */
+  private async write(
+    items: Item[],
+    before: Map<string, PoolState>,
+    rules: Rules,
+    tally: Tally,
+  ): Promise<Map<string, PoolState>> {
+    const pools = copyPools(before);
+    const decisions = decide(items, pools, rules);
+    await this.client.query('SAVEPOINT events');
+    try {
+      await this.writeDecisions(decisions);
+      await this.client.query('RELEASE events');
+      tally.add(decisions);
+      return pools;
+    } catch (error) {
+      const reason = refusal(error);
+      if (reason === undefined) throw error;
+      await this.client.query('ROLLBACK TO events; RELEASE events');
+      if (items.length > 1) {
+        const middle = items.length >> 1;
+        const between = await this.write(items.slice(0, middle), before, rules, tally);
+        return this.write(items.slice(middle), between, rules, tally);
+      }
+      const failed: Decision[] = [{ ...items[0], outcome: 'FAILED', reason }];
+      await this.writeDecisions(failed);
+      tally.add(failed);
+      return before;
+    }
+  }
+
+  private async writeDecisions(decisions: Decision[]): Promise<void> {
+    const matched = decisions.filter((decision) => decision.matched);
+    if (matched.length > 0)
+      await this.client.query(sql.CONFIRM_DEPOSITS, [
+        matched.map(({ transactionId }) => transactionId),
+        matched.map(({ event }) => event.amount),
+        matched.map(({ event }) => event.txHash),
+        matched.map(({ event }) => event.blockNumber),
+        matched.map(({ event }) => event.logIndex),
+        matched.map(({ event }) => event.time),
+      ]);
+    const kept = decisions.filter(({ before }) => before !== undefined);
+    if (kept.length > 0)
+      await this.client.query(sql.UPDATE_KEPT, [
+        kept.map(({ event }) => event.blockNumber),
+        kept.map(({ event }) => event.logIndex),
+        kept.map(({ outcome }) => outcome),
+        kept.map(({ reason }) => reason ?? null),
+        kept.map(({ transactionId }) => transactionId ?? null),
+      ]);
+    await this.client.query(sql.writeEvents(decisions));
+    await applyToDraws(this.client, decisions);
+  }
+}

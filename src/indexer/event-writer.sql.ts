@@ -1,0 +1,187 @@
+import type { Decision } from './decide';
+
+/** The statements by which a batch of events becomes transactions and accruals, in the cursor's transaction. */
+
+type Value = (decision: Decision) => string | number | boolean | null | undefined;
+type Column = [column: string, type: string, value: Value];
+
+/** What is kept of an event: column, type of its parameter (`time` is in seconds), value. */
+const COLUMNS: Column[] = [
+  ['block_number', 'bigint', ({ event }) => event.blockNumber],
+  ['log_index', 'bigint', ({ event }) => event.logIndex],
+  ['block_hash', 'text', ({ event }) => event.blockHash],
+  ['block_time', 'time', ({ event }) => event.time],
+  ['tx_hash', 'text', ({ event }) => event.txHash],
+  ['contract', 'text', ({ event }) => event.contract],
+  ['seq', 'bigint', ({ event }) => event.seq],
+  ['kind', 'text', ({ event }) => event.kind],
+  ['pool_id', 'uuid', ({ event }) => event.poolId],
+  ['ref', 'uuid', ({ event }) => event.ref],
+  ['draw_id', 'numeric', ({ event }) => event.drawId],
+  ['account', 'text', ({ event }) => event.account],
+  ['amount', 'numeric', ({ event }) => event.amount],
+  ['apr_bps', 'bigint', ({ event }) => event.aprBps],
+  ['draw_time', 'time', ({ event }) => event.drawTime],
+  ['outcome', 'text', ({ outcome }) => outcome],
+  ['reason', 'text', ({ reason }) => reason && JSON.stringify(reason)],
+  ['transaction_id', 'uuid', ({ transactionId }) => transactionId],
+];
+/** What is known of an event beside that. */
+const FACTS: Column[] = [
+  ['owner_id', 'uuid', ({ pool }) => pool?.ownerId],
+  ['by_owner', 'boolean', ({ pool, event }) => (pool ? pool.owner === event.account : null)],
+  ['kept', 'boolean', ({ before }) => before !== undefined],
+  ['matched', 'boolean', ({ matched }) => matched !== undefined],
+];
+const names = (columns: Column[]): string => columns.map(([column]) => column).join(', ');
+
+/** The columns of chain_events that a ChainEvent is read from. */
+export const EVENT = names(COLUMNS.slice(0, -3));
+
+const parameter = ([column, type]: Column, index: number): string =>
+  type === 'time'
+    ? `to_timestamp(unnest($${index + 1}::bigint[])) AS ${column}`
+    : `unnest($${index + 1}::${type}[]) AS ${column}`;
+
+/**
+ * Array literals for these parameters. The values are digits, hex and our own words, so nothing but reasons needs
+ * quoting, which makes this several times as fast as the driver's conversion.
+ */
+const literals = (columns: Column[], decisions: Decision[]): string[] =>
+  columns.map(([, , value]) => `{${decisions.map((decision) => value(decision) ?? 'NULL').join(',')}}`);
+
+const WRITTEN = [...COLUMNS, ...FACTS];
+const WRITE_EVENTS = `
+  WITH e AS MATERIALIZED (
+    SELECT ${WRITTEN.map(parameter).join(', ')}
+  ), fresh AS (
+    INSERT INTO chain_events (${names(COLUMNS)}) SELECT ${names(COLUMNS)} FROM e WHERE NOT kept
+  ), accruals AS (
+    INSERT INTO yield_accruals (pool_id, block_number, log_index, amount, apr_bps, accrued_at)
+    SELECT pool_id, block_number, log_index, amount, apr_bps, block_time
+    FROM e WHERE kind = 'YieldAccrued' AND outcome = 'APPLIED'
+  )
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
+    log_index, created_at, confirmed_at)
+  SELECT transaction_id, pool_id, owner_id, by_owner,
+    CASE kind WHEN 'Deposited' THEN 'DEPOSIT' WHEN 'Withdrawn' THEN 'WITHDRAWAL' ELSE 'YIELD_CLAIM' END,
+    'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
+  FROM e WHERE transaction_id IS NOT NULL AND NOT matched`;
+
+interface Query {
+  name: string;
+  text: string;
+  values: string[];
+}
+
+/** Keeps the fresh ones of the events, and writes the transactions and accruals of all that apply. */
+export const writeEvents = (decisions: Decision[]): Query => ({
+  name: 'write_events',
+  text: WRITE_EVENTS,
+  values: literals(WRITTEN, decisions),
+});
+
+/** What decides on the events of pools. Parameter: pool ids. Ids are given as 32 hex digits. */
+export const LOAD_POOLS = {
+  name: 'load_pools',
+  text: `
+    SELECT replace(p.id::text, '-', '') AS id, p.contract_address AS contract, p.owner_id AS "ownerId",
+      u.address AS owner, (p.balance - p.pending_balance)::text AS balance,
+      EXISTS (SELECT FROM chain_events e WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL') AS appeared,
+      (SELECT json_agg(json_build_object('id', replace(t.id::text, '-', ''), 'account', t.account,
+          'requested', t.requested_amount::text) ORDER BY t.id)
+        FROM transactions t WHERE t.pool_id = p.id AND t.type = 'DEPOSIT' AND t.status IN ('PENDING', 'EXPIRED')
+      ) AS announced
+    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ANY($1::uuid[])`,
+};
+
+/** Events that have got their confirmations. Parameter: the last block that takes effect. */
+export const LOAD_CONFIRMED = `
+  SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1`;
+/** Events of pools that were not known. Parameter: pool ids. */
+export const LOAD_APPEARED = `
+  SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = ANY($1::uuid[])`;
+
+/**
+ * Looks for unknown pools that have appeared, some at a time, so that a flood of events of no pool costs little.
+ * Parameters: the pool id to go on from, number of events to look at. Row: the last pool id looked at, how many
+ * events, pools that are there now.
+ */
+export const FIND_APPEARED = `
+  WITH looked AS MATERIALIZED (
+    SELECT pool_id FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id > $1::uuid ORDER BY pool_id LIMIT $2
+  )
+  SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,
+    array(SELECT replace(p.id::text, '-', '') FROM pools p WHERE p.id IN (SELECT pool_id FROM looked)) AS pools`;
+
+/** The chain's amount wins. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
+export const CONFIRM_DEPOSITS = `
+  UPDATE transactions t SET status = 'CONFIRMED', amount = m.amount, tx_hash = m.tx_hash,
+    block_number = m.block_number, log_index = m.log_index, confirmed_at = to_timestamp(m.time)
+  FROM unnest($1::uuid[], $2::numeric[], $3::text[], $4::bigint[], $5::int[], $6::bigint[])
+    AS m(id, amount, tx_hash, block_number, log_index, time)
+  WHERE t.id = m.id`;
+
+/** Parameters: blocks, log indexes, outcomes, reasons, transaction ids. */
+export const UPDATE_KEPT = `
+  UPDATE chain_events e SET outcome = k.outcome, reason = k.reason, transaction_id = k.transaction_id
+  FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::uuid[])
+    AS k(block_number, log_index, outcome, reason, transaction_id)
+  WHERE e.block_number = k.block_number AND e.log_index = k.log_index`;
+
+/** Seconds. Parameter: number. */
+export const BLOCK_TIME = `SELECT extract(epoch FROM time)::bigint AS time FROM chain_blocks WHERE number = $1`;
+/**
+ * A deposit is expired if no event has confirmed it and its life ended before the time of the last block in effect.
+ * Outages expire nothing, as the chain's clock counts. Parameter: the latest time, in seconds, of those that ended.
+ */
+export const EXPIRE_DEPOSITS = `
+  UPDATE transactions SET status = 'EXPIRED' WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint)`;
+/** The other way, after a reorganisation: those that the chain's clock has not reached. */
+export const REVIVE_DEPOSITS = `
+  UPDATE transactions SET status = 'PENDING' WHERE status = 'EXPIRED' AND created_at >= to_timestamp($1::bigint)`;
+
+/** Taking back: the effect of all blocks after parameter 1. */
+export const UNDO = {
+  createdRows: `
+    DELETE FROM transactions t USING chain_events e
+    WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id AND t.requested_amount IS NULL`,
+  matched: `
+    UPDATE transactions t SET status = 'PENDING', amount = t.requested_amount, tx_hash = NULL, block_number = NULL,
+      log_index = NULL, confirmed_at = NULL, gas_used = NULL, gas_price = NULL
+    FROM chain_events e WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id
+      AND t.requested_amount IS NOT NULL`,
+  accruals: `
+    DELETE FROM yield_accruals y USING chain_events e
+    WHERE e.block_number > $1 AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
+      AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
+  /** Rows, here and below: how many events of which outcome, and of which draw. */
+  events: `
+    WITH gone AS (DELETE FROM chain_events WHERE block_number > $1 RETURNING contract, draw_id, outcome)
+    SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM gone GROUP BY 1, 2, 3`,
+  /** Events that stay, but have lost their confirmations. */
+  confirmations: `
+    WITH applied AS MATERIALIZED (
+      SELECT block_number, log_index, contract, draw_id, outcome FROM chain_events
+      WHERE block_number > $1 AND outcome <> 'WAITING'
+    ), waiting AS (
+      UPDATE chain_events e SET outcome = 'WAITING', reason = NULL, transaction_id = NULL
+      FROM applied a WHERE e.block_number = a.block_number AND e.log_index = a.log_index
+    )
+    SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM applied GROUP BY 1, 2, 3`,
+  blocks: `DELETE FROM chain_blocks WHERE number > $1`,
+};
+
+/** Parameters: number, hash, time, last block in effect, head, state; hash before, epoch. */
+export const MOVE_CURSOR = `
+  UPDATE chain_cursor SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint),
+    applied_number = $4, head_number = $5, state = $6, beat_at = now()
+  WHERE block_hash = $7 AND epoch = $8`;
+
+/** Parameters: numbers, hashes, parent hashes, times. Block 0 stays, it tells one chain from another. */
+export const KEEP_BLOCKS = `
+  INSERT INTO chain_blocks (number, hash, parent_hash, time)
+  SELECT number, hash, parent_hash, to_timestamp(time)
+  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS b(number, hash, parent_hash, time)
+  ON CONFLICT DO NOTHING`;
+export const DROP_BLOCKS = `DELETE FROM chain_blocks WHERE number < $1 AND number > 0`;

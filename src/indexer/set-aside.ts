@@ -1,0 +1,103 @@
+import { type Client, DatabaseError } from 'pg';
+import type { Decision, Outcome } from './decide';
+import { connect } from './leader';
+
+const isSetAside = (outcome: Outcome): boolean => outcome !== 'WAITING' && outcome !== 'APPLIED';
+
+/** Counts what a batch sets aside, and what it takes up again. */
+export class Tally {
+  /** Events that do not fit what is known, by kind. */
+  readonly anomalies = new Map<string, number>();
+  private readonly counts = new Map<Outcome, number>();
+
+  add(decisions: Decision[]): void {
+    for (const { event, before, outcome, matched } of decisions) {
+      if (before) this.change(before, -1);
+      this.change(outcome, 1);
+      if (isSetAside(outcome) && before !== outcome) this.note(outcome.toLowerCase());
+      if (matched && matched.requested !== event.amount) this.note('amount');
+    }
+  }
+
+  change(outcome: Outcome, by: number): void {
+    if (isSetAside(outcome)) this.counts.set(outcome, (this.counts.get(outcome) ?? 0) + by);
+  }
+
+  /** Adds to the counts that are kept of all events. */
+  async keep(client: Client): Promise<void> {
+    const changed = [...this.counts].filter(([, change]) => change !== 0);
+    if (changed.length === 0) return;
+    await client.query(
+      `INSERT INTO set_aside_counts AS c (outcome, count)
+       SELECT outcome, change FROM unnest($1::text[], $2::bigint[]) AS d(outcome, change)
+       ON CONFLICT ON CONSTRAINT set_aside_counts_pkey DO UPDATE SET count = c.count + excluded.count`,
+      [changed.map(([outcome]) => outcome), changed.map(([, change]) => change)],
+    );
+  }
+
+  private note(kind: string): void {
+    this.anomalies.set(kind, (this.anomalies.get(kind) ?? 0) + 1);
+  }
+}
+
+/**
+ * Why the database does not take the data: classes 22 (a value), 23 (a constraint), 54 (a limit) and P0 (a trigger).
+ * Other errors, such as conflicts and lost connections, are no event's fault.
+ */
+export function refusal(error: unknown): string | undefined {
+  if (!(error instanceof DatabaseError) || !/^(22|23|54|P0)/.test(error.code ?? '')) return undefined;
+  return [error.code, error.constraint ?? error.routine].filter(Boolean).join(' ');
+}
+
+export interface SetAsideEvent {
+  outcome: Outcome;
+  reason: string | null;
+  contract: string;
+  block: number;
+  logIndex: number;
+  /** ISO 8601. */
+  time: string;
+  txHash: string;
+  kind: string;
+  pool: string | null;
+  draw: string | null;
+  account: string | null;
+  amount: string | null;
+}
+
+/** Events that are kept without effect, newest first. */
+export async function setAsideEvents(databaseUrl: string, limit: number): Promise<SetAsideEvent[]> {
+  const client = await connect(databaseUrl);
+  const { rows } = await client
+    .query<SetAsideEvent>(
+      `SELECT outcome, reason, contract, block_number::float8 AS block, log_index::float8 AS "logIndex",
+       iso(block_time) AS time, tx_hash AS "txHash", kind, pool_id AS pool, draw_id::text AS draw, account,
+       amount::text AS amount
+     FROM chain_events WHERE outcome NOT IN ('WAITING', 'APPLIED')
+     ORDER BY block_number DESC, log_index DESC LIMIT $1`,
+      [limit],
+    )
+    .finally(() => client.end());
+  return rows;
+}
+
+const HEADINGS: (keyof SetAsideEvent)[] = [
+  'outcome',
+  'reason',
+  'time',
+  'block',
+  'logIndex',
+  'kind',
+  'pool',
+  'draw',
+  'account',
+  'amount',
+  'contract',
+  'txHash',
+];
+
+/** One event a line, fields separated by tabs, under a line of headings. */
+export const asTable = (events: SetAsideEvent[]): string =>
+  [HEADINGS, ...events.map((event) => HEADINGS.map((name) => event[name] ?? '-'))]
+    .map((fields) => `${fields.join('\t')}\n`)
+    .join('');

@@ -1,7 +1,8 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from './decode';
 import * as sql from './ledger.sql';
-import { type Batch, type Block, WINDOW } from './source';
+import type { Block } from './raw-chain';
+import { type Batch, WINDOW } from './source';
 
 export interface Cursor extends Block {
   epoch: number;
@@ -38,10 +39,16 @@ export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
 /** Events that cost little however they are joined. */
 const SMALL = 100;
 
-/** Blocks behind the head that still count as synced. */
-const SYNCED_WITHIN = 5;
-export const stateAt = (cursor: Block, head: number): 'synced' | 'syncing' =>
-  head - cursor.number <= SYNCED_WITHIN ? 'synced' : 'syncing';
+/** How the cursor stands to the chain, as written beside it. */
+export interface Standing {
+  state: CursorState;
+  /** Number of the best head known. */
+  head: number;
+  /** Whether the batch proves that no event is missing up to its end. */
+  proven?: boolean;
+  /** Whether the cursor moves, or is confirmed to be at the head. */
+  progressed?: boolean;
+}
 
 /**
  * Writes what the chain says, one database transaction a batch: readers never see half of it. The cursor moves by
@@ -98,9 +105,9 @@ export class Ledger {
     }));
   }
 
-  async apply(cursor: Cursor, { to, blocks, events }: Applicable, head: number): Promise<Applied> {
+  async apply(cursor: Cursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, to, head);
+      const moved = await this.move(cursor, to, standing);
       const anomalies = await this.applyEvents(events, to.number - this.rules.confirmations);
       const { rowCount } = await this.client.query(sql.EXPIRE_DEPOSITS, [to.time, this.rules.pendingTtl]);
       if (blocks.length > 0) await this.keepBlocks(blocks);
@@ -149,7 +156,7 @@ export class Ledger {
   /** Takes everything after `ancestor` back, exactly; events are read again from there. */
   async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, ancestor, cursor.number);
+      const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
       const after = [ancestor.number];
       await this.client.query(sql.UNDO.born, after);
       await this.client.query(sql.UNDO.matched, after);
@@ -159,6 +166,32 @@ export class Ledger {
       await this.client.query(sql.UNDO.blocks, after);
       await this.keepBlocks([ancestor]);
       return { cursor: moved, undone: rows.length };
+    });
+  }
+
+  /** Up to which block the contracts' counts proved that no event is missing. */
+  async provenBlock(): Promise<number> {
+    const { rows } = await this.client.query<{ proven: string }>(
+      'SELECT proven_number AS proven FROM chain_cursor',
+    );
+    return Number(rows[0]?.proven ?? 0);
+  }
+
+  /** Which chain the database holds, and the best head known of it; undefined while it holds none. */
+  async knownChain(): Promise<{ chainId: number; genesis: string; head: number } | undefined> {
+    const { rows } = await this.client.query<Record<'id' | 'genesis' | 'head', string>>(
+      'SELECT chain_id AS id, genesis_hash AS genesis, head_number AS head FROM chain_cursor',
+    );
+    return rows.map(({ id, genesis, head }) => ({ chainId: Number(id), genesis, head: Number(head) }))[0];
+  }
+
+  /** Adds blocks below the cursor, unless another process leads by now. */
+  async fillWindow(cursor: Cursor, blocks: Block[]): Promise<void> {
+    await this.transaction(async () => {
+      const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
+      const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
+      if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
+      await this.keepBlocks(blocks);
     });
   }
 
@@ -180,10 +213,22 @@ export class Ledger {
   }
 
   /** First in a transaction: of two writers one waits here for the other, and then finds the cursor gone. */
-  private async move(cursor: Cursor, to: Block, head: number): Promise<Cursor> {
+  private async move(cursor: Cursor, to: Block, standing: Standing): Promise<Cursor> {
     const { number, hash, time } = to;
+    const { state, head, proven = false, progressed = true } = standing;
     const effective = number - this.rules.confirmations;
-    const values = [number, hash, time, effective, head, stateAt(to, head), cursor.hash, cursor.epoch];
+    const values = [
+      number,
+      hash,
+      time,
+      effective,
+      head,
+      state,
+      cursor.hash,
+      cursor.epoch,
+      proven,
+      progressed,
+    ];
     const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
     if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
     return { ...to, epoch: cursor.epoch };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type RpcEndpoint, rpcEndpoints } from '../chain/endpoints';
 import { Rpc, RpcError, RpcUnavailable } from './rpc';
 
 interface Sent {
@@ -9,7 +10,8 @@ interface Sent {
 }
 type Reply = (response: ServerResponse, sent: Sent[]) => unknown;
 
-const TIMES = { answer: 200, patience: 60_000, backoff: 1 };
+const TIMES = { answerMs: 200, patienceMs: 60_000, backoffMs: 1 };
+const endpoint = (url: string): RpcEndpoint => rpcEndpoints(url)[0];
 
 /** Every call is answered with the name of its method. */
 const answers = (sent: Sent[]): object[] =>
@@ -46,7 +48,7 @@ describe('Rpc', () => {
   });
   beforeEach(() => {
     [replies, requests, retries] = [[], [], []];
-    rpc = new Rpc(url, (kind) => retries.push(kind), TIMES);
+    rpc = new Rpc(endpoint(url), (kind) => retries.push(kind), TIMES);
   });
   afterAll(() => {
     server.closeAllConnections();
@@ -123,7 +125,7 @@ describe('Rpc', () => {
   });
 
   it('gives up when its patience ends', async () => {
-    const impatient = new Rpc(url, (kind) => retries.push(kind), { ...TIMES, patience: 20 });
+    const impatient = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, patienceMs: 20 });
     replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
     await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
     expect(retries.length).toBeGreaterThan(1);

@@ -17,6 +17,7 @@ interface Answer {
 export interface Log {
   address: string;
   topics: string[];
+  data: string;
   blockNumber: string;
   logIndex: string;
 }
@@ -33,6 +34,10 @@ export interface Faults {
   /** Changes any other result. */
   result?: (method: string, result: unknown) => unknown;
   batch?: (answers: Answer[]) => Answer[];
+  /** Calls in one HTTP request; larger ones are refused as a whole. */
+  maxBatch?: number;
+  /** Methods that are refused, or all. */
+  refuse?: (method: string, params: unknown[]) => boolean;
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
@@ -72,6 +77,11 @@ export class RpcProxy {
     try {
       const body = JSON.parse(text) as Call | Call[];
       const calls = Array.isArray(body) ? body : [body];
+      const { maxBatch = Infinity } = this.faults;
+      if (calls.length > maxBatch) {
+        const error = { code: -32600, message: `no more than ${maxBatch} calls at once` };
+        return void response.end(JSON.stringify({ jsonrpc: '2.0', error }));
+      }
       const behind = this.faults.behind?.() ?? 0;
       const head = behind > 0 ? Number(await this.ask('eth_blockNumber', [])) - behind : Infinity;
       const answers: Answer[] = [];
@@ -87,6 +97,9 @@ export class RpcProxy {
 
   private async answer({ id, method, params }: Call, head: number): Promise<Answer> {
     const { maxRange, maxLogs, logs, result } = this.faults;
+    if (this.faults.refuse?.(method, params)) return { id, error: { code: -32601, message: 'not here' } };
+    if (method === 'eth_call' && Number(params[1]) > head)
+      return { id, error: { code: -32000, message: 'header not found' } };
     if (method === 'eth_getBlockByNumber' && head < Infinity) {
       const [tag] = params as [string];
       if (tag === 'latest') params = [hex(head), false];
@@ -100,7 +113,11 @@ export class RpcProxy {
         return { id, error: { code: -32000, message: (error as Error).message } };
       }
     }
-    const filter = { ...(params[0] as { fromBlock: string; toBlock: string }) };
+    const filter = { ...(params[0] as { fromBlock: string; toBlock: string; blockHash?: string }) };
+    if (filter.blockHash) {
+      const pinned = (await this.ask('eth_getLogs', [filter])) as Log[];
+      return { id, result: logs ? logs(pinned, filter) : pinned };
+    }
     if (maxRange && Number(filter.toBlock) - Number(filter.fromBlock) >= maxRange)
       return { id, error: { code: -32602, message: `block range is limited to ${maxRange}` } };
     if (Number(filter.toBlock) > head) filter.toBlock = hex(head);

@@ -195,6 +195,7 @@ export class Follower {
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
     if (refused) this.sync.cutOff();
     const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
+    if (elsewhere) this.sync.doubt();
     if (this.reader && !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0))
       this.pool.failed(this.reader);
     await ledger.beat(this.sync.state, cursor);

@@ -26,6 +26,7 @@ export class SyncState {
   private bestAt: number;
   private halted = false;
   private outOfReach = false;
+  private doubted = false;
   private times: number[] = [];
 
   /** @param maxHeadAge in seconds, 0 for none; undefined: by the chain's own pace */
@@ -59,7 +60,7 @@ export class SyncState {
   progressed(cursor: Block, blocks: Block[] = []): void {
     this.cursor = cursor;
     this.progressAt = this.now();
-    this.outOfReach = false;
+    this.outOfReach = this.doubted = false;
     this.observe(blocks);
   }
 
@@ -75,6 +76,11 @@ export class SyncState {
     this.outOfReach = true;
   }
 
+  /** What the endpoints say cannot be all there is: the ledger may lack events. */
+  doubt(): void {
+    this.doubted = true;
+  }
+
   halt(): void {
     this.halted = true;
   }
@@ -83,7 +89,7 @@ export class SyncState {
     if (this.halted) return 'halted';
     if (!this.cursor || this.outOfReach || this.now() - this.progressAt > STALL_MS) return 'disconnected';
     const behind = this.best - this.cursor.number > SYNCED_WITHIN;
-    return behind || this.headAge > this.headAgeLimit ? 'syncing' : 'synced';
+    return behind || this.doubted || this.headAge > this.headAgeLimit ? 'syncing' : 'synced';
   }
 
   /** Seconds since the last block read. */

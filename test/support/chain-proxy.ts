@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 
 interface Call {
   id: number;
@@ -18,6 +19,7 @@ export interface Log {
   address: string;
   topics: string[];
   data: string;
+  blockHash: string;
   blockNumber: string;
   logIndex: string;
 }
@@ -25,7 +27,7 @@ export interface Log {
 /** What goes wrong on the way to the node; whatever is not set goes well. */
 export interface Faults {
   /** Of a whole HTTP request. */
-  http?: () => 'ok' | 429 | 502 | 'drop' | 'hang';
+  http?: () => 'ok' | 429 | 502 | 'drop' | 'hang' | 'huge';
   /** Blocks that the node which gets this HTTP request lacks. */
   behind?: () => number;
   maxRange?: number;
@@ -41,6 +43,12 @@ export interface Faults {
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
+
+/** 900 MB that never become an answer. */
+function* huge(): Generator<Buffer> {
+  const chunk = Buffer.alloc(1_000_000, ' ');
+  for (let i = 0; i < 900; i += 1) yield chunk;
+}
 
 /** A JSON-RPC provider in front of a node, with faults that tests switch on and off. */
 export class RpcProxy {
@@ -72,6 +80,11 @@ export class RpcProxy {
     for await (const chunk of request) text += String(chunk);
     const fault = this.faults.http?.() ?? 'ok';
     if (fault === 'hang') return;
+    if (fault === 'huge') {
+      const body = Readable.from(huge());
+      response.once('close', () => body.destroy());
+      return void body.pipe(response);
+    }
     if (fault === 'drop') return void request.socket.destroy();
     if (fault !== 'ok') return void response.writeHead(fault).end('<html>unavailable</html>');
     try {
@@ -87,6 +100,7 @@ export class RpcProxy {
       const answers: Answer[] = [];
       for (const call of calls) answers.push(await this.answer(call, head));
       const sent = this.faults.batch && Array.isArray(body) ? this.faults.batch(answers) : answers;
+      if (response.destroyed) return;
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(Array.isArray(body) ? sent : sent[0]));
     } catch {

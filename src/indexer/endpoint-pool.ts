@@ -100,10 +100,10 @@ export class EndpointPool {
     const awake = this.endpoints.filter(({ resting }) => !resting);
     const asked = awake.length > 0 ? awake : this.endpoints;
     const probes = asked.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined));
-    const own = probes[asked.indexOf(this.reader)];
-    if (own) await own;
+    const own: Promise<void> | undefined = probes[asked.indexOf(this.reader)];
+    if (own !== undefined) await own;
     // One that hangs does not hold up the others.
-    if (!own || this.reader.error) await Promise.all(probes);
+    if (own === undefined || this.reader.error) await Promise.all(probes);
     this.judgeChains();
     const usable = this.endpoints.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
     if (usable.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');

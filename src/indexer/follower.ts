@@ -4,7 +4,7 @@ import { type Client, DatabaseError } from 'pg';
 import type { Environment } from '../config/environment';
 import { Disagreement } from './cross-check';
 import type { Endpoint } from './endpoint';
-import { EndpointPool, type Heads, type Reading } from './endpoint-pool';
+import { type EndpointPool, type Heads, type Reading } from './endpoint-pool';
 import { fillGas } from './gas';
 import type { Cursor, Ledger, Standing } from './ledger';
 import { checkContracts, openCursor } from './opening';

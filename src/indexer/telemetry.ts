@@ -47,6 +47,7 @@ export class IndexerTelemetry {
   readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
   private readonly range = this.gauge('indexer_range_size', 'Blocks asked for at once');
+  private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private start?: { at: number; block: number };
   private reported = { at: 0, events: 0 };
 
@@ -67,6 +68,18 @@ export class IndexerTelemetry {
     );
   }
 
+  private readonly endpointState: Gauge = new Gauge({
+    name: 'indexer_endpoint_state',
+    help: '1 for the state that each endpoint is in',
+    labelNames: ['endpoint', 'state'],
+    registers: [this.registry],
+    collect: () => {
+      for (const { name: endpoint, state } of this.endpoints())
+        for (const each of ENDPOINT_STATES)
+          this.endpointState.set({ endpoint, state: each }, Number(each === state));
+    },
+  });
+
   get state(): CursorState | 'standby' {
     if (this.role === 'leading') return this.sync.state;
     return this.role === 'standby' ? 'standby' : 'disconnected';
@@ -74,17 +87,7 @@ export class IndexerTelemetry {
 
   /** Shows the state of each endpoint. */
   watchEndpoints(endpoints: () => { name: string; state: EndpointState }[]): void {
-    const gauge = new Gauge({
-      name: 'indexer_endpoint_state',
-      help: '1 for the state that each endpoint is in',
-      labelNames: ['endpoint', 'state'],
-      registers: [this.registry],
-      collect: () => {
-        for (const { name, state } of endpoints())
-          for (const each of ENDPOINT_STATES)
-            gauge.set({ endpoint: name, state: each }, Number(each === state));
-      },
-    });
+    this.endpoints = endpoints;
   }
 
   /** @returns a line for the log when one is due */

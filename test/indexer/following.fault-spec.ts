@@ -14,8 +14,12 @@ describe('health tells within 30 s', () => {
   /** As the API's /health, the indexer's own, and Prometheus see it. */
   async function seen(): Promise<{ api: string; own: string; synced: number; stalled: number; lag: number }> {
     const [row] = await bench.sql<{ state: string; stale: boolean }>(CHAIN_STATE.text);
-    const get = async (path: string): Promise<string> =>
-      (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    const get = (path: string): Promise<string> =>
+      fetch(`http://127.0.0.1:${port}${path}`).then(
+        (answer) => answer.text(),
+        // It has yet to start.
+        () => '{}',
+      );
     const own = (JSON.parse(await get('/health')) as { status: string }).status;
     const metrics = await get('/metrics');
     const value = (name: string): number => Number(new RegExp(`^${name} (.*)$`, 'm').exec(metrics)?.[1]);

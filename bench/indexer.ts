@@ -4,6 +4,7 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createPublicClient, http } from 'viem';
 import { contractAbi } from '../src/chain/contract.abi';
+import { rpcEndpoints } from '../src/chain/endpoints';
 import { loadEnvironment } from '../src/config/environment';
 import { openCursor } from '../src/indexer/chain-identity';
 import { EventWriter } from '../src/indexer/event-writer';
@@ -43,7 +44,10 @@ async function compare(
   );
   const environment = loadEnvironment({ DATABASE_URL: empty, ...chain.settings() }, 'indexer');
   const client = createPublicClient({ transport: http(chain.node.url) });
-  const source = new Source(new Rpc(chain.node.url), [...environment.POOL_CONTRACTS.values()].flat());
+  const source = new Source(
+    new Rpc(rpcEndpoints(chain.node.url)[0]),
+    [...environment.POOL_CONTRACTS.values()].flat(),
+  );
   const head = Number(await client.getBlockNumber());
   const batches: Batch[] = [];
   for (
@@ -83,7 +87,8 @@ async function compare(
         });
         let cursor = await openCursor(connection, writer, source, environment);
         const begun = performance.now();
-        for (const batch of batches) ({ cursor } = await writer.apply(cursor, batch, head));
+        for (const batch of batches)
+          ({ cursor } = await writer.apply(cursor, batch, { state: 'syncing', head, proven: true }));
         return (performance.now() - begun) / 1000;
       } finally {
         await connection.end();

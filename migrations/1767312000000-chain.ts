@@ -19,8 +19,12 @@ export class Chain1767312000000 implements MigrationInterface {
         applied_number bigint NOT NULL,
         epoch bigint NOT NULL DEFAULT 0,
         head_number bigint NOT NULL DEFAULT 0,
+        -- Up to this block the contracts' own counts proved that no event is missing.
+        proven_number bigint NOT NULL DEFAULT 0,
         state text COLLATE "C" NOT NULL DEFAULT 'syncing',
+        -- The process is alive; and it last moved the cursor, or found it at the head.
         beat_at timestamptz(3) NOT NULL,
+        progress_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT chain_cursor_pkey PRIMARY KEY (id),
         CONSTRAINT chain_cursor_single_check CHECK (id = 1),
         CONSTRAINT chain_cursor_state_check CHECK (state IN ('synced', 'syncing', 'disconnected', 'halted'))

@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     logger.flush(() => process.exit(0));
     return;
   }
-  const server = await indexer.status.listen(environment);
+  const server = await indexer.telemetry.listen(environment);
   for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => indexer.stop());
   const run = indexer.run();
   process.send?.({ port: (server.address() as { port: number }).port });

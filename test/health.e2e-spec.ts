@@ -15,12 +15,13 @@ const report = async (app: TestApp): Promise<Report> => (await app.get('/health'
 describe('health', () => {
   const app = useApp();
 
-  const setChain = (state: string, age = 0) =>
+  const setChain = (state: string, age = 0, stalled = 0) =>
     app.sql(
-      `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at)
-       VALUES (1, '0x', 1, '0x', now(), 1, $1, now() - make_interval(secs => $2))
-       ON CONFLICT (id) DO UPDATE SET state = excluded.state, beat_at = excluded.beat_at`,
-      [state, age],
+      `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
+       VALUES (1, '0x', 1, '0x', now(), 1, $1, now() - make_interval(secs => $2), now() - make_interval(secs => $3))
+       ON CONFLICT (id) DO UPDATE
+       SET state = excluded.state, beat_at = excluded.beat_at, progress_at = excluded.progress_at`,
+      [state, age, stalled],
     );
   const becomes = (blockchain: string) =>
     until(async () => (await report(app)).services.blockchain === blockchain);
@@ -57,6 +58,16 @@ describe('health', () => {
     await becomes(blockchain);
     await until(async () => (await report(app)).status === status);
     expect((await report(app)).services).toEqual({ database: 'connected', blockchain, redis: 'disabled' });
+  });
+
+  it('tells of an indexer that is alive and reads nothing', async () => {
+    for (const [stalled, blockchain] of [
+      [18, 'synced'],
+      [22, 'disconnected'],
+    ] as const) {
+      await setChain('synced', 0, stalled);
+      await becomes(blockchain);
+    }
   });
 
   it('is live and ready', async () => {

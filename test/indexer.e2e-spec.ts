@@ -68,7 +68,7 @@ describe('the indexer', () => {
       .map(({ status, amount }: { status: string; amount: string }) => `${status} ${amount}`)
       .sort();
   const anomalies = async (kind: string): Promise<number> => {
-    const { values } = await indexer.status.anomalies.get();
+    const { values } = await indexer.telemetry.anomalies.get();
     return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
   };
   const emit = (name: string, pool: string, amount: bigint): Promise<unknown> =>

@@ -1,7 +1,7 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { Status } from '../src/indexer/status';
+import { IndexerTelemetry } from '../src/indexer/telemetry';
 import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');
@@ -35,7 +35,7 @@ describe('metrics of dashboard and alerts', () => {
 
   it('exist', async () => {
     const exposed = new Set<string>();
-    const texts = [(await app.get('/metrics')).text, await new Status().registry.metrics()];
+    const texts = [(await app.get('/metrics')).text, await new IndexerTelemetry().registry.metrics()];
     for (const [, name, type] of texts.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
       exposed.add(name);
       if (type === 'histogram' || type === 'summary')

@@ -90,6 +90,9 @@ export class Environment {
 
   @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
 
+  /** Seconds; 0: the clock does not count. Unset: by the chain's own pace. See `SyncState`. */
+  @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
+
   /** Seconds of block time. */
   @Integer() @IsInt() @Min(1) PENDING_DEPOSIT_TTL = 86_400;
 

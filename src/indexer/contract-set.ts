@@ -1,13 +1,10 @@
 import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import { toFunctionSelector } from 'viem';
 import type { PoolType } from '../common/types';
 import { WrongChain } from './chain-identity';
 import { type Cursor, LeadershipLost } from './event-writer';
-import { RpcError } from './rpc';
-import { NotThere, type Source, hex } from './source';
-
-const SEQ = toFunctionSelector('function seq()');
+import { countCall, toCount } from './raw-chain';
+import { NodeBehind, type Source } from './source';
 
 interface Followed {
   type: PoolType;
@@ -82,13 +79,11 @@ async function mayGo(client: Client, { type, address }: Followed): Promise<void>
 }
 
 async function mayCome(source: Source, cursor: Cursor, { type, address }: Followed): Promise<void> {
-  const call = { to: address, data: SEQ };
-  const [count] = await source.rpc.settled([['eth_call', [call, hex(cursor.number)]]]);
-  const reverts = count instanceof RpcError && /revert/i.test(count.message);
-  if (count instanceof RpcError && !reverts)
-    throw new NotThere(`state of block ${cursor.number}, to see whether ${address} has events before it,`);
-  const events = reverts || count === '0x' ? 0 : Number(count);
-  if (events === 0) return;
+  const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
+  const events = toCount(answer);
+  if (events === undefined)
+    throw new NodeBehind(`state of block ${cursor.number}, to see whether ${address} has events before it,`);
+  if (!events) return;
   throw new WrongChain(
     `POOL_CONTRACTS has ${type}=${address} anew, which has ${events} events up to block ${cursor.number} that were ` +
       `not read as such. Take the ledger back to before its first event, from where it is followed: rewind --to BLOCK`,

@@ -1,3 +1,4 @@
+import type { Outcome } from './decide';
 import type { Client } from 'pg';
 import type { Decision } from './decide';
 import * as sql from './draws.sql';
@@ -7,6 +8,22 @@ export interface DrawKey {
   contract: string;
   drawId: string;
 }
+
+/** Events that were taken back. */
+export interface Undone {
+  contract: string;
+  drawId: string | null;
+  outcome: Outcome;
+  count: number;
+}
+
+/** Each draw once. Those whose events were refused were never made. */
+export const drawsOf = (undone: Undone[]): DrawKey[] => {
+  const draws = new Map<string, DrawKey>();
+  for (const { contract, drawId, outcome } of undone)
+    if (drawId !== null && outcome === 'APPLIED') draws.set(`${contract} ${drawId}`, { contract, drawId });
+  return [...draws.values()];
+};
 
 interface Change extends DrawKey {
   opened: boolean;

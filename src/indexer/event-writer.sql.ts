@@ -172,10 +172,12 @@ export const UNDO = {
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
 };
 
-/** Parameters: number, hash, time, last block in effect, head, state; hash before, epoch. */
+/** Parameters: number, hash, time, last block in effect, head, state; hash before, epoch; is it proven, and progress. */
 export const MOVE_CURSOR = `
   UPDATE chain_cursor SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint),
-    applied_number = $4, head_number = $5, state = $6, beat_at = now()
+    applied_number = $4, head_number = $5, state = $6, beat_at = now(),
+    proven_number = CASE WHEN $9 THEN $1 ELSE least(proven_number, $1) END,
+    progress_at = CASE WHEN $10 THEN now() ELSE progress_at END
   WHERE block_hash = $7 AND epoch = $8`;
 
 /** Parameters: numbers, hashes, parent hashes, times. Block 0 stays, it tells one chain from another. */

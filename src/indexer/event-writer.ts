@@ -1,11 +1,11 @@
 import type { Client } from 'pg';
-import type { Outcome } from './decide';
 import { LATEST } from './decode';
-import { type DrawKey, rebuildDraws } from './draws';
+import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
 import { Tally } from './set-aside';
-import { type Batch, type Block, WINDOW } from './source';
+import type { Block } from './raw-chain';
+import { type Batch, WINDOW } from './source';
 
 export interface Cursor extends Block {
   epoch: number;
@@ -41,24 +41,16 @@ export interface WriterRules {
 
 export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
 
-interface Undone {
-  contract: string;
-  drawId: string | null;
-  outcome: Outcome;
-  count: number;
+/** How the cursor stands to the chain, as written beside it. */
+export interface Standing {
+  state: CursorState;
+  /** Number of the best head known. */
+  head: number;
+  /** Whether the batch proves that no event is missing up to its end. */
+  proven?: boolean;
+  /** Whether the cursor moves, or is confirmed to be at the head. */
+  progressed?: boolean;
 }
-/** Each draw once. Those whose events were refused were never made. */
-const drawsOf = (undone: Undone[]): DrawKey[] => {
-  const draws = new Map<string, DrawKey>();
-  for (const { contract, drawId, outcome } of undone)
-    if (drawId !== null && outcome === 'APPLIED') draws.set(`${contract} ${drawId}`, { contract, drawId });
-  return [...draws.values()];
-};
-
-/** Blocks behind the head that still count as synced. */
-const SYNCED_WITHIN = 5;
-export const stateAt = (cursor: Block, head: number): 'synced' | 'syncing' =>
-  head - cursor.number <= SYNCED_WITHIN ? 'synced' : 'syncing';
 
 /**
  * Writes what the chain says, one database transaction a batch: readers never see half of it. The cursor moves by
@@ -115,9 +107,9 @@ export class EventWriter {
     }));
   }
 
-  async apply(cursor: Cursor, { to, blocks, events }: Applicable, head: number): Promise<Applied> {
+  async apply(cursor: Cursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, to, head);
+      const moved = await this.move(cursor, to, standing);
       const effective = to.number - this.rules.confirmations;
       const { anomalies } = await this.applier.apply(events, effective);
       if (blocks.length > 0) await this.keepBlocks(blocks);
@@ -149,7 +141,7 @@ export class EventWriter {
    */
   async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, ancestor, cursor.number);
+      const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
       const after = [ancestor.number];
       const effective = ancestor.number - this.rules.confirmations;
       for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
@@ -165,6 +157,32 @@ export class EventWriter {
       await this.keepBlocks([ancestor]);
       await this.expire(effective);
       return { cursor: moved, undone: gone.rows.reduce((sum, { count }) => sum + count, 0) };
+    });
+  }
+
+  /** Up to which block the contracts' counts proved that no event is missing. */
+  async provenBlock(): Promise<number> {
+    const { rows } = await this.client.query<{ proven: string }>(
+      'SELECT proven_number AS proven FROM chain_cursor',
+    );
+    return Number(rows[0]?.proven ?? 0);
+  }
+
+  /** Which chain the database holds, and the best head known of it; undefined while it holds none. */
+  async knownChain(): Promise<{ chainId: number; genesis: string; head: number } | undefined> {
+    const { rows } = await this.client.query<Record<'id' | 'genesis' | 'head', string>>(
+      'SELECT chain_id AS id, genesis_hash AS genesis, head_number AS head FROM chain_cursor',
+    );
+    return rows.map(({ id, genesis, head }) => ({ chainId: Number(id), genesis, head: Number(head) }))[0];
+  }
+
+  /** Adds blocks below the cursor, unless another process leads by now. */
+  async fillWindow(cursor: Cursor, blocks: Block[]): Promise<void> {
+    await this.transaction(async () => {
+      const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
+      const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
+      if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
+      await this.keepBlocks(blocks);
     });
   }
 
@@ -186,8 +204,9 @@ export class EventWriter {
   }
 
   /** First in a transaction: of two writers one waits here for the other, and then finds the cursor gone. */
-  private async move(cursor: Cursor, to: Block, head: number): Promise<Cursor> {
+  private async move(cursor: Cursor, to: Block, standing: Standing): Promise<Cursor> {
     const { number, hash, time } = to;
+    const { state, head, proven = false, progressed = true } = standing;
     const effective = number - this.rules.confirmations;
     const values = [
       number,
@@ -195,9 +214,11 @@ export class EventWriter {
       Math.min(time, LATEST),
       effective,
       head,
-      stateAt(to, head),
+      state,
       cursor.hash,
       cursor.epoch,
+      proven,
+      progressed,
     ];
     const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
     if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');

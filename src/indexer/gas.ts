@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { type Call, type Rpc, RpcError } from './rpc';
-import { hex } from './source';
+import { hex } from './raw-chain';
 
 interface Receipt {
   transactionHash: string;
@@ -9,6 +9,8 @@ interface Receipt {
 }
 
 const BLOCKS_AT_ONCE = 50;
+/** As `gas_used` and `gas_price` hold it. */
+const QUANTITY = /^0x[0-9a-f]{1,16}$/i;
 
 /**
  * Fills in gas of confirmed transactions while the chain rests: receipts of whole blocks, some fifty blocks a call.
@@ -28,7 +30,7 @@ export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
   let answers = await rpc.settled(byBlock);
   // Not every node has the method.
   if (answers.some((answer) => answer instanceof RpcError)) answers = await rpc.settled(byHash.slice(0, 100));
-  const receipts = answers.flat().filter((answer) => answer && !(answer instanceof RpcError)) as Receipt[];
+  const receipts = answers.flat().filter(isReceipt);
   const decimal = (value = '0x0'): string => BigInt(value).toString();
   const filled = await client.query(
     `UPDATE transactions t SET gas_used = r.used, gas_price = r.price
@@ -41,4 +43,13 @@ export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
     ],
   );
   return (filled.rowCount ?? 0) > 0;
+}
+
+/** Only display depends on these, so whatever else a node sends is passed over. */
+function isReceipt(answer: unknown): answer is Receipt {
+  const { transactionHash, gasUsed, effectiveGasPrice = '0x0' } = (answer ?? {}) as Partial<Receipt>;
+  return (
+    typeof transactionHash === 'string' &&
+    [gasUsed, effectiveGasPrice].every((value) => typeof value === 'string' && QUANTITY.test(value))
+  );
 }

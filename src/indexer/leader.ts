@@ -2,10 +2,10 @@ import { Client } from 'pg';
 
 /** Key of the session advisory lock that the leading indexer holds. */
 const LOCK = 4_361_001;
-/** A leader whose beat is older than this many seconds is ended by a standby. */
-const STALE_BEAT = 10;
-/** Time in ms between looks at the leader's beat. */
-const LOOK = 500;
+/** A leader whose beat is older than this is ended by a standby. */
+const STALE_BEAT_S = 10;
+/** Time between looks at the leader's beat. */
+const LOOK_MS = 500;
 
 /** Opens a connection for the indexer: planner defaults, and no statement timeout, as a batch may be long. */
 export async function connect(url: string): Promise<Client> {
@@ -30,7 +30,7 @@ export async function connect(url: string): Promise<Client> {
  * @returns false when told to stop before
  */
 export async function becomeLeader(client: Client, stopping: () => boolean): Promise<boolean> {
-  await client.query(`SET lock_timeout = ${LOOK}`);
+  await client.query(`SET lock_timeout = ${LOOK_MS}`);
   while (!stopping()) {
     try {
       await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
@@ -44,7 +44,7 @@ export async function becomeLeader(client: Client, stopping: () => boolean): Pro
        WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted AND a.datname = current_database()
          AND l.database = a.datid AND a.state <> 'active'
          AND greatest(a.state_change, (SELECT beat_at FROM chain_cursor)) < now() - make_interval(secs => $2)`,
-      [LOCK, STALE_BEAT],
+      [LOCK, STALE_BEAT_S],
     );
   }
   return false;

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type RpcEndpoint, rpcEndpoints } from '../chain/endpoints';
 import { Rpc, RpcError, RpcUnavailable } from './rpc';
 
 interface Sent {
@@ -9,7 +10,8 @@ interface Sent {
 }
 type Reply = (response: ServerResponse, sent: Sent[]) => unknown;
 
-const TIMES = { answer: 200, patience: 60_000, backoff: 1 };
+const TIMES = { answerMs: 200, patienceMs: 60_000, backoffMs: 1 };
+const endpoint = (url: string): RpcEndpoint => rpcEndpoints(url)[0];
 
 /** Every call is answered with the name of its method. */
 const answers = (sent: Sent[]): object[] =>
@@ -46,7 +48,7 @@ describe('Rpc', () => {
   });
   beforeEach(() => {
     [replies, requests, retries] = [[], [], []];
-    rpc = new Rpc(url, (kind) => retries.push(kind), TIMES);
+    rpc = new Rpc(endpoint(url), (kind) => retries.push(kind), TIMES);
   });
   afterAll(() => {
     server.closeAllConnections();
@@ -116,14 +118,84 @@ describe('Rpc', () => {
     await expect(rpc.batch(calls)).rejects.toThrow('a: range too large');
   });
 
-  it('takes one error without id for the refusal of the whole batch', async () => {
-    replies = [json(() => ({ error: { code: -32600, message: 'batch too large' } }))];
-    const calls = ['a', 'b'].map((method): [string, unknown[]] => [method, []]);
-    expect(await rpc.settled(calls)).toEqual([expect.any(RpcError), expect.any(RpcError)]);
+  /** Refuses every batch of more calls than `cap`, in one of the ways in which providers do. */
+  const capped: [string, (cap: number) => Reply][] = [
+    [
+      'with one error without id',
+      (cap) => (response, sent) =>
+        sent.length > cap
+          ? json(() => ({ error: { code: -32600, message: 'too many' } }))(response, sent)
+          : well(response, sent),
+    ],
+    [
+      'with an error for each call',
+      (cap) => (response, sent) =>
+        sent.length > cap
+          ? json(() => sent.map(({ id }) => ({ id, error: { code: -32000, message: 'batch too large' } })))(
+              response,
+              sent,
+            )
+          : well(response, sent),
+    ],
+    [
+      'with 413',
+      (cap) => (response, sent) =>
+        sent.length > cap ? response.writeHead(413).end('large') : well(response, sent),
+    ],
+    [
+      'with a page of HTML',
+      (cap) => (response, sent) =>
+        sent.length > cap ? response.writeHead(400).end('<html>') : well(response, sent),
+    ],
+    [
+      'by cutting the answer short',
+      (cap) => (response, sent) =>
+        sent.length === 1 ? well(response, sent) : response.end(JSON.stringify(answers(sent.slice(0, cap)))),
+    ],
+  ];
+  describe.each(capped)('of an endpoint that caps batches %s', (_, reply) => {
+    it.each([50, 10, 1])('of %d calls gets all answers, and remembers the cap', async (cap) => {
+      replies = Array<Reply>(300).fill(reply(cap));
+      const calls = Array.from({ length: 69 }, (_, i): [string, unknown[]] => [`m${i}`, []]);
+      const wanted = calls.map(([method]) => method);
+      expect(await rpc.settled(calls)).toEqual(wanted);
+      expect(rpc.fitsOneRequest(69)).toBe(false);
+      const before = requests.length;
+      expect(await rpc.settled(calls)).toEqual(wanted);
+      expect(requests.slice(before).every(({ length }) => length <= cap)).toBe(true);
+    });
+  });
+
+  it('cuts off an answer that is too large, and takes it for a refusal', async () => {
+    let sent = 0;
+    const chunk = Buffer.alloc(1024 * 1024, ' ');
+    replies = [
+      (response) => {
+        const more = (): void => {
+          while (!response.destroyed && sent < 900) {
+            sent += 1;
+            if (!response.write(chunk)) return void response.once('drain', more);
+          }
+          response.end();
+        };
+        more();
+      },
+    ];
+    const slow = new Rpc(endpoint(url), undefined, { ...TIMES, answerMs: 20_000 });
+    expect(await slow.settled([['a', []]])).toEqual([expect.any(RpcError)]);
+    expect(sent).toBeLessThan(100);
+  });
+
+  it('sends user and password, and repeats no key of the address', async () => {
+    const secret = 'key0123456789';
+    replies = [json(([{ id }]) => ({ id, error: { code: 1, message: `no such key ${secret}` } }))];
+    const error = await new Rpc(endpoint(`${url}/v2/${secret}`)).call('a').catch(String);
+    expect(error).toContain('no such key');
+    expect(error).not.toContain(secret);
   });
 
   it('gives up when its patience ends', async () => {
-    const impatient = new Rpc(url, (kind) => retries.push(kind), { ...TIMES, patience: 20 });
+    const impatient = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, patienceMs: 100 });
     replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
     await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
     expect(retries.length).toBeGreaterThan(1);

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RpcEndpoint } from '../chain/endpoints';
+import { BatchSize } from './batch-size';
 
-/** What may befall a reader of a chain; reading again later may help. */
-export class ChainTrouble extends Error {}
+/** What may go wrong while reading a chain; reading again later may help. */
+export class RetryableChainError extends Error {}
 
 /** The node answered that it will not do this: asking again for the same is of no use. */
-export class RpcError extends ChainTrouble {
+export class RpcError extends RetryableChainError {
   constructor(
     method: string,
     readonly code: number,
@@ -15,10 +17,10 @@ export class RpcError extends ChainTrouble {
 }
 
 /** The node did not answer usably for several seconds. */
-export class RpcUnavailable extends ChainTrouble {}
+export class RpcUnavailable extends RetryableChainError {}
 
 export type Call = [method: string, params: unknown[]];
-export type RetryKind = 'rate_limit' | 'http' | 'network' | 'incomplete';
+export type RetryKind = 'rate_limit' | 'http' | 'network' | 'incomplete' | 'batch_size';
 
 interface Answer {
   id?: number;
@@ -35,13 +37,25 @@ class Retryable extends Error {
   }
 }
 
+/** The endpoint does not take so many calls in one request. */
+class BatchRefused extends Error {}
+class AnswerTooLarge extends Error {}
+
 /**
- * In ms: longest wait for one answer, time after which no further try is made, and wait before the first retry, which
+ * Longest wait for one answer, time after which no further try is made, and wait before the first retry, which
  * doubles. The first two together stay below the age at which a leader's beat counts as stale.
  */
-const TIMES = { answer: 2500, patience: 5000, backoff: 100 };
+const TIMES = { answerMs: 2500, patienceMs: 5000, backoffMs: 100 };
+/** A larger answer is cut off, so that no endpoint can use up our memory. A full batch of events has some 8 MB. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** Parts of a batch that are under way at once, when it has to be split. */
+const PARALLEL_REQUESTS = 4;
 /** Providers use one and the same code for too many requests and for too many results. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
+const BATCH_LIMIT = /batch/i;
+/** Shorter parts of an address are words such as `v2`. */
+const SECRET_LENGTH = 8;
+const MAX_MESSAGE_LENGTH = 200;
 
 /**
  * JSON-RPC 2.0 over HTTP. Failures of the way (network, 429, 5xx, timeout, lost or mangled answers) are retried
@@ -49,12 +63,18 @@ const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per seco
  */
 export class Rpc {
   private id = 0;
+  private readonly batchSize = new BatchSize();
+  /** Parts of the address that may be API keys: some providers repeat them in their errors. */
+  private readonly secrets: string[];
 
   constructor(
-    private readonly url: string,
+    private readonly endpoint: RpcEndpoint,
     private readonly onRetry: (kind: RetryKind) => void = () => undefined,
     private readonly times = TIMES,
-  ) {}
+  ) {
+    const { pathname, search } = new URL(endpoint.url);
+    this.secrets = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SECRET_LENGTH);
+  }
 
   async call<T>(method: string, ...params: unknown[]): Promise<T> {
     const [result] = await this.batch<[T]>([[method, params]]);
@@ -62,69 +82,127 @@ export class Rpc {
   }
 
   /** @throws RpcError for the first call that the node refuses; otherwise as `settled` */
-  async batch<T extends unknown[]>(calls: Call[]): Promise<T> {
-    const results = await this.settled(calls);
+  async batch<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
+    const results = await this.settled(calls, patienceMs);
     for (const result of results) if (result instanceof RpcError) throw result;
     return results as T;
   }
 
+  /** Whether so many calls go in one HTTP request, so that behind a balancer one node answers them all. */
+  fitsOneRequest(calls: number): boolean {
+    return calls <= this.batchSize.limit;
+  }
+
   /**
-   * Sends all calls in one HTTP request, so that behind a balancer one node answers them all.
+   * Sends all calls in one HTTP request, or in several if the endpoint does not take so many at once.
    * @returns results in the order of the calls, whatever order the node answers in; an RpcError for what it refuses
+   * @throws RpcUnavailable
    */
-  async settled(calls: Call[]): Promise<unknown[]> {
+  async settled(calls: Call[], patienceMs = this.times.patienceMs): Promise<unknown[]> {
+    const parts: Call[][] = [];
+    const size = this.batchSize.limit;
+    for (let i = 0; i < calls.length; i += size) parts.push(calls.slice(i, i + size));
+    const results: unknown[][] = [];
+    for (let i = 0; i < parts.length; i += PARALLEL_REQUESTS) {
+      const some = parts.slice(i, i + PARALLEL_REQUESTS);
+      results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, patienceMs)))));
+    }
+    return results.flat();
+  }
+
+  private async sendPatiently(calls: Call[], patienceMs: number): Promise<unknown[]> {
     const start = Date.now();
-    for (let wait = this.times.backoff; ; wait *= 2) {
+    for (let waitMs = this.times.backoffMs, tries = 1; ; waitMs *= 2, tries += 1) {
       try {
-        return await this.send(calls);
+        const results = await this.send(calls);
+        this.batchSize.succeeded(calls.length);
+        return results;
       } catch (error) {
+        if (error instanceof AnswerTooLarge)
+          return calls.map(([name]) => new RpcError(name, 0, error.message));
+        // Some providers cut an answer short, or count every call against a rate, instead of refusing.
+        const kind = error instanceof Retryable && error.kind;
+        const tooMany = (kind === 'incomplete' && tries > 1) || (kind === 'rate_limit' && tries > 3);
+        if (calls.length > 1 && (tooMany || error instanceof BatchRefused)) {
+          this.onRetry('batch_size');
+          this.batchSize.refused(calls.length);
+          return this.settled(calls, patienceMs);
+        }
         if (!(error instanceof Retryable)) throw error;
         this.onRetry(error.kind);
-        const jittered = wait * (0.5 + Math.random());
-        if (Date.now() + jittered - start > this.times.patience) throw new RpcUnavailable(error.message);
-        await sleep(jittered);
+        const jitteredMs = waitMs * (0.5 + Math.random());
+        if (Date.now() + jitteredMs - start > patienceMs) throw new RpcUnavailable(error.message);
+        await sleep(jitteredMs);
       }
     }
   }
 
   private async send(calls: Call[]): Promise<unknown[]> {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
-    const answers = await this.post(requests.length === 1 ? requests[0] : requests);
+    const answers = await this.post(requests.length === 1 ? requests[0] : requests, calls.length);
     const list = (Array.isArray(answers) ? answers : [answers]) as (Answer | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
-    return requests.map(({ id, method }) => {
-      // Some nodes refuse a whole batch with one error without id.
-      const answer = byId.get(id) ?? (list[0]?.error && list.length === 1 ? list[0] : undefined);
+    // Some nodes refuse a whole batch with one error without id, others each of its calls with the same error.
+    const [first] = list;
+    const whole = first?.error && list.length === 1 && !requests.some(({ id }) => id === first.id);
+    const results = requests.map(({ id, method }) => {
+      const answer = byId.get(id) ?? (whole ? first : undefined);
       if (!answer) throw new Retryable('incomplete', `${method}: no answer in the batch`);
       if (!answer.error) {
         if ('result' in answer) return answer.result;
         throw new Retryable('incomplete', `${method}: answer without result`);
       }
-      const { code = 0, message = 'error without message' } = answer.error;
+      const { code = 0 } = answer.error;
+      const message = this.printable(String(answer.error.message ?? 'error without message'));
       if (code === 429 || RATE_LIMIT.test(message)) throw new Retryable('rate_limit', message);
       return new RpcError(method, code, message);
     });
+    const refused = results.every((result) => result instanceof RpcError && BATCH_LIMIT.test(result.message));
+    if (requests.length > 1 && (whole || refused)) throw new BatchRefused();
+    return results;
   }
 
-  private async post(body: unknown): Promise<unknown> {
-    let response: Response;
+  private printable(message: string): string {
+    const cut = message.slice(0, MAX_MESSAGE_LENGTH);
+    return this.secrets.reduce((text, secret) => text.replaceAll(secret, '…'), cut);
+  }
+
+  private async post(body: unknown, calls: number): Promise<unknown> {
+    let status: number;
     let text: string;
     try {
-      response = await fetch(this.url, {
+      const response = await fetch(this.endpoint.url, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', ...this.endpoint.headers },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(this.times.answer),
+        signal: AbortSignal.timeout(this.times.answerMs),
       });
-      text = await response.text();
+      ({ status } = response);
+      text = await readText(response);
     } catch (error) {
+      if (error instanceof AnswerTooLarge) throw error;
       throw new Retryable('network', (error as Error).message);
     }
-    if (response.status === 429) throw new Retryable('rate_limit', 'HTTP 429');
+    if (status === 429) throw new Retryable('rate_limit', 'HTTP 429');
+    if (status === 413 && calls > 1) throw new BatchRefused();
     try {
       return JSON.parse(text);
     } catch {
-      throw new Retryable('http', `HTTP ${response.status}, not JSON`);
+      // A gateway that has a limit of its own says so in HTML.
+      if (calls > 1 && status >= 400 && status < 500) throw new BatchRefused();
+      throw new Retryable('http', `HTTP ${status}, not JSON`);
     }
   }
+}
+
+/** @throws AnswerTooLarge as soon as there is more than the limit; the rest is not read */
+async function readText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new AnswerTooLarge(`answer of more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size).toString('utf8');
 }

@@ -1,21 +1,18 @@
-import { toFunctionSelector } from 'viem';
 import { type ChainEvent, type RawLog, decodeLog } from './decode';
-import { type Call, ChainTrouble, type Rpc, RpcError } from './rpc';
-
-export interface Block {
-  number: number;
-  hash: string;
-  parentHash: string;
-  /** Seconds. */
-  time: number;
-}
-
-interface RawBlock {
-  number: string;
-  hash: string;
-  parentHash: string;
-  timestamp: string;
-}
+import { RangeSize } from './range-size';
+import {
+  type Block,
+  MAX_LOG_INDEX,
+  MalformedAnswer,
+  type RawBlock,
+  checkLog,
+  countCall,
+  headerCall,
+  hex,
+  toBlock,
+  toCount,
+} from './raw-chain';
+import { RetryableChainError, type Rpc, RpcError } from './rpc';
 
 /** Blocks and all events of our contracts in them, checked to belong together. */
 export interface Batch {
@@ -27,133 +24,176 @@ export interface Batch {
   counts: (number | null | undefined)[];
 }
 
+/** A range to read: up to which block, and whether each header is read and linked to the one before it. */
+export interface Plan {
+  to: number;
+  linked: boolean;
+}
+
 /** The node does not know a block that another answer told of: it is behind, or its chain is changing. */
-export class NotThere extends ChainTrouble {}
+export class NodeBehind extends RetryableChainError {}
 /** The chain does not continue from where we are: a competing block was seen. */
-export class Competing extends ChainTrouble {}
+export class ForkDetected extends RetryableChainError {}
 
 /** Blocks kept, so that a reorganisation this deep can be followed. */
 export const WINDOW = 64;
-const MAX_RANGE = 10_000;
-/** A database transaction of about this many events is efficient and short. */
-const TARGET_EVENTS = 8_000;
-const HEADERS_PER_BATCH = 100;
-const CALM = 10;
 
-export const hex = (value: number): string => `0x${value.toString(16)}`;
-
-/** Reads blocks and events from one node or a balancer of nodes, trusting nothing that can be checked. */
+/** Reads blocks and events from one endpoint, a node or a balancer of nodes, trusting nothing that can be checked. */
 export class Source {
-  /** Blocks asked for at once. */
-  range = 64;
-  /** Batches to go before a range that was too large is tried again. */
-  private calm = 0;
+  readonly range = new RangeSize();
 
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
   ) {}
 
-  async block(number: number | 'latest'): Promise<Block | undefined> {
+  async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
     const tag = typeof number === 'number' ? hex(number) : number;
-    const block = await this.rpc.call<RawBlock | null>('eth_getBlockByNumber', tag, false);
+    const [block] = await this.rpc.batch<[RawBlock | null]>(
+      [['eth_getBlockByNumber', [tag, false]]],
+      patienceMs,
+    );
     return block ? toBlock(block) : undefined;
   }
 
   /** Headers of the given blocks in order; undefined where the node has none. */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
-    const found: (Block | undefined)[] = [];
-    for (let i = 0; i < numbers.length; i += HEADERS_PER_BATCH) {
-      const calls = numbers.slice(i, i + HEADERS_PER_BATCH).map(headerCall);
-      const raw = await this.rpc.batch<(RawBlock | null)[]>(calls);
-      found.push(...raw.map((block) => (block ? toBlock(block) : undefined)));
-    }
-    return found;
-  }
-
-  private countCalls(block: number): Call[] {
-    return this.contracts.map((to) => ['eth_call', [{ to, data: SEQ }, hex(block)]]);
+    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
+    return raw.map((block, i) => {
+      const found = block ? toBlock(block) : undefined;
+      if (found && found.number !== numbers[i]) throw new MalformedAnswer('the node sent another block');
+      return found;
+    });
   }
 
   /**
-   * Reads the blocks after `after`, at most up to `head`. Near the head every header is read and linked by parent
-   * hash; further back, where blocks are final, the first and the last one.
-   * @throws Competing, NotThere
+   * The next range after a block. Near the head every header is read; further back, where blocks are final, the
+   * first and the last. A range does not straddle the border, so that all of the window's headers are read.
    */
+  plan(after: Block, head: number): Plan {
+    const from = after.number + 1;
+    const final = head - WINDOW;
+    const to = Math.min(from <= final ? final : head, from + this.range.blocks - 1);
+    return { to, linked: to > final };
+  }
+
+  /** Reads the blocks after `after`, at most up to `head`. @throws ForkDetected, NodeBehind */
   async read(after: Block, head: number): Promise<Batch> {
     for (;;) {
-      const from = after.number + 1;
-      const final = head - WINDOW;
-      // A range does not straddle the border, so that all of the window's headers are read.
-      const to = Math.min(from <= final ? final : head, from + this.range - 1);
+      const { to, linked } = this.plan(after, head);
+      const blocks = to - after.number;
       try {
-        const batch = await this.readRange(after, from, to, to > final);
-        this.adapt(batch.events.length, to - from + 1);
+        const batch = await this.readRange(after, to, linked);
+        this.range.adapt(batch.events.length, blocks);
         return batch;
       } catch (error) {
-        if (!(error instanceof RpcError) || to === from) throw error;
+        if (!(error instanceof RpcError) || blocks === 1) throw error;
         // Providers cap ranges and results, each with an error of its own.
-        this.shrink(to - from + 1);
+        this.range.shrink(blocks);
       }
     }
   }
 
-  shrink(from = this.range): void {
-    this.range = Math.max(1, Math.floor(from / 2));
-    this.calm = CALM;
+  /** Reads up to exactly this block, in halves where the endpoint does not take the whole. */
+  async readTo(after: Block, { to, linked }: Plan): Promise<Batch> {
+    try {
+      return await this.readRange(after, to, linked);
+    } catch (error) {
+      const blocks = to - after.number;
+      if (!(error instanceof RpcError) || blocks === 1) throw error;
+      const middle = after.number + Math.floor(blocks / 2);
+      const first = await this.readTo(after, { to: middle, linked });
+      const second = await this.readTo(first.to, { to, linked });
+      return { ...second, events: [...first.events, ...second.events] };
+    }
   }
 
-  private adapt(events: number, blocks: number): void {
-    if (events > TARGET_EVENTS * 1.5) this.range = Math.max(1, Math.floor((blocks * TARGET_EVENTS) / events));
-    else if (events < TARGET_EVENTS / 2 && blocks >= this.range && this.calm-- <= 0)
-      this.range = Math.min(MAX_RANGE, this.range * 2);
-  }
-
-  private async readRange(after: Block, from: number, to: number, linked: boolean): Promise<Batch> {
-    const filter = { fromBlock: hex(from), toBlock: hex(to), address: this.contracts };
-    const numbers = linked ? range(from, to) : from === to ? [from] : [from, to];
-    // One HTTP request: whichever node answers, a header that it lacks tells that its logs are cut short too.
+  private async readRange(after: Block, to: number, linked: boolean): Promise<Batch> {
+    const from = after.number + 1;
+    // The last header beside the logs: a node that lacks the one has cut the other short.
+    const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
+    const size = 1 + numbers.length + this.contracts.length;
+    if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const results = await this.rpc.settled([
-      ['eth_getLogs', [filter]],
+      ['eth_getLogs', [{ fromBlock: hex(from), toBlock: hex(to), address: this.contracts }]],
       ...numbers.map(headerCall),
-      ...this.countCalls(to),
+      ...this.contracts.map((contract) => countCall(contract, to)),
     ]);
+    // It was split only now, so different nodes may have answered.
+    if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
     for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
+    const blocks = this.link(after, numbers.reverse(), raw.reverse(), linked);
+    return this.assemble(blocks, logs, results.map(toCount), linked);
+  }
+
+  /**
+   * The same near the head in several requests, which different nodes may answer: the headers first, then logs and
+   * counts by block hash, so that whoever answers speaks of these very blocks.
+   */
+  private async readPinned(after: Block, to: number): Promise<Batch> {
+    const numbers = range(after.number + 1, to);
+    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
+    const blocks = this.link(after, numbers, raw, true);
+    const { hash } = blocks.at(-1)!;
+    const results = await this.rpc.settled([
+      ...blocks.map((block): [string, unknown[]] => [
+        'eth_getLogs',
+        [{ blockHash: block.hash, address: this.contracts }],
+      ]),
+      ...this.contracts.map((contract) => countCall(contract, hash)),
+    ]);
+    const logs = results.splice(0, blocks.length);
+    for (const result of logs)
+      if (result instanceof RpcError) throw new NodeBehind(`logs of a block by its hash: ${result.message}`);
+    return this.assemble(blocks, (logs as RawLog[][]).flat(), results.map(toCount), true);
+  }
+
+  private link(after: Block, numbers: number[], raw: (RawBlock | null)[], linked: boolean): Block[] {
     const blocks = raw.map((block, i) => {
-      if (!block) throw new NotThere(`block ${numbers[i]}`);
+      if (!block) throw new NodeBehind(`block ${numbers[i]}`);
       return toBlock(block);
     });
-    if (blocks[0].parentHash !== after.hash) throw new Competing(`block ${from}`);
-    blocks.forEach((block, i) => {
-      if (linked && i > 0 && block.parentHash !== blocks[i - 1].hash)
-        throw new NotThere('headers do not link');
-    });
-    const own = this.select(logs, from, to);
+    if (blocks.some(({ number }, i) => number !== numbers[i]))
+      throw new MalformedAnswer('the node sent another block');
+    if (blocks[0].parentHash !== after.hash) throw new ForkDetected(`block ${numbers[0]}`);
+    if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
+      throw new NodeBehind('headers do not link');
+    return blocks;
+  }
+
+  private async assemble(
+    blocks: Block[],
+    logs: RawLog[],
+    counts: Batch['counts'],
+    linked: boolean,
+  ): Promise<Batch> {
+    const own = this.select(logs, blocks[0].number, blocks.at(-1)!.number);
     const headers = new Map(blocks.map((block) => [block.number, block]));
     await this.addTimes(own, headers);
     const events: ChainEvent[] = [];
     for (const log of own) {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
-        throw new NotThere(`logs of another block ${header.number}`);
+        throw new NodeBehind(`logs of another block ${header.number}`);
       const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
       if (event) events.push(event);
     }
-    const counts = results.map(toCount);
     // Every node has the state of the last blocks: this one is behind, and its logs may lack the last ones.
-    if (linked && counts.includes(undefined)) throw new NotThere(`state of block ${to}`);
+    if (linked && counts.includes(undefined)) throw new NodeBehind('state of the last block');
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
   }
 
   /** Our logs in chain order, each once: nodes have been seen to repeat, shuffle and add foreign ones. */
   private select(logs: RawLog[], from: number, to: number): RawLog[] {
+    if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
     const own = new Set(this.contracts);
     const unique = new Map<number, RawLog>();
     for (const log of logs) {
+      checkLog(log);
       const number = Number(log.blockNumber);
       if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
-      unique.set(number * 1e6 + Number(log.logIndex), log);
+      unique.set(number * MAX_LOG_INDEX + Number(log.logIndex), log);
     }
     return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
   }
@@ -166,27 +206,31 @@ export class Source {
     const missing = [...new Set(without)].filter((number) => !headers.has(number));
     const found = await this.blocks(missing);
     found.forEach((block, i) => {
-      if (!block) throw new NotThere(`block ${missing[i]}`);
+      if (!block) throw new NodeBehind(`block ${missing[i]}`);
       headers.set(block.number, block);
     });
   }
+
+  /** Looks for a contract's event of this number in blocks that are read already. @throws RpcError */
+  async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
+    for (let start = from; start <= to;) {
+      const end = Math.min(to, start + this.range.blocks - 1);
+      try {
+        const filter = { fromBlock: hex(start), toBlock: hex(end), address: [contract] };
+        const logs = await this.rpc.call<RawLog[]>('eth_getLogs', filter);
+        const found = this.select(logs, start, end)
+          .map((log) => decodeLog(log, 0))
+          .find((event) => event?.seq === seq && event.contract === contract);
+        if (found) return found;
+        start = end + 1;
+      } catch (error) {
+        if (!(error instanceof RpcError) || start === end) throw error;
+        this.range.shrink(end - start + 1);
+      }
+    }
+    return undefined;
+  }
 }
-
-const SEQ = toFunctionSelector('function seq()');
-
-const headerCall = (number: number): Call => ['eth_getBlockByNumber', [hex(number), false]];
-
-function toCount(result: unknown): number | null | undefined {
-  if (result instanceof RpcError) return /revert/i.test(result.message) ? null : undefined;
-  return result === '0x' ? null : Number(result);
-}
-
-const toBlock = ({ number, hash, parentHash, timestamp }: RawBlock): Block => ({
-  number: Number(number),
-  hash,
-  parentHash,
-  time: Number(timestamp),
-});
 
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => from + i);

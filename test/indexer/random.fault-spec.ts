@@ -1,19 +1,9 @@
 import { freshDatabase } from '../support/database';
 import { type IndexerProcess, useChain } from '../support/chain-bench';
+import { generator } from '../support/generator';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 12);
-
-/** mulberry32: small, and the same everywhere. */
-function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 
 describe('20: random rounds', () => {
   const bench = useChain();

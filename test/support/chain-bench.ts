@@ -81,7 +81,8 @@ export class IndexerProcess {
 /** A chain with the reference contracts, a provider with faults, a database with pools, and indexers between. */
 export class ChainBench {
   anvil: AnvilNode;
-  proxy: RpcProxy;
+  /** Of each endpoint one; all lead to the same node. */
+  proxies: RpcProxy[] = [];
   deployment: Deployment;
   database: TestDatabase;
   db: Client;
@@ -93,6 +94,12 @@ export class ChainBench {
   readonly further: [type: string, address: Address][] = [];
   private readonly processes: IndexerProcess[] = [];
 
+  constructor(private readonly endpoints = 1) {}
+
+  get proxy(): RpcProxy {
+    return this.proxies[0];
+  }
+
   async start(database?: TestDatabase): Promise<this> {
     this.anvil = await startAnvil();
     this.deployment = await deployContracts(this.anvil.url, { minimumDeposit: 1n });
@@ -102,7 +109,8 @@ export class ChainBench {
     for (const client of [this.owner, this.saver, this.other])
       for (const contract of [this.deployment.contracts.cooperative, this.deployment.contracts.lottery])
         await fund(client, this.deployment.token, contract, parseEther('1000000'));
-    this.proxy = await new RpcProxy(this.anvil.url).start();
+    while (this.proxies.length < this.endpoints)
+      this.proxies.push(await new RpcProxy(this.anvil.url).start());
     await this.useDatabase(database ?? (await freshDatabase()));
     return this;
   }
@@ -122,7 +130,7 @@ export class ChainBench {
     for (const each of this.processes) await each.end();
     await this.db?.end().catch(() => undefined);
     await this.database?.drop();
-    await this.proxy?.stop();
+    for (const proxy of this.proxies) await proxy.stop();
     await this.anvil?.stop();
   }
 
@@ -228,7 +236,7 @@ export class ChainBench {
   settings(): { RPC_URL: string; POOL_CONTRACTS: string } {
     const named = [...Object.entries(this.deployment.contracts), ...this.further];
     const contracts = named.map((pair) => pair.join('='));
-    return { RPC_URL: this.proxy.url, POOL_CONTRACTS: contracts.join(',') };
+    return { RPC_URL: this.proxies.map(({ url }) => url).join(','), POOL_CONTRACTS: contracts.join(',') };
   }
 
   async cursor(): Promise<{ number: number; hash: string; state: string; stale: boolean } | undefined> {
@@ -256,6 +264,31 @@ export class ChainBench {
       () => this.difference(),
       (found) => found === '',
     );
+  }
+
+  /** Block numbers of the events that are taken back while `work` is done. */
+  async undoneDuring(work: () => Promise<unknown>): Promise<number[]> {
+    await this.sql(`CREATE TABLE undone AS SELECT block_number FROM chain_events WHERE false`);
+    await this.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      INSERT INTO undone VALUES (old.block_number); RETURN old; END $$`);
+    await this.sql(`CREATE TRIGGER note BEFORE DELETE ON chain_events FOR EACH ROW EXECUTE FUNCTION note()`);
+    try {
+      await work();
+      const rows = await this.sql<{ block: number }>(
+        'SELECT block_number::int AS block FROM undone ORDER BY 1',
+      );
+      return rows.map(({ block }) => block);
+    } finally {
+      await this.sql('DROP FUNCTION IF EXISTS note CASCADE');
+      await this.sql('DROP TABLE IF EXISTS undone');
+    }
+  }
+
+  /** Another database with the same pools, as if nothing had been read yet. */
+  async startAfresh(): Promise<void> {
+    const before = this.database;
+    await this.useDatabase(await freshDatabase());
+    await before.drop();
   }
 
   /** What differs between database and chain, or nothing. */
@@ -382,8 +415,8 @@ export class ChainBench {
 }
 
 /** A bench for the tests of a describe block. */
-export function useChain(): ChainBench {
-  const bench = new ChainBench();
+export function useChain(endpoints = 1): ChainBench {
+  const bench = new ChainBench(endpoints);
   beforeAll(() => bench.start());
   afterAll(() => bench.stop());
   return bench;

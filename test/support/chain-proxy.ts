@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 
 interface Call {
   id: number;
@@ -17,6 +18,8 @@ interface Answer {
 export interface Log {
   address: string;
   topics: string[];
+  data: string;
+  blockHash: string;
   blockNumber: string;
   logIndex: string;
 }
@@ -24,7 +27,7 @@ export interface Log {
 /** What goes wrong on the way to the node; whatever is not set goes well. */
 export interface Faults {
   /** Of a whole HTTP request. */
-  http?: () => 'ok' | 429 | 502 | 'drop' | 'hang';
+  http?: () => 'ok' | 429 | 502 | 'drop' | 'hang' | 'huge';
   /** Blocks that the node which gets this HTTP request lacks. */
   behind?: () => number;
   maxRange?: number;
@@ -33,9 +36,19 @@ export interface Faults {
   /** Changes any other result. */
   result?: (method: string, result: unknown) => unknown;
   batch?: (answers: Answer[]) => Answer[];
+  /** Calls in one HTTP request; larger ones are refused as a whole. */
+  maxBatch?: number;
+  /** Methods that are refused, or all. */
+  refuse?: (method: string, params: unknown[]) => boolean;
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`;
+
+/** 900 MB that never become an answer. */
+function* huge(): Generator<Buffer> {
+  const chunk = Buffer.alloc(1_000_000, ' ');
+  for (let i = 0; i < 900; i += 1) yield chunk;
+}
 
 /** A JSON-RPC provider in front of a node, with faults that tests switch on and off. */
 export class RpcProxy {
@@ -67,16 +80,27 @@ export class RpcProxy {
     for await (const chunk of request) text += String(chunk);
     const fault = this.faults.http?.() ?? 'ok';
     if (fault === 'hang') return;
+    if (fault === 'huge') {
+      const body = Readable.from(huge());
+      response.once('close', () => body.destroy());
+      return void body.pipe(response);
+    }
     if (fault === 'drop') return void request.socket.destroy();
     if (fault !== 'ok') return void response.writeHead(fault).end('<html>unavailable</html>');
     try {
       const body = JSON.parse(text) as Call | Call[];
       const calls = Array.isArray(body) ? body : [body];
+      const { maxBatch = Infinity } = this.faults;
+      if (calls.length > maxBatch) {
+        const error = { code: -32600, message: `no more than ${maxBatch} calls at once` };
+        return void response.end(JSON.stringify({ jsonrpc: '2.0', error }));
+      }
       const behind = this.faults.behind?.() ?? 0;
       const head = behind > 0 ? Number(await this.ask('eth_blockNumber', [])) - behind : Infinity;
       const answers: Answer[] = [];
       for (const call of calls) answers.push(await this.answer(call, head));
       const sent = this.faults.batch && Array.isArray(body) ? this.faults.batch(answers) : answers;
+      if (response.destroyed) return;
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(Array.isArray(body) ? sent : sent[0]));
     } catch {
@@ -87,6 +111,9 @@ export class RpcProxy {
 
   private async answer({ id, method, params }: Call, head: number): Promise<Answer> {
     const { maxRange, maxLogs, logs, result } = this.faults;
+    if (this.faults.refuse?.(method, params)) return { id, error: { code: -32601, message: 'not here' } };
+    if (method === 'eth_call' && Number(params[1]) > head)
+      return { id, error: { code: -32000, message: 'header not found' } };
     if (method === 'eth_getBlockByNumber' && head < Infinity) {
       const [tag] = params as [string];
       if (tag === 'latest') params = [hex(head), false];
@@ -100,7 +127,11 @@ export class RpcProxy {
         return { id, error: { code: -32000, message: (error as Error).message } };
       }
     }
-    const filter = { ...(params[0] as { fromBlock: string; toBlock: string }) };
+    const filter = { ...(params[0] as { fromBlock: string; toBlock: string; blockHash?: string }) };
+    if (filter.blockHash) {
+      const pinned = (await this.ask('eth_getLogs', [filter])) as Log[];
+      return { id, result: logs ? logs(pinned, filter) : pinned };
+    }
     if (maxRange && Number(filter.toBlock) - Number(filter.fromBlock) >= maxRange)
       return { id, error: { code: -32602, message: `block range is limited to ${maxRange}` } };
     if (Number(filter.toBlock) > head) filter.toBlock = hex(head);

@@ -58,8 +58,8 @@ export class Fleet {
       // As an indexer that is up to date would: without one /health is never `healthy`.
       if (!indexed)
         await fleet.sql(`
-        INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at)
-        VALUES (1, '', 1, '', now(), 1, 'synced', now() + interval '1 day')`);
+        INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
+        VALUES (1, '', 1, '', now(), 1, 'synced', now() + interval '1 day', now() + interval '1 day')`);
     } catch (error) {
       await fleet.stop();
       throw error;

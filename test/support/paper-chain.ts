@@ -2,7 +2,8 @@ import { type Client } from 'pg';
 import type { ChainEvent, Kind } from '../../src/indexer/decode';
 import { type Applied, type Cursor, EventWriter } from '../../src/indexer/event-writer';
 import { connect } from '../../src/indexer/leader';
-import { type Block, WINDOW } from '../../src/indexer/source';
+import type { Block } from '../../src/indexer/raw-chain';
+import { WINDOW } from '../../src/indexer/source';
 import { type TestDatabase, freshDatabase } from './database';
 
 export const SAVER = `0x${'5a'.repeat(20)}`;
@@ -144,7 +145,10 @@ export class Written {
     const blocks = chain.blocks.slice(this.cursor.number + 1, to + 1);
     const events = blocks.flatMap((block) => block.events);
     const batch = { to: chain.blocks[to], blocks: blocks.slice(-WINDOW), events };
-    const applied = await this.writer.apply(this.cursor, batch, chain.head.number);
+    const applied = await this.writer.apply(this.cursor, batch, {
+      state: 'syncing',
+      head: chain.head.number,
+    });
     this.cursor = applied.cursor;
     return applied;
   }

@@ -3,16 +3,20 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { bears } from '../common/bearer';
 import type { Environment } from '../config/environment';
 import type { ChainEvent } from './decode';
+import { ENDPOINT_STATES, type EndpointState } from './endpoint';
 import type { CursorState } from './event-writer';
+import type { Block } from './raw-chain';
+import { SyncState } from './sync-state';
 
 type Listening = Pick<Environment, 'INDEXER_PORT' | 'HOST' | 'METRICS_TOKEN'>;
 
-/** Time in ms between reports of progress, on a terminal and elsewhere. */
-const REPORT = { terminal: 200, log: 5000 };
+/** Time between reports of progress, on a terminal and elsewhere. */
+const REPORT_MS = { terminal: 200, log: 5000 };
 
 /** What the indexer tells of itself: metrics, health and progress. */
-export class Status {
-  state: CursorState | 'standby' = 'standby';
+export class IndexerTelemetry {
+  /** What this process does; only who leads knows how the ledger stands to the chain. */
+  role: 'standby' | 'leading' | 'cut_off' = 'standby';
   readonly registry = new Registry();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations followed');
@@ -25,8 +29,14 @@ export class Status {
   readonly undone = this.counter('indexer_undone_events_total', 'Events taken back');
   readonly retries = this.counter(
     'indexer_retries_total',
-    'Repeated requests to the node, by reason',
+    'Repeated requests to the node, by reason and endpoint',
     'kind',
+    'endpoint',
+  );
+  readonly disagreements = this.counter(
+    'indexer_endpoint_disagreements_total',
+    'Answers of an endpoint that differ from those of the one that is read from',
+    'endpoint',
   );
   readonly gaps = this.counter('indexer_gaps_total', 'Holes seen in the numbering of events');
   readonly anomalies = this.counter(
@@ -41,38 +51,60 @@ export class Status {
     'reason',
   );
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
-  private readonly cursor = this.gauge('indexer_cursor_block', 'Last block read');
-  private readonly head = this.gauge('indexer_head_block', 'Last block of the chain');
-  private readonly lagBlocks = this.gauge('indexer_lag_blocks', 'Blocks between cursor and head');
-  private readonly lagSeconds = this.gauge('indexer_lag_seconds', 'Age of the last block read');
   private readonly range = this.gauge('indexer_range_size', 'Blocks asked for at once');
-  private latest = { cursor: 0, head: 0 };
+  private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private start?: { at: number; block: number };
   private reported = { at: 0, events: 0 };
 
-  constructor() {
+  constructor(readonly sync = new SyncState(undefined)) {
     collectDefaultMetrics({ register: this.registry });
+    // Of the moment of the scrape: they go on while nothing is read.
+    this.current('indexer_cursor_block', 'Last block read', () => sync.cursor?.number ?? 0);
+    this.current('indexer_head_block', 'Last block of the chain', () => sync.best);
+    this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
+      Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
+    );
+    this.current('indexer_lag_seconds', 'Age of the last block read', () => sync.headAge);
+    this.current('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
+    this.current(
+      'indexer_progress_age_seconds',
+      'Time since the cursor moved or was found at the head',
+      () => (Date.now() - sync.progressAt) / 1000,
+    );
+  }
+
+  private readonly endpointState: Gauge = new Gauge({
+    name: 'indexer_endpoint_state',
+    help: '1 for the state that each endpoint is in',
+    labelNames: ['endpoint', 'state'],
+    registers: [this.registry],
+    collect: () => {
+      for (const { name: endpoint, state } of this.endpoints())
+        for (const each of ENDPOINT_STATES)
+          this.endpointState.set({ endpoint, state: each }, Number(each === state));
+    },
+  });
+
+  get state(): CursorState | 'standby' {
+    if (this.role === 'leading') return this.sync.state;
+    return this.role === 'standby' ? 'standby' : 'disconnected';
+  }
+
+  /** Shows the state of each endpoint. */
+  watchEndpoints(endpoints: () => { name: string; state: EndpointState }[]): void {
+    this.endpoints = endpoints;
   }
 
   /** @returns a line for the log when one is due */
-  applied(
-    cursor: { number: number; time: number },
-    head: number,
-    range: number,
-    events: ChainEvent[],
-  ): string | undefined {
+  applied(cursor: Block, range: number, events: ChainEvent[]): string | undefined {
     for (const { kind } of events) this.events.inc({ kind });
-    this.cursor.set(cursor.number);
-    this.head.set(head);
-    this.lagBlocks.set(head - cursor.number);
-    this.lagSeconds.set(Math.max(0, Date.now() / 1000 - cursor.time));
     this.range.set(range);
-    this.latest = { cursor: cursor.number, head };
     this.start ??= { at: Date.now(), block: cursor.number };
     this.reported.events += events.length;
     const terminal = process.stderr.isTTY;
     const elapsed = Date.now() - this.reported.at;
-    if (this.state !== 'syncing' || elapsed < (terminal ? REPORT.terminal : REPORT.log)) return undefined;
+    if (this.state !== 'syncing' || elapsed < (terminal ? REPORT_MS.terminal : REPORT_MS.log))
+      return undefined;
     const line = this.progress(this.reported.events / (elapsed / 1000));
     this.reported = { at: Date.now(), events: 0 };
     if (!terminal) return line;
@@ -82,9 +114,9 @@ export class Status {
 
   /** One line on the way to the head: share, rate and time left. */
   private progress(rate: number): string {
-    const { cursor, head } = this.latest;
+    const { cursor, head } = this.position;
     const { at, block } = this.start!;
-    const share = (cursor - block) / (head - block);
+    const share = head > block ? Math.min(1, (cursor - block) / (head - block)) : 1;
     const left = share > 0 ? `${Math.round(((Date.now() - at) / 1000 / share) * (1 - share))} s left` : '';
     const bar = '█'.repeat(share * 20).padEnd(20, '░');
     return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
@@ -99,7 +131,7 @@ export class Status {
       const send = (status: number, body: object): unknown =>
         response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
       const failing = this.state === 'halted' || this.state === 'disconnected';
-      if (url === '/health') send(failing ? 503 : 200, { status: this.state, ...this.latest });
+      if (url === '/health') send(failing ? 503 : 200, { status: this.state, ...this.position });
       else if (url === '/health/live') send(200, { status: 'alive' });
       else if (url !== '/metrics') send(404, { success: false, error: 'Not found' });
       else if (token && !bears(headers.authorization, token))
@@ -119,6 +151,19 @@ export class Status {
   showSetAside(counts: Map<string, number>): void {
     this.setAside.reset();
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
+  }
+
+  private get position(): { cursor: number; head: number } {
+    return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+  }
+
+  private current(name: string, help: string, value: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect: () => gauge.set(value()),
+    });
   }
 
   private gauge(name: string, help: string, ...labelNames: string[]): Gauge {

@@ -1,0 +1,93 @@
+import type { ChainEvent } from './decode';
+import type { ChainIdentity, Endpoint } from './endpoint';
+import { WrongChain } from './chain-identity';
+import { RetryableChainError } from './rpc';
+import { type Batch, ForkDetected, NodeBehind } from './source';
+
+/** Endpoints say different things of the same blocks, and nothing proves which of them is right. */
+export class Disagreement extends RetryableChainError {}
+
+/** What another endpoint says: the same, another thing, that it has no such block, or nothing usable. */
+export type Answer = 'agrees' | 'differs' | 'lacks' | 'fails';
+
+export interface Testimony {
+  endpoint: Endpoint;
+  answer: Answer;
+  /** What it says instead, by which those who differ are told apart. */
+  claim?: string;
+  batch?: Batch;
+}
+
+/** What the vote means for the one whose answer is to be used. */
+export type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
+
+/**
+ * A majority of those who have the block decides; who lacks it or fails is not counted. If nobody but the reader has
+ * it, the others are waited for (one that stays behind is no longer asked, so this ends).
+ */
+export function verdict(testimonies: Pick<Testimony, 'answer' | 'claim'>[]): Verdict {
+  const count = (answer: Answer): number => testimonies.filter((each) => each.answer === answer).length;
+  const differing = count('differs');
+  const supporters = count('agrees') + 1;
+  if (differing === 0) return supporters === 1 && count('lacks') > 0 ? 'unconfirmed' : 'accepted';
+  if (supporters > differing) return 'accepted';
+  const claims = new Map<string, number>();
+  for (const { answer, claim = '' } of testimonies)
+    if (answer === 'differs') claims.set(claim, (claims.get(claim) ?? 0) + 1);
+  const largest = Math.max(...claims.values());
+  return largest > supporters && largest * 2 > differing + supporters ? 'outvoted' : 'undecided';
+}
+
+/** Has another endpoint do what the reader did, and compares. Never throws a RetryableChainError. */
+export async function testify<T>(
+  endpoint: Endpoint,
+  work: () => Promise<T | undefined>,
+  compare: (found: T) => Omit<Testimony, 'endpoint'>,
+): Promise<Testimony> {
+  try {
+    const found = await work();
+    return found === undefined ? { endpoint, answer: 'lacks' } : { endpoint, ...compare(found) };
+  } catch (error) {
+    if (!(error instanceof RetryableChainError)) throw error;
+    if (error instanceof NodeBehind) return { endpoint, answer: 'lacks' };
+    // Its chain does not continue from our cursor: that contradicts every batch that does.
+    if (error instanceof ForkDetected) return { endpoint, answer: 'differs', claim: error.message };
+    endpoint.failed('failing', true);
+    return { endpoint, answer: 'fails' };
+  }
+}
+
+const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
+
+/** Whether two batches of the same range say the same; a count that one endpoint does not know is no difference. */
+export function sameBatch(a: Batch, b: Batch): boolean {
+  return (
+    a.to.hash === b.to.hash &&
+    a.to.time === b.to.time &&
+    a.counts.every((count, i) => count === b.counts[i] || count === undefined || b.counts[i] === undefined) &&
+    a.events.length === b.events.length &&
+    a.events.every((event, i) => sameValues(FIELDS(event), FIELDS(b.events[i])))
+  );
+}
+
+const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+
+/** A short text that is the same for batches that say the same. */
+export const claimOf = ({ to, events, counts }: Batch): string =>
+  JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
+
+/** The chain that most of these endpoints are of. @throws WrongChain when there is no such */
+export function commonChain(endpoints: Pick<Endpoint, 'identity'>[]): ChainIdentity {
+  const groups = new Map<string, ChainIdentity[]>();
+  for (const { identity } of endpoints) {
+    const { chainId, genesis } = identity!;
+    const key = `${chainId} with genesis ${genesis}`;
+    groups.set(key, [...(groups.get(key) ?? []), identity!]);
+  }
+  const [first, second] = [...groups.values()].sort((a, b) => b.length - a.length);
+  if (second?.length === first.length)
+    throw new WrongChain(
+      `the endpoints of RPC_URL are of different chains: ${[...groups.keys()].join(', ')}`,
+    );
+  return first[0];
+}

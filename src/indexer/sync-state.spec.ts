@@ -1,0 +1,98 @@
+import { SyncState } from './sync-state';
+
+const block = (number: number, time: number) => ({ number, hash: `0x${number}`, parentHash: '', time });
+
+describe('SyncState', () => {
+  let seconds: number;
+  const clock = (): number => seconds * 1000;
+  /** A chain with a block every `interval` seconds, read up to its head, now. */
+  function chain(interval: number, chainId = 1, maxHeadAge?: number): SyncState {
+    const sync = new SyncState(maxHeadAge, clock);
+    const blocks = Array.from({ length: 65 }, (_, i) => block(1064 - i, seconds - i * interval));
+    sync.chainId = chainId;
+    sync.start(blocks[0], 1064, blocks);
+    return sync;
+  }
+  /** The node answers, again and again, that nothing is new. */
+  function quiet(sync: SyncState, duration: number): void {
+    for (let i = 0; i < duration; i += 1) {
+      seconds += 1;
+      sync.progressed(sync.cursor!);
+    }
+  }
+  beforeEach(() => (seconds = 1_700_000_000));
+
+  it('is not synced when a node stands still for 45 s on a chain with a block every 12 s', () => {
+    const sync = chain(12);
+    quiet(sync, 30);
+    expect(sync.state).toBe('synced');
+    quiet(sync, 15);
+    expect(sync.state).toBe('syncing');
+    sync.progressed(block(1065, seconds), [block(1065, seconds)]);
+    expect(sync.state).toBe('synced');
+  });
+
+  it.each([
+    [1, 20, 'syncing'],
+    [2, 14, 'synced'],
+    [60, 170, 'synced'],
+    [60, 190, 'syncing'],
+  ])('goes by the pace of the chain: a block every %i s, none for %i s: %s', (interval, age, state) => {
+    const sync = chain(interval);
+    quiet(sync, age);
+    expect(sync.state).toBe(state);
+  });
+
+  it.each([
+    [31337, undefined, 'synced'],
+    [1337, undefined, 'synced'],
+    [31337, 30, 'syncing'],
+    [1, 0, 'synced'],
+    [1, 100_000, 'synced'],
+  ])('on chain %i with MAX_HEAD_AGE %s a quiet hour is %s', (id, maxHeadAge, state) => {
+    const sync = chain(1, id, maxHeadAge);
+    quiet(sync, 3600);
+    expect(sync.state).toBe(state);
+  });
+
+  it('does not judge the pace of a chain by the ends of long ranges', () => {
+    const sync = new SyncState(undefined, clock);
+    sync.chainId = 1;
+    sync.start(block(1, 0), 1, []);
+    expect(sync.headAgeLimit).toBe(Infinity);
+  });
+
+  it('is cut off without progress, in doubt at once, and well again with progress', () => {
+    const sync = chain(12);
+    seconds += 14;
+    expect(sync.state).toBe('synced');
+    seconds += 2;
+    expect(sync.state).toBe('disconnected');
+    sync.progressed(block(1065, seconds));
+    expect(sync.state).toBe('synced');
+    sync.doubt();
+    expect(sync.state).toBe('syncing');
+    sync.progressed(block(1066, seconds));
+    expect(sync.state).toBe('synced');
+  });
+
+  it('remembers the best head when the node falls behind, and forgets it after ten minutes', () => {
+    const sync = chain(1, 31337);
+    sync.seen(2000);
+    sync.seen(1064);
+    expect(sync.state).toBe('syncing');
+    quiet(sync, 599);
+    sync.seen(1064);
+    expect(sync.state).toBe('syncing');
+    quiet(sync, 2);
+    sync.seen(1064);
+    expect(sync.state).toBe('synced');
+  });
+
+  it('forgets the best head when a reorganisation was followed', () => {
+    const sync = chain(1, 31337);
+    sync.seen(1070);
+    sync.rewound(block(1060, seconds), 1060);
+    expect(sync.state).toBe('synced');
+  });
+});

@@ -1,0 +1,172 @@
+import { startAnvil } from '../../src/local/anvil';
+import { freePort } from '../../src/local/postgres-host';
+import { type ChainBench, type IndexerProcess, eventually, useChain } from '../support/chain-bench';
+import { liars } from '../support/liars';
+
+const said = (indexer: IndexerProcess, text: string | RegExp): Promise<unknown> =>
+  eventually(
+    String(text),
+    () => Promise.resolve(indexer.output),
+    (output) => output.search(text) >= 0,
+  );
+
+/** Starts an indexer for each test, and ends it with all faults healed. */
+function useIndexer(bench: ChainBench): { readonly process: IndexerProcess; metrics(): Promise<string> } {
+  let process: IndexerProcess;
+  let port: number;
+  beforeEach(async () => {
+    port = await freePort();
+    process = bench.indexer({ INDEXER_PORT: `${port}` });
+    await bench.deposit(bench.pools[0], 1n);
+    await bench.converged();
+  });
+  afterEach(async () => {
+    for (const proxy of bench.proxies) proxy.faults = {};
+    await bench.converged();
+    await process.end();
+  });
+  return {
+    get process() {
+      return process;
+    },
+    metrics: async () => (await fetch(`http://127.0.0.1:${port}/metrics`)).text(),
+  };
+}
+
+async function deposits(bench: ChainBench, count = 5): Promise<void> {
+  for (let i = 0; i < count; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(1000 + i));
+}
+
+describe('of two endpoints', () => {
+  const bench = useChain(2);
+  const indexer = useIndexer(bench);
+
+  it.each([
+    ['drops every request', { http: () => 'drop' as const }],
+    ['does not answer', { http: () => 'hang' as const }],
+    ['refuses every call', { refuse: () => true }],
+    ['answers with 900 MB', { http: () => 'huge' as const }],
+    ['has heads but refuses logs', { refuse: (method: string) => method === 'eth_getLogs' }],
+    ['is 200 blocks behind', { behind: () => 200 }],
+  ])('the first is left for the other when it %s', async (_, faults) => {
+    await bench.mine(200);
+    await bench.converged();
+    bench.proxies[0].faults = faults;
+    await deposits(bench);
+    await bench.converged();
+    expect(await indexer.metrics()).toMatch(/^indexer_endpoint_state\{.*state="(failing|lagging)"\} 1$/m);
+    expect(indexer.process.code).toBeNull();
+  });
+
+  it('the one whose events have gaps is not believed', async () => {
+    for (const liar of [0, 1]) {
+      bench.proxies[liar].faults = { logs: (logs) => logs.filter((_, i) => i > 0) };
+      await deposits(bench);
+      await bench.converged();
+      await said(indexer.process, 'is not believed: leaves out events');
+      bench.proxies[liar].faults = {};
+      await deposits(bench);
+      await bench.converged();
+    }
+  });
+
+  it.each([
+    ['amounts', 0, (): ReturnType<typeof liars.amounts> => liars.amounts()],
+    ['amounts', 1, (): ReturnType<typeof liars.amounts> => liars.amounts()],
+    ['the last event', 0, (): ReturnType<typeof liars.amounts> => liars.omission()],
+  ])('that differ in %s neither is believed', async (_, liar, lie) => {
+    const before = (await bench.cursor())!;
+    bench.proxies[liar].faults = lie();
+    await bench.deposit(bench.pools[0], 7n);
+    await said(indexer.process, /waiting: .* differ at block/);
+    expect((await bench.cursor())!.hash).toBe(before.hash);
+    expect((await bench.cursor())!.state).not.toBe('synced');
+    expect(await indexer.metrics()).toMatch(/^indexer_endpoint_disagreements_total\{.*\} [1-9]/m);
+  });
+
+  it.each([0, 1])('one that shows another branch has nothing undone: %d', async (liar) => {
+    await deposits(bench);
+    await bench.converged();
+    const { number } = (await bench.cursor())!;
+    const undone = await bench.undoneDuring(async () => {
+      bench.proxies[liar].faults = liars.branch(number - 3);
+      await bench.mine(1);
+      await said(indexer.process, /waiting: .* differ at/);
+    });
+    expect(undone).toEqual([]);
+  });
+
+  it('the second follows a reorganisation in the middle of which the first is gone', async () => {
+    await deposits(bench, 12);
+    await bench.converged();
+    let asked = 0;
+    bench.proxies[0].faults = { http: () => (asked++ < 2 ? 'ok' : 'drop') };
+    await bench.rpc('anvil_reorg', 8, []);
+    await deposits(bench);
+    await bench.converged();
+  });
+
+  it('neither name nor key is in the log', () => {
+    for (const { url } of bench.proxies) expect(indexer.process.output).not.toContain(`${url}/`);
+  });
+});
+
+describe('of three endpoints', () => {
+  const bench = useChain(3);
+  const indexer = useIndexer(bench);
+
+  const lies: [string, (head: number) => ReturnType<typeof liars.amounts>][] = [
+    ['amounts', () => liars.amounts()],
+    ['which events there are', () => liars.omission()],
+    ['the branch', (head) => liars.branch(head - 2)],
+    ['the head', () => liars.head(1000)],
+  ];
+  it.each(lies.flatMap(([what, lie]) => [0, 1, 2].map((liar) => [liar, what, lie] as const)))(
+    'number %d is outvoted when it lies about %s',
+    async (liar, _, lie) => {
+      await deposits(bench);
+      await bench.converged();
+      const { number } = (await bench.cursor())!;
+      const undone = await bench.undoneDuring(async () => {
+        bench.proxies[liar].faults = lie(number);
+        await deposits(bench);
+        await bench.mine(3);
+        await bench.converged();
+        await eventually(
+          'synced',
+          () => bench.cursor(),
+          (cursor) => cursor?.state === 'synced',
+        );
+      });
+      expect(undone).toEqual([]);
+    },
+  );
+
+  it('a reorganisation that two of them show is followed', async () => {
+    await deposits(bench);
+    await bench.converged();
+    bench.proxies[0].faults = { behind: () => 2 };
+    await bench.rpc('anvil_reorg', 4, []);
+    await deposits(bench);
+    await bench.converged();
+  });
+
+  it('one of another chain is not read', async () => {
+    const other = await startAnvil({ chainId: 4242 });
+    try {
+      bench.proxies[0].target = other.url;
+      await indexer.process.end();
+      const again = bench.indexer();
+      await deposits(bench);
+      await bench.converged();
+      expect(again.output).toContain('is of another chain: 4242');
+      await again.end();
+    } finally {
+      bench.proxies[0].target = bench.anvil.url;
+      await other.stop();
+    }
+    const after = bench.indexer();
+    await bench.converged();
+    await after.end();
+  });
+});

@@ -1,0 +1,52 @@
+import type { Faults, Log } from './chain-proxy';
+
+interface RawBlock {
+  number: string;
+  hash: string;
+  parentHash: string;
+}
+
+/** Another hash, always the same one for the same hash. */
+const another = (hash: string): string => `0x${[...hash.slice(2)].reverse().join('')}`;
+
+/** Ways in which an endpoint can lie so that its own answers fit one another. */
+export const liars = {
+  /** Says other amounts than the chain. */
+  amounts: (): Faults => ({
+    logs: (logs) =>
+      logs.map((log): Log => ({ ...log, data: `0x${'0'.repeat(56)}1234abcd${log.data.slice(66)}` })),
+  }),
+  /** Leaves the last event out, and counts one fewer. */
+  omission: (): Faults => ({
+    logs: (logs) => logs.slice(0, -1),
+    result: (method, result) =>
+      method === 'eth_call' && Number(result) > 0
+        ? `0x${(BigInt(result as string) - 1n).toString(16)}`
+        : result,
+  }),
+  /** Shows another branch from a block on. */
+  branch: (from: number): Faults => ({
+    result: (method, result) => {
+      if (method !== 'eth_getBlockByNumber' || !result) return result;
+      const block = result as RawBlock;
+      const number = Number(block.number);
+      return {
+        ...block,
+        hash: number >= from ? another(block.hash) : block.hash,
+        parentHash: number > from ? another(block.parentHash) : block.parentHash,
+      };
+    },
+    logs: (logs) =>
+      logs.map((log) =>
+        Number(log.blockNumber) >= from ? { ...log, blockHash: another(log.blockHash) } : log,
+      ),
+  }),
+  /** Claims blocks that nobody else has. */
+  head: (more: number): Faults => ({
+    result: (method, result) => {
+      if (method !== 'eth_getBlockByNumber' || !result) return result;
+      const block = result as RawBlock;
+      return { ...block, number: `0x${(Number(block.number) + more).toString(16)}` };
+    },
+  }),
+};

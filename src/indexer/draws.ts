@@ -1,6 +1,5 @@
-import type { Outcome } from './decide';
 import type { Client } from 'pg';
-import type { Decision } from './decide';
+import type { Decision, Outcome } from './decide';
 import * as sql from './draws.sql';
 
 /** A draw: draw ids count for each contract alone. */

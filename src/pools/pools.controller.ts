@@ -65,7 +65,7 @@ export class PoolsController {
     description:
       'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
   })
-  @ApiData(LeftPool, { errors: [401, 403, 404] })
+  @ApiData(LeftPool, { errors: [400, 401, 403, 404, 413, 415] })
   leave(@User() user: CurrentUser, @Param('id') id: string): Promise<LeftPool> {
     return this.pools.leave(user, id);
   }

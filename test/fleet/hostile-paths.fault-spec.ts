@@ -113,8 +113,7 @@ describe('tricks with paths and headers', () => {
       '/health/live',
       '/api/health/ready',
       '/metrics',
-      '/docs',
-      '/docs/openapi.json',
+      '/docs/assets/page.js',
     ])
       expect([target, await counted(target)]).toEqual([target, false]);
     for (const target of [
@@ -126,6 +125,8 @@ describe('tricks with paths and headers', () => {
       '/metrics/',
       '/HEALTH',
       '//health',
+      '/docs',
+      '/docs/openapi.json',
       '/docs-json',
       '/health%2flive',
     ])

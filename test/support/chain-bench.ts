@@ -198,7 +198,7 @@ export class ChainBench {
 
   /** Another lottery contract beside the first; indexers that start from now on follow it. */
   async addLottery(): Promise<Address> {
-    const args = [this.deployment.token, this.owner.account.address];
+    const args = [this.deployment.token, this.owner.account.address, 1n];
     const { address } = await deploy(this.owner, artifacts.LotteryPool, args);
     for (const client of [this.owner, this.saver, this.other])
       await fund(client, this.deployment.token, address, parseEther('1000000'));

@@ -71,6 +71,7 @@ export class BenchChain {
     const { timestamp } = await owner.getBlock();
     await execute(owner, 'LotteryPool', lottery, 'openDraw', [1n, timestamp + 10_000_000n]);
     let events = 1;
+    let others = 0;
     for (let turn = 0; events < wanted; turn++) {
       const saver = this.savers[turn % SAVERS];
       const pools = this.pools.filter((_, i) => i % SAVERS === turn % SAVERS);
@@ -79,21 +80,32 @@ export class BenchChain {
       await this.send(saver, 'SavingsPool', cooperative, 'depositMany', [ids, refs, ids.map(() => AMOUNT)]);
       events += ids.length;
       progress.step('emitting', ids.length);
+      if (turn === SAVERS) await this.passTime(owner);
       if (turn < SAVERS || (turn * ids.length) % OTHERS_EVERY > 0) continue;
-      const id = ids[turn % ids.length];
+      const id = ids[others++ % ids.length];
       await this.send(saver, 'SavingsPool', cooperative, 'withdraw', [id, NO_REF, 7n]);
       await this.send(owner, 'SavingsPool', cooperative, 'accrueYield', [id, 10n ** 12n, 500]);
       await this.send(owner, 'LotteryPool', lottery, 'buyTickets', [1n, 3n]);
       events += OTHERS;
     }
-    const pending = async (): Promise<number> =>
-      Number(((await anvilRpc(owner, 'txpool_status')) as { pending: string }).pending);
-    while ((await pending()) > 0) await sleep(50);
+    await this.mined(owner);
     let counted = 0n;
     for (const contract of [cooperative, lottery])
       counted += await read<bigint>(owner, 'SavingsPool', contract, 'seq');
     if (counted !== BigInt(events)) throw new Error(`the contracts emitted ${counted} events, not ${events}`);
     return events;
+  }
+
+  private async mined(client: DevClient): Promise<void> {
+    const pending = async (): Promise<number> =>
+      Number(((await anvilRpc(client, 'txpool_status')) as { pending: string }).pending);
+    while ((await pending()) > 0) await sleep(50);
+  }
+
+  /** An accrual pays for the time that money was held: in the second of the first deposits there is none. */
+  private async passTime(client: DevClient): Promise<void> {
+    await this.mined(client);
+    await anvilRpc(client, 'evm_increaseTime', 3600);
   }
 
   /** Signed by the node, with the gas given: one request, where a wallet needs four. */

@@ -222,7 +222,7 @@ describe('a hot statement reads few rows, by index', () => {
     [sessions.SESSION_LIVES, [user, 0, "md5('session7')::uuid"]],
     [sessions.END_SESSION, [uuidv7(), user, 4_000_000_000]],
     [sessions.END_ALL_SESSIONS, [user]],
-    [sessions.FORGET_ENDINGS, []],
+    [sessions.REMOVE_EXPIRED_ENDINGS, [null, 20]],
     [LOOK, ['4000000000:4000000000:']],
     [POOL_ANALYTICS, []],
     [USER_ANALYTICS, [user]],

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { SessionFeed } from '../src/auth/session-feed';
-import { Sessions } from '../src/auth/sessions';
 import { Database } from '../src/database/database';
+import { ExpiredRows } from '../src/database/expired-rows';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 
 const INVALID = [401, { success: false, error: 'Invalid token' }];
@@ -238,16 +238,16 @@ describe('a session', () => {
         user.user.id,
         age,
       ]);
-    await app.nest.get(Sessions).forgetExpired();
+    await app.nest.get(ExpiredRows).sweep();
     expect(await rows()).toHaveLength(1);
     await expire('59 minutes');
-    await app.nest.get(Sessions).forgetExpired();
+    await app.nest.get(ExpiredRows).sweep();
     expect(await rows()).toHaveLength(1);
     await app.sql(
       `INSERT INTO session_endings (expires_at) SELECT now() - interval '2 hours' FROM generate_series(1, 100)`,
     );
     await expire('61 minutes');
-    await app.nest.get(Sessions).forgetExpired();
+    await app.nest.get(ExpiredRows).sweep();
     expect(await rows()).toHaveLength(0);
     expect(await app.sql(`SELECT FROM session_endings WHERE expires_at < now() - interval '1 hour'`)).toEqual(
       [],

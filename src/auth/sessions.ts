@@ -1,6 +1,13 @@
-import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { invalidToken } from '../common/errors';
 import { Database } from '../database/database';
+import {
+  ExpiredRows,
+  type ExpiryParameters,
+  type ExpiryResult,
+  removeExpired,
+} from '../database/expired-rows';
+import { statement } from '../database/statement';
 import type { Session } from './current-user';
 import { type Ending, SessionFeed } from './session-feed';
 
@@ -25,17 +32,11 @@ export const END_ALL_SESSIONS = {
 };
 
 // A token is refused by its own expiry from then on. The hour is for clocks that differ.
-export const FORGET_ENDINGS = {
-  name: 'forget_endings',
-  text: `
-    WITH expired AS (
-      DELETE FROM session_endings WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM session_endings WHERE expires_at < now() - interval '1 hour'
-        ORDER BY expires_at LIMIT 30 FOR UPDATE SKIP LOCKED))
-      RETURNING 1)
-    SELECT count(*)::int AS count FROM expired`,
-};
-const FORGET_MS = 60_000;
+export const REMOVE_EXPIRED_ENDINGS = statement<ExpiryParameters, ExpiryResult>(
+  'remove_expired_endings',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('session_endings', 'expires_at', "now() - interval '1 hour'"),
+);
 
 /** The year 9999: PostgreSQL refuses much later times, and no token of this service lives as long. */
 const LAST_TIME = 253_402_300_799;
@@ -55,25 +56,16 @@ interface Known {
  * nothing. While the feed is not fresh, every request asks the database for its own session.
  */
 @Injectable()
-export class Sessions implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(Sessions.name);
+export class Sessions {
   private readonly known = new Map<string, Known>();
-  private timer?: NodeJS.Timeout;
 
   constructor(
     private readonly database: Database,
     private readonly feed: SessionFeed,
+    expired: ExpiredRows,
   ) {
+    expired.register('session_endings', REMOVE_EXPIRED_ENDINGS);
     feed.onEndings((endings) => this.forget(endings));
-  }
-
-  onModuleInit(): void {
-    this.timer = setInterval(() => void this.forgetExpired(), FORGET_MS).unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
-    this.timer = undefined;
   }
 
   /** The session of a header whose token was verified before, unless it expired. It may have been ended since. */
@@ -132,16 +124,5 @@ export class Sessions implements OnModuleInit, OnApplicationShutdown {
         known.endings++;
         known.checkedIn = undefined;
       }
-  }
-
-  /** Batch after batch, each a short transaction of its own. */
-  async forgetExpired(): Promise<void> {
-    try {
-      let row: { count: number } | undefined;
-      do row = await this.database.write<{ count: number }>(FORGET_ENDINGS, []);
-      while (row && row.count > 0 && this.timer);
-    } catch (error) {
-      this.logger.warn(`expired endings were not removed: ${(error as Error).message}`);
-    }
   }
 }

@@ -1,0 +1,24 @@
+/** Time that one batch should take: long enough to be efficient, short enough to disturb nobody. */
+const TARGET_MS = 250;
+const LARGEST = 5000;
+
+/** How many keys to look at in one batch: adapts to how long the last one took. */
+export class BatchSize {
+  constructor(
+    private size = 50,
+    private readonly largest = LARGEST,
+  ) {}
+
+  get keys(): number {
+    return this.size;
+  }
+
+  async timed<T>(work: () => Promise<T>): Promise<T> {
+    const start = performance.now();
+    const result = await work();
+    const elapsed = performance.now() - start;
+    if (elapsed > 2 * TARGET_MS) this.size = Math.max(1, this.size >> 1);
+    else if (elapsed < TARGET_MS / 2) this.size = Math.min(this.largest, this.size * 2);
+    return result;
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * What the chain must hold for pools at the last block in effect: confirmed deposits less withdrawals of each account,
+ * and events that are set aside, which moved money on the chain but not in the ledger. Parameter: pool ids. Rows, all
+ * of one snapshot with the cursor: pool, contract, accounts with their amounts, cursor.
+ */
+export const LEDGER_HOLDINGS = `
+  SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
+    greatest(c.applied_number, 0) AS block,
+    coalesce((SELECT json_agg(json_build_object('account', h.account, 'amount', h.amount::text)) FROM (
+      SELECT account, sum(amount) AS amount FROM (
+        SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount ELSE -t.amount END AS amount
+        FROM transactions t
+        WHERE t.pool_id = p.id AND t.status = 'CONFIRMED' AND t.type IN ('DEPOSIT', 'WITHDRAWAL')
+        UNION ALL
+        SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END
+        FROM chain_events e
+        WHERE e.pool_id = p.id AND e.contract = p.contract_address AND e.kind IN ('Deposited', 'Withdrawn')
+          AND e.outcome NOT IN ('WAITING', 'APPLIED') AND e.block_number <= c.applied_number
+      ) parts GROUP BY account) h), '[]') AS accounts
+  FROM pools p CROSS JOIN chain_cursor c WHERE p.id = ANY($1::uuid[])`;
+
+/** Row: contract, number of its last event that was read, cursor. Parameter: none. */
+export const LAST_EVENTS = `
+  SELECT f.contract, coalesce(e.seq, 0)::text AS seq, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
+  FROM chain_cursor c CROSS JOIN (SELECT unnest($1::text[]) AS contract) f
+  LEFT JOIN LATERAL (
+    SELECT seq FROM chain_events e WHERE e.contract = f.contract ORDER BY seq DESC LIMIT 1) e ON true`;

@@ -1,0 +1,187 @@
+import type { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Hex, encodeFunctionData, parseAbi } from 'viem';
+import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
+import type { Difference, Findings } from './findings';
+
+/** Beside the events of `chain/contract.abi.ts`, what a contract must answer for its balances to be compared. */
+const abi = parseAbi([
+  'function totalOf(bytes16 poolId) view returns (uint256)',
+  'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
+  'function seq() view returns (uint64)',
+]);
+
+type Call = [method: string, params: unknown[]];
+/** Asks the node; results in the order of the calls, an Error for what it refuses. @throws if it does not answer */
+export type Ask = (calls: Call[]) => Promise<unknown[]>;
+
+/** The node cannot be asked, or not for this. */
+export class NotComparable extends Error {}
+/** The chain is not, or no longer, what the cursor stands on. */
+class OtherBlock extends Error {}
+
+interface AtCursor {
+  /** As the driver gives bigint. */
+  cursorNumber: string;
+  cursorHash: string;
+}
+interface Holding extends AtCursor {
+  id: string;
+  contract: string;
+  block: string;
+  accounts: { account: string; amount: string }[];
+}
+interface Question {
+  kind: string;
+  id: string;
+  wanted: bigint;
+  call: Call;
+}
+
+/** Calls under way before it is looked again whether the chain is still the cursor's. */
+const CALLS = 500;
+const TRIES = 10;
+const RETRY_MS = 500;
+/** A balancer may answer from a node that stands on another block: a difference has to be seen so many times. */
+const LOOKS = 3;
+
+const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
+const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
+const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
+const address = (text: string): Hex => text as Hex;
+
+/** Compares the ledger with what the contracts themselves say at the block that it stands for. */
+export class ChainComparison {
+  constructor(
+    private readonly client: Client,
+    private readonly ask: Ask,
+    private readonly findings: Findings,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** @returns how many values were asked for. @throws NotComparable */
+  async pools(ids: string[]): Promise<number> {
+    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some));
+    this.findings.count('pools on the chain', ids.length);
+    this.findings.count('balances on the chain', asked);
+    differing.forEach((each) => this.findings.add(each));
+    return asked;
+  }
+
+  /** Whether every event of the contracts was read. @throws NotComparable */
+  async counts(contracts: string[]): Promise<void> {
+    const { differing } = await this.certain(contracts, (some) => this.askCounts(some));
+    this.findings.count('contracts', contracts.length);
+    differing.forEach((each) => this.findings.add(each));
+  }
+
+  /** Asks again for what differs, each time with a new state of the ledger. */
+  private async certain(
+    keys: string[],
+    look: (keys: string[]) => Promise<{ asked: number; differing: Keyed[] }>,
+  ): Promise<{ asked: number; differing: Difference[] }> {
+    const first = await this.patiently(() => look(keys));
+    let { differing } = first;
+    for (let looks = 1; looks < LOOKS && differing.length > 0; looks += 1) {
+      const again = [...new Set(differing.map(({ key }) => key))];
+      ({ differing } = await this.patiently(() => look(again)));
+    }
+    return { asked: first.asked, differing: differing.map(({ difference }) => difference) };
+  }
+
+  /** Until the node stands on the cursor's block: either of them may be moving. */
+  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof OtherBlock)) throw error;
+        if (tries === TRIES || this.signal.aborted) throw new NotComparable(error.message);
+        await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private async askHoldings(ids: string[]): Promise<{ asked: number; differing: Keyed[] }> {
+    const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
+    if (rows.length === 0) return { asked: 0, differing: [] };
+    const questions = rows.flatMap((holding) => questionsOf(holding).map((each) => ({ ...each, key: holding.id })));
+    return { asked: questions.length, differing: await this.compare(rows[0], questions) };
+  }
+
+  private async askCounts(contracts: string[]): Promise<{ asked: number; differing: Keyed[] }> {
+    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [contracts]);
+    if (rows.length === 0) return { asked: 0, differing: [] };
+    const data = encodeFunctionData({ abi, functionName: 'seq' });
+    const questions = rows.map(({ contract, seq, cursorNumber }) => ({
+      key: contract,
+      kind: 'chain.seq',
+      id: contract,
+      wanted: BigInt(seq),
+      call: ethCall(contract, data, cursorNumber),
+    }));
+    return { asked: questions.length, differing: await this.compare(rows[0], questions) };
+  }
+
+  private async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
+    const differing: Keyed[] = [];
+    for (let i = 0; i < questions.length; i += CALLS) {
+      const some = questions.slice(i, i + CALLS);
+      await this.requireBlock(cursor);
+      const answers = await this.ask(some.map(({ call }) => call));
+      // What the node said meanwhile may be of another chain.
+      await this.requireBlock(cursor);
+      some.forEach((question, index) => {
+        const { key, kind, id, wanted } = question;
+        const value = amountOf(answers[index], question);
+        if (typeof value === 'string') this.findings.skip(value);
+        else if (value !== wanted)
+          differing.push({
+            key,
+            // The chain is right about what it holds; the ledger is what differs.
+            difference: { kind, id, found: wanted.toString(), wanted: value.toString(), mended: false },
+          });
+      });
+    }
+    return differing;
+  }
+
+  private async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
+    const [block] = await this.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
+    if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
+    const hash = (block as { hash?: string } | null)?.hash;
+    if (hash === undefined) throw new OtherBlock(`the node has no block ${cursorNumber}, where the cursor stands`);
+    if (hash !== cursorHash)
+      throw new OtherBlock(`the node has another block ${cursorNumber} than the one where the cursor stands`);
+  }
+}
+
+interface Keyed {
+  key: string;
+  difference: Difference;
+}
+
+function questionsOf({ id, contract, block, accounts }: Holding): Question[] {
+  const poolId = bytes16(id);
+  const total = accounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
+  return [
+    { kind: 'chain.total', id, wanted: total, call: ethCall(contract, totalOf, block) },
+    ...accounts.map(({ account, amount }): Question => {
+      const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [poolId, address(account)] });
+      const call = ethCall(contract, data, block);
+      return { kind: 'chain.balance', id: `${id} ${account}`, wanted: BigInt(amount), call };
+    }),
+  ];
+}
+
+/** @returns the amount, or why there is none: the contract has no such function, or the node no state of the block */
+function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {
+  const [{ to }] = call[1] as [{ to: string }];
+  if (answer instanceof Error) return `${kind} of contract ${to}: ${answer.message}`;
+  // There is no contract, so it holds nothing.
+  if (answer === '0x' && wanted === 0n) return 0n;
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer))
+    return `${kind} of contract ${to}: it does not tell`;
+  return BigInt(answer);
+}

@@ -1,0 +1,48 @@
+import type { Ask } from './chain';
+import { asText, exitCode } from './findings';
+import { Progress } from './progress';
+import { Verification } from './verify';
+
+export const USAGE = 'verify [--repair] [--json] [--no-chain] [--limit N]';
+
+/** Differences that are listed, unless told otherwise. */
+const LIMIT = 100;
+
+export interface VerifyOptions {
+  repair: boolean;
+  json: boolean;
+  chain: boolean;
+  limit: number;
+}
+
+/** @returns undefined if they are not understood */
+export function readOptions(args: string[]): VerifyOptions | undefined {
+  const options: VerifyOptions = { repair: false, json: false, chain: true, limit: LIMIT };
+  for (let i = 0; i < args.length; i += 1) {
+    if (args[i] === '--repair') options.repair = true;
+    else if (args[i] === '--json') options.json = true;
+    else if (args[i] === '--no-chain') options.chain = false;
+    else if (args[i] === '--limit' && /^\d{1,6}$/.test(args[i + 1] ?? '')) options.limit = Number(args[++i]);
+    else return undefined;
+  }
+  return options;
+}
+
+/** Runs once, until done or told to stop by SIGTERM or SIGINT. @returns the exit code */
+export async function verify(
+  { repair, json, chain, limit }: VerifyOptions,
+  databaseUrl: string,
+  contracts: string[],
+  ask: Ask,
+): Promise<number> {
+  const stop = new AbortController();
+  for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
+  const run = new Verification(
+    { databaseUrl, contracts, ask: chain ? ask : undefined, repair, limit },
+    new Progress(),
+    stop.signal,
+  );
+  const report = await run.run();
+  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
+  return exitCode(report);
+}

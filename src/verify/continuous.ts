@@ -1,0 +1,141 @@
+import { Logger } from '@nestjs/common';
+import type { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Ask, ChainComparison } from './chain';
+import { connect } from './connection';
+import { NEXT_ADDRESSES } from './days.sql';
+import { DerivedComparison } from './derived';
+import { HAS_CURSOR } from './events.sql';
+import { type Difference, Findings } from './findings';
+import { NEXT_POOLS } from './pools.sql';
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** A batch that takes longer is left to `verify`. */
+const STATEMENT_MS = 5000;
+/** Pools and addresses that differ are looked at in every round, so that they are known to be mended; this many. */
+const MOST_DIFFERING = 50;
+/** Differences of a round that are kept and logged. */
+const LISTED = 100;
+
+export interface ContinuousOptions {
+  databaseUrl: string;
+  /** Pools, and as many addresses, in a round. */
+  perRound: number;
+  roundMs: number;
+  /** Only the leader looks, and only while it has nothing to catch up with. */
+  mayLook: () => boolean;
+}
+
+/** What it tells, for metrics. */
+export interface ContinuousMetrics {
+  /** Pools and addresses that differ, by kind, as of when each was last looked at. */
+  show(differences: Map<string, number>): void;
+  verified(pools: number): void;
+}
+
+/** Where a walk over keys is, and which of the keys were found to differ. */
+interface Walk {
+  after: string;
+  readonly first: string;
+  readonly next: string;
+  readonly differing: Map<string, string[]>;
+}
+
+const walk = (next: string, first: string): Walk => ({ after: first, first, next, differing: new Map() });
+
+/** Goes over all pools and addresses, a few every minute, for as long as the indexer runs. */
+export class ContinuousVerification {
+  private readonly logger = new Logger(ContinuousVerification.name);
+  private readonly pools = walk(NEXT_POOLS, FIRST_ID);
+  private readonly addresses = walk(NEXT_ADDRESSES, '');
+
+  constructor(
+    private readonly options: ContinuousOptions,
+    private readonly ask: Ask,
+    private readonly metrics: ContinuousMetrics,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Until stopped. What fails is logged and tried again in the next round. */
+  async run(): Promise<void> {
+    while (!this.signal.aborted && this.options.perRound > 0) {
+      await sleep(this.options.roundMs, undefined, { signal: this.signal }).catch(() => undefined);
+      if (this.signal.aborted) return;
+      if (!this.options.mayLook()) this.forget();
+      else
+        await this.round().catch((error: Error) => this.logger.warn(`verification failed: ${error.message}`));
+    }
+  }
+
+  /** Another process leads and tells now. */
+  private forget(): void {
+    for (const each of [this.pools, this.addresses]) each.differing.clear();
+    this.metrics.show(new Map());
+  }
+
+  private async round(): Promise<void> {
+    const client = await connect(this.options.databaseUrl, false, STATEMENT_MS);
+    try {
+      const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
+      const mode = { repair: false, remember: false, hasEvents: rows[0].hasCursor };
+      await this.look(client, this.pools, async (ids, findings) => {
+        await new DerivedComparison(client, findings, mode).pools(ids);
+        await new ChainComparison(client, this.ask, findings, this.signal).pools(ids);
+        this.metrics.verified(ids.length);
+      });
+      await this.look(client, this.addresses, (addresses, findings) =>
+        new DerivedComparison(client, findings, mode).addresses(addresses),
+      );
+    } finally {
+      this.show();
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** The next keys, and again those that differed. */
+  private async look(
+    client: Client,
+    at: Walk,
+    compare: (keys: string[], findings: Findings) => Promise<void>,
+  ): Promise<void> {
+    const { rows } = await client.query<Record<string, string>>(at.next, [at.after, this.options.perRound]);
+    const keys = rows.map((row) => Object.values(row)[0]);
+    // One by one, so that a pool that takes too long, or fails, keeps no other from being looked at.
+    for (const key of new Set([...at.differing.keys(), ...keys])) {
+      if (this.signal.aborted) return;
+      const findings = new Findings(LISTED);
+      try {
+        await compare([key], findings);
+      } catch (error) {
+        this.logger.warn(`${key} could not be verified: ${(error as Error).message}`);
+        continue;
+      }
+      this.note(at, key, findings);
+    }
+    at.after = keys.length < this.options.perRound ? at.first : keys.at(-1)!;
+  }
+
+  private note(at: Walk, key: string, findings: Findings): void {
+    const { differences, listed, notChecked } = findings.report();
+    notChecked.forEach((reason) => this.logger.warn(`${key} could not be verified: ${reason}`));
+    const before = at.differing.get(key) ?? [];
+    const now = Object.keys(differences);
+    // Once, not every minute.
+    listed.filter(({ kind }) => !before.includes(kind)).forEach((each) => this.log(each));
+    if (now.length === 0) {
+      if (notChecked.length === 0) at.differing.delete(key);
+    } else if (at.differing.has(key) || at.differing.size < MOST_DIFFERING) at.differing.set(key, now);
+  }
+
+  private log({ kind, id, found, wanted }: Difference): void {
+    this.logger.error(`DIFFERENCE in ${kind} of ${id}: is ${found ?? 'nothing'}, should be ${wanted ?? 'nothing'}`);
+  }
+
+  private show(): void {
+    const counts = new Map<string, number>();
+    for (const { differing } of [this.pools, this.addresses])
+      for (const kinds of differing.values())
+        for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    this.metrics.show(counts);
+  }
+}

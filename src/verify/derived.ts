@@ -1,0 +1,120 @@
+import type { Client, QueryResultRow } from 'pg';
+import { mending } from './connection';
+import * as days from './days.sql';
+import * as events from './events.sql';
+import type { Findings } from './findings';
+import * as pools from './pools.sql';
+
+interface Value {
+  id: string;
+  column: string;
+  kept: string | null;
+  recount: string | null;
+}
+interface EventValue {
+  kind: string;
+  id: string;
+  wanted: string | null;
+  found: string | null;
+}
+interface Batch<T> {
+  rows: number;
+  differences: T[];
+}
+
+/** What to do beside comparing. */
+export interface Mode {
+  /** Mend what is derived. */
+  repair: boolean;
+  /** Remember what each pool contributes to pool_totals, in a table made by CREATE_MEMORY. */
+  remember: boolean;
+  /** Whether a chain was read, so that the ledger has to follow from its events. */
+  hasEvents: boolean;
+}
+
+const unique = <T>(values: T[]): T[] => [...new Set(values)];
+
+/** Compares what is derived with the ledger, some keys at a time, and mends it if told to. */
+export class DerivedComparison {
+  constructor(
+    private readonly client: Client,
+    private readonly findings: Findings,
+    private readonly mode: Mode,
+  ) {}
+
+  private async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {
+    return (await this.client.query<Row>(text, values)).rows;
+  }
+
+  /** Pools' own columns, and the rows of the ledger that belong to them. */
+  async pools(ids: string[]): Promise<void> {
+    const owners = await this.rows<Value>(pools.COMPARE_OWNERS, ids);
+    await this.report('transactions', owners, () =>
+      this.client.query(pools.REPAIR_OWNERS, [unique(owners.map(({ id }) => id))]),
+    );
+    const [found] = await this.rows<Batch<Value>>(pools.comparePools(this.mode.remember), ids);
+    this.findings.count('pools', ids.length);
+    this.findings.count('ledger rows of pools', found.rows);
+    const wrong = unique(found.differences.map(({ id }) => id));
+    await this.report('pools', found.differences, async () => {
+      await this.client.query(pools.LOCK_POOLS, [wrong]);
+      await this.client.query(pools.REPAIR_POOLS, [wrong]);
+    });
+    if (this.mode.hasEvents)
+      this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+  }
+
+  async addresses(addresses: string[]): Promise<void> {
+    const [found] = await this.rows<Batch<Value & { address: string }>>(days.COMPARE_DAYS, addresses);
+    this.findings.count('addresses', addresses.length);
+    const wrong = unique(found.differences.map(({ address }) => address));
+    await this.report('account_days', found.differences, () => this.client.query(days.REPAIR_DAYS, [wrong]));
+  }
+
+  /** All of pool_totals; every pool was remembered by a statement whose snapshot was not older than `floor`. */
+  async totals(floor: string): Promise<void> {
+    const found = await this.rows<Value>(pools.COMPARE_TOTALS, floor);
+    this.findings.count('totals', pools.TOTAL_COLUMNS.length);
+    await this.report('pool_totals', found, async () => {
+      for (const { id, column, kept, recount } of found) {
+        const missing = BigInt(recount!) - BigInt(kept!);
+        const name = pools.TOTAL_COLUMNS.find((each) => each === column)!;
+        await this.client.query(pools.repairTotal(name), [id, missing.toString()]);
+      }
+    });
+  }
+
+  /** @returns the contract and number to go on from, or undefined at the end */
+  async events(
+    after: { contract: string; seq: string },
+    limit: number,
+  ): Promise<{ contract: string; seq: string } | undefined> {
+    const [found] = await this.rows<Batch<EventValue> & { contract: string; seq: string }>(
+      events.COMPARE_EVENTS,
+      after.contract,
+      after.seq,
+      limit,
+    );
+    if (!found) return undefined;
+    this.findings.count('events', found.rows);
+    this.reportEvents(found.differences);
+    return { contract: found.contract, seq: found.seq };
+  }
+
+  private async report(table: string, found: Value[], repair: () => Promise<unknown>): Promise<void> {
+    if (found.length === 0) return;
+    let mended = this.mode.repair;
+    if (mended)
+      await mending(this.client, repair).catch((error: Error) => {
+        mended = false;
+        this.findings.skip(`${table} could not be mended: ${error.message}`);
+      });
+    for (const { id, column, kept, recount } of found)
+      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
+  }
+
+  /** The ledger and the events are never mended: which of them is wrong is for people to say. */
+  private reportEvents(found: EventValue[]): void {
+    for (const difference of found) this.findings.add({ ...difference, mended: false });
+  }
+}

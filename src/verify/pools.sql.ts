@@ -1,0 +1,129 @@
+import { compareColumns, counted, pending } from './sql';
+
+/** Derived columns of pools. */
+export const POOL_COLUMNS = [
+  'balance',
+  'pending_balance',
+  'claimed_yield',
+  'deposit_count',
+  'withdrawal_count',
+  'claim_count',
+  'last_deposit_id',
+  'last_withdrawal_id',
+  'last_claim_id',
+  'last_claimed_at',
+  'total_yield',
+  'apr_bps',
+  'member_count',
+] as const;
+
+const newest = (type: string): string => `
+  (SELECT x.id FROM transactions x WHERE x.pool_id = p.id AND x.type = '${type}' ORDER BY x.id DESC LIMIT 1)`;
+const sum = (type: string): string =>
+  `coalesce(sum(${counted('x')}) FILTER (WHERE x.type = '${type}'), 0)`;
+const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
+
+/** From the ledger: what a pool contributes to pool_totals. */
+const SUMS = `
+  (SELECT count(*) AS rows, ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn,
+    ${sum('YIELD_CLAIM')} AS claimed_yield, coalesce(sum(${pending('x')}), 0) AS pending_balance,
+    ${count('DEPOSIT')} AS deposit_count, ${count('WITHDRAWAL')} AS withdrawal_count,
+    ${count('YIELD_CLAIM')} AS claim_count,
+    max(x.created_at) FILTER (WHERE x.type = 'YIELD_CLAIM') AS last_claimed_at
+  FROM transactions x WHERE x.pool_id = p.id)`;
+const YIELD = `(SELECT count(*) AS rows, coalesce(sum(y.amount), 0) AS total FROM yield_accruals y WHERE y.pool_id = p.id)`;
+const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
+  ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
+
+/** One row a pool. Parameter 1: pool ids. */
+const RECOUNT = `
+  SELECT p.id, s.deposited, s.deposited - s.withdrawn AS balance, s.pending_balance, s.claimed_yield, s.deposit_count,
+    s.withdrawal_count, s.claim_count, s.last_claimed_at, y.total AS total_yield, ${APR} AS apr_bps,
+    ${newest('DEPOSIT')} AS last_deposit_id, ${newest('WITHDRAWAL')} AS last_withdrawal_id,
+    ${newest('YIELD_CLAIM')} AS last_claim_id, s.rows + y.rows AS rows,
+    (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
+  FROM pools p CROSS JOIN LATERAL ${SUMS} s CROSS JOIN LATERAL ${YIELD} y WHERE p.id = ANY($1::uuid[])`;
+
+/** Where the contributions of pools that were recounted are remembered until pool_totals is compared. */
+export const CREATE_MEMORY = `
+  CREATE TEMPORARY TABLE IF NOT EXISTS verified_pools (
+    id uuid PRIMARY KEY, deposited numeric, pending numeric, yield numeric, apr_bps bigint
+  )`;
+
+const REMEMBER = `
+  INSERT INTO verified_pools SELECT id, deposited, pending_balance, total_yield, apr_bps FROM recount
+  ON CONFLICT (id) DO UPDATE SET (deposited, pending, yield, apr_bps) =
+    (excluded.deposited, excluded.pending, excluded.yield, excluded.apr_bps)`;
+
+/** Row: ledger rows that were counted, differences. Parameter: pool ids. */
+export const comparePools = (remember: boolean): string => `
+  WITH recount AS MATERIALIZED (${RECOUNT})${remember ? `, remembered AS (${REMEMBER})` : ''}
+  SELECT (SELECT coalesce(sum(rows), 0)::float8 FROM recount) AS rows, coalesce((
+    SELECT json_agg(json_build_object('id', p.id, 'column', d.column_name, 'kept', d.kept, 'recount', d.recount)
+      ORDER BY p.id)
+    FROM recount r JOIN pools p USING (id)
+    CROSS JOIN LATERAL ${compareColumns(
+      POOL_COLUMNS,
+      (column) => `p.${column}`,
+      (column) => `r.${column}`,
+    )} d), '[]') AS differences`;
+export const REMEMBER_POOLS = `WITH recount AS MATERIALIZED (${RECOUNT}) ${REMEMBER}`;
+
+export const NEXT_POOLS = 'SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2';
+/** Every change of a pool's ledger locks its row; what was not committed before this is added to what we write. */
+export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
+export const REPAIR_POOLS = `
+  WITH recount AS MATERIALIZED (${RECOUNT})
+  UPDATE pools p SET ${POOL_COLUMNS.map((column) => `${column} = r.${column}`).join(', ')},
+    last_update = changed_at(p.last_update)
+  FROM recount r WHERE p.id = r.id`;
+
+/** What transactions say of their pool's owner. Row: id, column, kept, recount. Parameter: pool ids. */
+export const COMPARE_OWNERS = `
+  SELECT t.id, d.column_name AS "column", d.kept, d.recount
+  FROM pools p JOIN users u ON u.id = p.owner_id JOIN transactions t ON t.pool_id = p.id
+  CROSS JOIN LATERAL ${compareColumns(
+    ['owner_id', 'by_owner'],
+    (column) => `t.${column}`,
+    (column) => (column === 'owner_id' ? 'p.owner_id' : '(t.account = u.address)'),
+  )} d
+  WHERE p.id = ANY($1::uuid[]) AND (t.owner_id <> p.owner_id OR t.by_owner <> (t.account = u.address))`;
+/** Parameter: transaction ids. */
+export const REPAIR_OWNERS = `
+  UPDATE transactions t SET owner_id = p.owner_id, by_owner = t.account = u.address
+  FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = t.pool_id AND t.id = ANY($1::uuid[])`;
+
+/**
+ * Rows whose xmin is not older than parameter 1 were changed since the snapshot whose oldest running transaction that
+ * is. Transaction numbers go round.
+ */
+const CHANGED = `mod(p.xmin::text::bigint - $1::bigint + 4294967296, 4294967296) < 2147483648`;
+export const SNAPSHOT_FLOOR = `SELECT mod(pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 4294967296) AS floor`;
+/** Parameters: floor, id after which to look, number. */
+export const CHANGED_POOLS = `SELECT p.id FROM pools p WHERE ${CHANGED} AND p.id > $2::uuid ORDER BY p.id LIMIT $3`;
+
+export const TOTAL_COLUMNS = ['pools', 'deposited', 'pending', 'yield', 'apr_bps'] as const;
+const KEPT_TOTALS = `
+  SELECT type, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
+  FROM pool_totals GROUP BY type`;
+/** What was remembered, and of pools that changed since, what the ledger says now: all of one snapshot. */
+const TOTALS = `
+  SELECT p.type, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
+    sum(coalesce(v.pending, s.pending_balance)) AS pending, sum(coalesce(v.yield, y.total)) AS yield,
+    sum(coalesce(v.apr_bps, y.apr_bps)) AS apr_bps
+  FROM pools p LEFT JOIN verified_pools v ON v.id = p.id AND NOT ${CHANGED}
+  LEFT JOIN LATERAL ${SUMS} s ON v.id IS NULL
+  LEFT JOIN LATERAL (SELECT total, ${APR} AS apr_bps FROM ${YIELD} z) y ON v.id IS NULL
+  GROUP BY p.type`;
+/** Row: type, column, kept, recount. Parameter: floor. */
+export const COMPARE_TOTALS = `
+  SELECT type AS id, d.column_name AS "column", d.kept, d.recount
+  FROM (${KEPT_TOTALS}) k FULL JOIN (${TOTALS}) r USING (type)
+  CROSS JOIN LATERAL ${compareColumns(
+    TOTAL_COLUMNS,
+    (column) => `coalesce(k.${column}, 0)`,
+    (column) => `coalesce(r.${column}, 0)`,
+  )} d ORDER BY type`;
+/** Adds what is missing, which is the same however many changes came since. Parameters: type, column's change. */
+export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
+  `UPDATE pool_totals SET ${column} = ${column} + $2::numeric WHERE shard = pool_totals_shard() AND type = $1`;

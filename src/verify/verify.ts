@@ -1,0 +1,189 @@
+import type { Client } from 'pg';
+import { BatchSize } from './batches';
+import { type Ask, ChainComparison } from './chain';
+import { connect, lockRepair } from './connection';
+import { DerivedComparison } from './derived';
+import { HAS_CURSOR } from './events.sql';
+import { Findings, type Report } from './findings';
+import * as sql from './pools.sql';
+import { NEXT_ADDRESSES } from './days.sql';
+import type { Progress } from './progress';
+
+export interface Options {
+  databaseUrl: string;
+  contracts: string[];
+  /** Undefined: the chain is left out. */
+  ask?: Ask;
+  repair: boolean;
+  /** Differences that are listed. */
+  limit: number;
+}
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+/** Longest a statement may take: that of one pool or address with millions of transactions. */
+const STATEMENT_MS = 300_000;
+/** Pools that changed meanwhile are counted again, until they are so few; in the end within one statement. */
+const FEW_CHANGED = 2000;
+const ROUNDS = 5;
+/** Pools asked for at once at the chain, each with all its accounts. */
+const MOST_CHAIN_POOLS = 200;
+
+/** Stopped before the end. */
+class Stopped extends Error {}
+
+/** Compares everything that is derived with the ledger, and the ledger with the chain. */
+export class Verification {
+  private readonly findings: Findings;
+  private client: Client;
+
+  constructor(
+    private readonly options: Options,
+    private readonly progress: Progress,
+    private readonly signal: AbortSignal,
+  ) {
+    this.findings = new Findings(options.limit);
+  }
+
+  async run(): Promise<Report> {
+    const { databaseUrl, repair } = this.options;
+    try {
+      this.client = await connect(databaseUrl, true, STATEMENT_MS);
+      try {
+        await this.prepare(repair);
+        await this.compare();
+      } finally {
+        await this.client.end().catch(() => undefined);
+      }
+    } catch (error) {
+      this.findings.skip((error as Error).message);
+    }
+    this.progress.end();
+    return this.findings.report();
+  }
+
+  private async prepare(repair: boolean): Promise<void> {
+    await this.client.query(sql.CREATE_MEMORY);
+    if (repair) await lockRepair(this.client);
+    else await this.client.query('SET default_transaction_read_only = on');
+  }
+
+  private async compare(): Promise<void> {
+    const { rows } = await this.client.query<{ hasCursor: boolean }>(HAS_CURSOR);
+    const [{ hasCursor }] = rows;
+    const mode = { repair: this.options.repair, remember: true, hasEvents: hasCursor };
+    const derived = new DerivedComparison(this.client, this.findings, mode);
+    if (hasCursor) await this.events(derived);
+    await this.pools(derived);
+    await this.addresses(derived);
+    if (this.options.ask && hasCursor) await this.chain(this.options.ask);
+    else if (this.options.ask) this.findings.skip('no chain has been read yet');
+  }
+
+  private async events(derived: DerivedComparison): Promise<void> {
+    this.progress.begin('events');
+    const total = await this.estimate('chain_events');
+    const size = new BatchSize(1000);
+    let at: { contract: string; seq: string } | undefined = { contract: '', seq: '0' };
+    for (let done = 0; at; ) {
+      this.throwIfStopped();
+      const from: { contract: string; seq: string } = at;
+      at = await size.timed(() => derived.events(from, size.keys));
+      done += size.keys;
+      this.progress.advance(size.keys, done / total);
+    }
+  }
+
+  /** All pools, and in the end their sum. */
+  private async pools(derived: DerivedComparison): Promise<void> {
+    this.progress.begin('pools');
+    let floor = await this.floor();
+    await this.everyPool(new BatchSize(), (ids) => derived.pools(ids));
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const next = await this.floor();
+      const changed = await this.everyKey(
+        new BatchSize(),
+        (after, limit) => this.keys(sql.CHANGED_POOLS, floor, after, limit),
+        (ids) => this.client.query(sql.REMEMBER_POOLS, [ids]),
+      );
+      floor = next;
+      if (changed < FEW_CHANGED) break;
+    }
+    await this.client.query('ANALYZE verified_pools');
+    await derived.totals(floor);
+  }
+
+  private async addresses(derived: DerivedComparison): Promise<void> {
+    this.progress.begin('addresses');
+    await this.everyKey(
+      new BatchSize(),
+      (after, limit) => this.keys(NEXT_ADDRESSES, after === FIRST_ID ? '' : after, limit),
+      async (addresses) => {
+        await derived.addresses(addresses);
+        // Addresses are spread evenly.
+        this.progress.advance(addresses.length, Number(addresses.at(-1)!.slice(0, 10)) / 2 ** 32);
+      },
+    );
+  }
+
+  private async chain(ask: Ask): Promise<void> {
+    this.progress.begin('chain');
+    const chain = new ChainComparison(this.client, ask, this.findings, this.signal);
+    try {
+      await chain.counts(this.options.contracts);
+      await this.everyPool(new BatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
+    } catch (error) {
+      if (error instanceof Stopped) throw error;
+      this.findings.skip(`chain: ${(error as Error).message}`);
+    }
+  }
+
+  private async everyPool(size: BatchSize, work: (ids: string[]) => Promise<unknown>): Promise<void> {
+    const { rows } = await this.client.query<{ pools: string }>('SELECT count(*) AS pools FROM pools');
+    let done = 0;
+    await this.everyKey(
+      size,
+      (after, limit) => this.keys(sql.NEXT_POOLS, after, limit),
+      async (ids) => {
+        await work(ids);
+        done += ids.length;
+        this.progress.advance(ids.length, done / Number(rows[0].pools));
+      },
+    );
+  }
+
+  /** @returns how many keys there were */
+  private async everyKey(
+    size: BatchSize,
+    next: (after: string, limit: number) => Promise<string[]>,
+    work: (keys: string[]) => Promise<unknown>,
+  ): Promise<number> {
+    let after = FIRST_ID;
+    for (let count = 0; ; ) {
+      this.throwIfStopped();
+      const keys = await next(after, size.keys);
+      if (keys.length === 0) return count;
+      await size.timed(() => work(keys));
+      count += keys.length;
+      after = keys.at(-1)!;
+    }
+  }
+
+  private async keys(text: string, ...values: unknown[]): Promise<string[]> {
+    const { rows } = await this.client.query<Record<string, string>>(text, values);
+    return rows.map((row) => Object.values(row)[0]);
+  }
+
+  private async floor(): Promise<string> {
+    return (await this.keys(sql.SNAPSHOT_FLOOR))[0];
+  }
+
+  /** Number of rows, as the planner knows it. */
+  private async estimate(table: string): Promise<number> {
+    const text = 'SELECT greatest(reltuples, 1)::text FROM pg_class WHERE oid = $1::regclass';
+    return Number((await this.keys(text, table))[0]);
+  }
+
+  private throwIfStopped(): void {
+    if (this.signal.aborted) throw new Stopped('stopped before the end');
+  }
+}

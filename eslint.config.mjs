@@ -48,6 +48,12 @@ const boundaries = [
     ['src/analytics/*.ts', 'src/indexer/**/*.ts', 'src/*/*.entity.ts'],
     leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, ENTITIES),
     `${FEATURE_RULE} Beyond these, only entities.`,
+    ['src/indexer/indexer.service.ts'],
+  ),
+  boundary(
+    ['src/indexer/indexer.service.ts'],
+    leavesFor(`(${FOUNDATION})/`, ENTITIES, 'verify/'),
+    'The service that runs the indexer also runs the verification, which shares no code with what it verifies.',
   ),
 ];
 

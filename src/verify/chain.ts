@@ -105,12 +105,16 @@ export class ChainComparison {
   private async askHoldings(ids: string[]): Promise<{ asked: number; differing: Keyed[] }> {
     const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
     if (rows.length === 0) return { asked: 0, differing: [] };
-    const questions = rows.flatMap((holding) => questionsOf(holding).map((each) => ({ ...each, key: holding.id })));
+    const questions = rows.flatMap((holding) =>
+      questionsOf(holding).map((each) => ({ ...each, key: holding.id })),
+    );
     return { asked: questions.length, differing: await this.compare(rows[0], questions) };
   }
 
   private async askCounts(contracts: string[]): Promise<{ asked: number; differing: Keyed[] }> {
-    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [contracts]);
+    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [
+      contracts,
+    ]);
     if (rows.length === 0) return { asked: 0, differing: [] };
     const data = encodeFunctionData({ abi, functionName: 'seq' });
     const questions = rows.map(({ contract, seq, cursorNumber }) => ({
@@ -150,7 +154,8 @@ export class ChainComparison {
     const [block] = await this.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
     if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
     const hash = (block as { hash?: string } | null)?.hash;
-    if (hash === undefined) throw new OtherBlock(`the node has no block ${cursorNumber}, where the cursor stands`);
+    if (hash === undefined)
+      throw new OtherBlock(`the node has no block ${cursorNumber}, where the cursor stands`);
     if (hash !== cursorHash)
       throw new OtherBlock(`the node has another block ${cursorNumber} than the one where the cursor stands`);
   }

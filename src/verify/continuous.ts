@@ -128,7 +128,9 @@ export class ContinuousVerification {
   }
 
   private log({ kind, id, found, wanted }: Difference): void {
-    this.logger.error(`DIFFERENCE in ${kind} of ${id}: is ${found ?? 'nothing'}, should be ${wanted ?? 'nothing'}`);
+    this.logger.error(
+      `DIFFERENCE in ${kind} of ${id}: is ${found ?? 'nothing'}, should be ${wanted ?? 'nothing'}`,
+    );
   }
 
   private show(): void {

@@ -60,8 +60,7 @@ export class DerivedComparison {
       await this.client.query(pools.LOCK_POOLS, [wrong]);
       await this.client.query(pools.REPAIR_POOLS, [wrong]);
     });
-    if (this.mode.hasEvents)
-      this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+    if (this.mode.hasEvents) this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
   }
 
   async addresses(addresses: string[]): Promise<void> {
@@ -73,13 +72,15 @@ export class DerivedComparison {
 
   /** All of pool_totals; every pool was remembered by a statement whose snapshot was not older than `floor`. */
   async totals(floor: string): Promise<void> {
+    const missing = await this.rows<Value>(pools.MISSING_SHARDS);
+    await this.report('pool_totals', missing, () => this.client.query(pools.REPAIR_SHARDS));
     const found = await this.rows<Value>(pools.COMPARE_TOTALS, floor);
     this.findings.count('totals', pools.TOTAL_COLUMNS.length);
     await this.report('pool_totals', found, async () => {
       for (const { id, column, kept, recount } of found) {
-        const missing = BigInt(recount!) - BigInt(kept!);
+        const lacking = BigInt(recount!) - BigInt(kept!);
         const name = pools.TOTAL_COLUMNS.find((each) => each === column)!;
-        await this.client.query(pools.repairTotal(name), [id, missing.toString()]);
+        await this.client.query(pools.repairTotal(name), [id, lacking.toString()]);
       }
     });
   }

@@ -19,8 +19,7 @@ export const POOL_COLUMNS = [
 
 const newest = (type: string): string => `
   (SELECT x.id FROM transactions x WHERE x.pool_id = p.id AND x.type = '${type}' ORDER BY x.id DESC LIMIT 1)`;
-const sum = (type: string): string =>
-  `coalesce(sum(${counted('x')}) FILTER (WHERE x.type = '${type}'), 0)`;
+const sum = (type: string): string => `coalesce(sum(${counted('x')}) FILTER (WHERE x.type = '${type}'), 0)`;
 const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
 
 /** From the ledger: what a pool contributes to pool_totals. */
@@ -127,3 +126,11 @@ export const COMPARE_TOTALS = `
 /** Adds what is missing, which is the same however many changes came since. Parameters: type, column's change. */
 export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
   `UPDATE pool_totals SET ${column} = ${column} + $2::numeric WHERE shard = pool_totals_shard() AND type = $1`;
+
+/** A writer whose row is missing would add to none. */
+export const MISSING_SHARDS = `
+  SELECT concat_ws(' ', shard, type) AS id, 'shard' AS "column", NULL AS kept, '0' AS recount, shard, type
+  FROM generate_series(0, 31) shard, unnest(ARRAY['individual', 'cooperative', 'lottery', 'rotating']) type
+  WHERE NOT EXISTS (SELECT FROM pool_totals t WHERE t.shard = shard.shard AND t.type = type.type)`;
+export const REPAIR_SHARDS = `
+  INSERT INTO pool_totals (shard, type) SELECT m.shard, m.type FROM (${MISSING_SHARDS}) m ON CONFLICT DO NOTHING`;

@@ -84,7 +84,7 @@ export class Verification {
     const total = await this.estimate('chain_events');
     const size = new BatchSize(1000);
     let at: { contract: string; seq: string } | undefined = { contract: '', seq: '0' };
-    for (let done = 0; at; ) {
+    for (let done = 0; at;) {
       this.throwIfStopped();
       const from: { contract: string; seq: string } = at;
       at = await size.timed(() => derived.events(from, size.keys));
@@ -158,7 +158,7 @@ export class Verification {
     work: (keys: string[]) => Promise<unknown>,
   ): Promise<number> {
     let after = FIRST_ID;
-    for (let count = 0; ; ) {
+    for (let count = 0; ;) {
       this.throwIfStopped();
       const keys = await next(after, size.keys);
       if (keys.length === 0) return count;

@@ -1,0 +1,223 @@
+import fc from 'fast-check';
+import { Client } from 'pg';
+import { type Report, exitCode } from '../src/verify/findings';
+import { Progress } from '../src/verify/progress';
+import { Verification } from '../src/verify/verify';
+import { type SignedIn, TEN, useApp } from './support/app';
+import { accrue, addTransaction } from './support/ledger';
+import { perform, step } from './support/random-ledger';
+import { differences } from './support/recount';
+
+const app = useApp({ DATABASE_POOL_SIZE: '6' });
+let users: SignedIn[];
+
+beforeAll(async () => {
+  users = [await app.signIn(), await app.signIn(), await app.signIn()];
+});
+
+const silent = (): Progress => new Progress({ isTTY: false, write: () => true });
+
+const verified = (repair = false, signal = new AbortController().signal): Promise<Report> =>
+  new Verification(
+    { databaseUrl: app.database.url, contracts: [], repair, limit: 1000 },
+    silent(),
+    signal,
+  ).run();
+
+/** As who can switch triggers off: what no rule of the database stands against. */
+async function corrupt(...statements: string[]): Promise<number> {
+  const client = new Client({ connectionString: app.database.url });
+  await client.connect();
+  try {
+    await client.query('SET session_replication_role = replica');
+    let rows = 0;
+    for (const each of statements) rows += (await client.query(each)).rowCount ?? 0;
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const kinds = (report: Report): string[] => Object.keys(report.differences).sort();
+
+describe('verification of what is derived', () => {
+  let poolId: string;
+
+  beforeAll(async () => {
+    const [owner, member, outsider] = users;
+    const created = await app.post(
+      '/pools',
+      { type: 'cooperative', initialDeposit: TEN, members: [member.address] },
+      owner,
+    );
+    poolId = created.body.data.id;
+    await addTransaction(app, { poolId, account: owner.address, amount: '700' });
+    await addTransaction(app, { poolId, account: member.address, amount: '80' });
+    await addTransaction(app, { poolId, account: outsider.address, amount: '9' });
+    await addTransaction(app, { poolId, account: outsider.address, type: 'WITHDRAWAL', amount: '4' });
+    await addTransaction(app, { poolId, account: member.address, type: 'YIELD_CLAIM', amount: '3' });
+    await accrue(app, poolId, '50', 120);
+    await accrue(app, poolId, '60', 130);
+  });
+
+  it('finds nothing where nothing is wrong, and writes nothing', async () => {
+    const before = await app.sql('SELECT * FROM pools');
+    const report = await verified();
+    expect(report).toMatchObject({ complete: true, differences: {}, listed: [], mended: 0 });
+    expect(report.checked).toMatchObject({ pools: before.length, addresses: users.length });
+    expect(exitCode(report)).toBe(0);
+    expect(await app.sql('SELECT * FROM pools')).toEqual(before);
+  });
+
+  const wrong: [name: string, statement: string, found: string[]][] = [
+    ...[
+      ['balance', 'balance + 1'],
+      ['pending_balance', '5'],
+      ['claimed_yield', 'claimed_yield + 1'],
+      ['deposit_count', 'deposit_count - 1'],
+      ['withdrawal_count', '7'],
+      ['claim_count', '0'],
+      ['last_deposit_id', 'NULL'],
+      ['last_withdrawal_id', 'last_deposit_id'],
+      ['last_claim_id', 'gen_random_uuid()'],
+      ['last_claimed_at', "last_claimed_at - interval '1 hour'"],
+      ['total_yield', '0'],
+      ['apr_bps', '120'],
+      ['member_count', '0'],
+    ].map(([column, value]): [string, string, string[]] => [
+      `pools.${column}`,
+      `UPDATE pools SET ${column} = ${value}`,
+      [`pools.${column}`],
+    ]),
+    ...['deposited', 'pending', 'claimed', 'deposits', 'withdrawals', 'claims'].map(
+      (column): [string, string, string[]] => [
+        `account_days.${column}`,
+        `UPDATE account_days SET ${column} = ${column} + 1 WHERE deposits > 0`,
+        [`account_days.${column}`],
+      ],
+    ),
+    [
+      'a day that is missing',
+      `DELETE FROM account_days WHERE claimed > 0`,
+      ['account_days.claimed', 'account_days.deposited'],
+    ],
+    [
+      'a day of nobody',
+      `INSERT INTO account_days (address, day, writer, claims) VALUES ('0x${'ee'.repeat(20)}', now(), 0, 3)`,
+      ['account_days.claims'],
+    ],
+    ...['pools', 'deposited', 'pending', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
+      `pool_totals.${column}`,
+      `UPDATE pool_totals SET ${column} = ${column} + 1 WHERE shard = 3 AND type = 'lottery'`,
+      [`pool_totals.${column}`],
+    ]),
+    [
+      'a lost shard',
+      `DELETE FROM pool_totals WHERE pools > 0 OR yield > 0`,
+      ['apr_bps', 'deposited', 'pending', 'pools', 'shard', 'yield'].map((column) => `pool_totals.${column}`),
+    ],
+    [
+      'lost rows that were empty',
+      `DELETE FROM pool_totals WHERE shard > 2 AND type = 'rotating'`,
+      ['pool_totals.shard'],
+    ],
+    ['transactions.by_owner', `UPDATE transactions SET by_owner = NOT by_owner`, ['transactions.by_owner']],
+    [
+      'transactions.owner_id',
+      `UPDATE transactions SET owner_id = (SELECT id FROM users u WHERE u.id <> owner_id ORDER BY id DESC LIMIT 1)
+       WHERE amount = 80`,
+      ['transactions.owner_id'],
+    ],
+  ];
+
+  it.each(wrong)('finds %s, names it, and mends it', async (_, statement, expected) => {
+    expect(await corrupt(statement)).toBeGreaterThan(0);
+    const found = await verified();
+    expect(kinds(found)).toEqual(expect.arrayContaining(expected));
+    // What a transaction says of its owner decides whose days it is counted in.
+    if (!statement.startsWith('UPDATE transactions')) expect(kinds(found)).toEqual(expected);
+    expect(found.mended).toBe(0);
+    expect(exitCode(found)).toBe(1);
+
+    const mended = await verified(true);
+    expect(mended.mended).toBeGreaterThan(0);
+    expect(mended.listed.filter((each) => !each.mended)).toEqual([]);
+    expect(exitCode(mended)).toBe(0);
+    expect(await differences(app)).toEqual([]);
+    expect((await verified()).differences).toEqual({});
+  });
+
+  it('says which row differs, what is there and what should be', async () => {
+    await corrupt(`UPDATE pools SET balance = 12 WHERE id = '${poolId}'`);
+    const { listed } = await verified(true);
+    expect(listed).toEqual([
+      { kind: 'pools.balance', id: poolId, found: '12', wanted: `${BigInt(TEN) + 785n}`, mended: true },
+    ]);
+  });
+
+  it('counts all differences and lists the first ones', async () => {
+    await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1`);
+    const few = new Verification(
+      { databaseUrl: app.database.url, contracts: [], repair: false, limit: 2 },
+      silent(),
+      new AbortController().signal,
+    );
+    const report = await few.run();
+    expect(report.listed).toHaveLength(2);
+    expect(report.differences).toEqual({
+      'pools.apr_bps': 1,
+      'pools.claimed_yield': 1,
+      'pools.total_yield': 1,
+    });
+    await verified(true);
+  });
+
+  it('leaves the repair to one process at a time', async () => {
+    const client = new Client({ connectionString: app.database.url });
+    await client.connect();
+    await client.query('SELECT pg_advisory_lock(4361002)');
+    const report = await verified(true);
+    await client.end();
+    expect(report.notChecked).toEqual(['another process is mending this database']);
+    expect(exitCode(report)).toBe(2);
+  });
+
+  it('could not check without a database, or when it is told to stop', async () => {
+    const nowhere = new Verification(
+      { databaseUrl: 'postgres://127.0.0.1:1/none', contracts: [], repair: false, limit: 2 },
+      silent(),
+      new AbortController().signal,
+    );
+    expect(exitCode(await nowhere.run())).toBe(2);
+    const stopped = await verified(false, AbortSignal.abort());
+    expect(stopped).toMatchObject({ complete: false, notChecked: ['stopped before the end'] });
+    expect(exitCode(stopped)).toBe(2);
+  });
+
+  it('agrees with an independent recount on random ledgers, mended ones too', async () => {
+    const columns = ['balance', 'total_yield', 'claim_count', 'pending_balance'];
+    const property = fc.asyncProperty(
+      fc.array(step, { minLength: 1, maxLength: 12 }),
+      fc.constantFrom(...columns),
+      async (steps, column) => {
+        const client = new Client({ connectionString: app.database.url });
+        await client.connect();
+        for (const each of steps)
+          await perform(client, users, each).catch((error: { code?: string }) => {
+            if (!['23514', '23503'].includes(error.code ?? '')) throw error;
+          });
+        await client.end();
+        expect((await verified()).differences).toEqual({});
+        await corrupt(
+          `UPDATE pools SET ${column} = ${column} + 1`,
+          `UPDATE account_days SET claims = claims - 2, pending = 8`,
+          `UPDATE pool_totals SET deposited = 3 WHERE shard = 0`,
+        );
+        expect(exitCode(await verified())).toBe(1);
+        expect(exitCode(await verified(true))).toBe(0);
+        expect(await differences(app)).toEqual([]);
+      },
+    );
+    await fc.assert(property, { numRuns: 15 });
+  });
+});

@@ -34,9 +34,13 @@ const boundaries = [
     ['src/*.ts'],
     '^\\./(local|indexer)(/|$)',
     'Nothing imports the indexer, and nothing of production imports what is for development only.',
-    ['src/local.ts', 'src/indexer.ts'],
+    ['src/local.ts', 'src/indexer.ts', 'src/verify.ts'],
   ),
-  boundary(['src/indexer.ts'], '^\\./local(/|$)', 'Production does not import what is for development only.'),
+  boundary(
+    ['src/indexer.ts', 'src/verify.ts'],
+    '^\\./local(/|$)',
+    'Production does not import what is for development only.',
+  ),
   boundary(['src/local.ts'], '^\\./indexer(/|$)', 'Nothing imports the indexer; it is a process of its own.'),
   boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH), FEATURE_RULE, ['src/local/**']),
   boundary(

@@ -24,6 +24,16 @@ const verified = (repair = false, signal = new AbortController().signal): Promis
     signal,
   ).run();
 
+/** Whoever changes many rows in no order is in the way of others. */
+async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
+  for (;;)
+    try {
+      return (await client.query(statement)).rowCount ?? 0;
+    } catch (error) {
+      if ((error as { code?: string }).code !== '40P01') throw error;
+    }
+}
+
 /** As who can switch triggers off: what no rule of the database stands against. */
 async function corrupt(...statements: string[]): Promise<number> {
   const client = new Client({ connectionString: app.database.url });
@@ -31,7 +41,7 @@ async function corrupt(...statements: string[]): Promise<number> {
   try {
     await client.query('SET session_replication_role = replica');
     let rows = 0;
-    for (const each of statements) rows += (await client.query(each)).rowCount ?? 0;
+    for (const each of statements) rows += await unlessDeadlocked(client, each);
     return rows;
   } finally {
     await client.end();
@@ -219,5 +229,70 @@ describe('verification of what is derived', () => {
       },
     );
     await fc.assert(property, { numRuns: 15 });
+  });
+
+  /** Requests, payments, members and accruals, all at once, until they are told to stop. */
+  async function traffic(running: () => boolean): Promise<number> {
+    let committed = 0;
+    const writer = async (name: string): Promise<void> => {
+      const client = new Client({ connectionString: app.database.url, application_name: name });
+      await client.connect();
+      while (running()) {
+        const [steps] = fc.sample(fc.array(step, { minLength: 1, maxLength: 4 }), 1);
+        try {
+          await client.query('BEGIN');
+          for (const each of steps) await perform(client, users, each);
+          await client.query('COMMIT');
+          committed += 1;
+        } catch (error) {
+          await client.query('ROLLBACK');
+          if (!['23514', '23503', '40P01'].includes((error as { code?: string }).code ?? '')) throw error;
+        }
+      }
+      await client.end();
+    };
+    const requests = async (): Promise<void> => {
+      while (running()) {
+        const body = { type: 'rotating', initialDeposit: TEN, members: [users[1].address] };
+        const { status } = await app.post('/pools', body, users[committed % 3]);
+        expect([201, 503]).toContain(status);
+        committed += Number(status === 201);
+      }
+    };
+    await Promise.all([writer('indexer'), writer('writer'), requests()]);
+    return committed;
+  }
+
+  it('raises no false alarm beside traffic', async () => {
+    let running = true;
+    const writers = traffic(() => running);
+    try {
+      for (let i = 0; i < 15; i += 1) expect((await verified()).listed).toEqual([]);
+    } finally {
+      running = false;
+    }
+    expect(await writers).toBeGreaterThan(50);
+  });
+
+  it('mends beside traffic, to the unit', async () => {
+    let running = true;
+    const writers = traffic(() => running);
+    try {
+      for (let i = 0; i < 8; i += 1) {
+        await corrupt(
+          `UPDATE pools SET balance = balance + 5, claim_count = 9, apr_bps = 1, last_claim_id = NULL
+           WHERE id IN (SELECT id FROM pools ORDER BY id LIMIT 20)`,
+          `UPDATE account_days SET deposited = deposited + 3, withdrawals = 1`,
+          `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 WHERE shard IN (0, 7)`,
+        );
+        const { listed } = await verified(true);
+        expect(listed.filter(({ mended }) => !mended)).toEqual([]);
+        expect((await verified()).listed).toEqual([]);
+      }
+    } finally {
+      running = false;
+    }
+    expect(await writers).toBeGreaterThan(20);
+    expect(await differences(app)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
+import type { Ask } from './ask';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Difference, Findings } from './findings';
 
@@ -11,10 +12,7 @@ const abi = parseAbi([
   'function seq() view returns (uint64)',
 ]);
 
-type Call = [method: string, params: unknown[]];
-/** Asks the node; results in the order of the calls, an Error for what it refuses. @throws if it does not answer */
-export type Ask = (calls: Call[]) => Promise<unknown[]>;
-
+type Call = Parameters<Ask>[0][number];
 /** The node cannot be asked, or not for this. */
 export class NotComparable extends Error {}
 /** The chain is not, or no longer, what the cursor stands on. */

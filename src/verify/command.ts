@@ -1,9 +1,9 @@
-import type { Ask } from './chain';
+import type { Ask } from './ask';
 import { asText, exitCode } from './findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
 
-export const USAGE = 'verify [--repair] [--json] [--no-chain] [--limit N]';
+export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
 
 /** Differences that are listed, unless told otherwise. */
 const LIMIT = 100;
@@ -43,6 +43,7 @@ export async function verify(
     stop.signal,
   );
   const report = await run.run();
-  process.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
+  const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
+  await new Promise((written) => process.stdout.write(text, written));
   return exitCode(report);
 }

@@ -1,7 +1,8 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Ask, ChainComparison } from './chain';
+import type { Ask } from './ask';
+import { ChainComparison } from './chain';
 import { connect } from './connection';
 import { NEXT_ADDRESSES } from './days.sql';
 import { DerivedComparison } from './derived';

@@ -18,7 +18,7 @@ export const COMPARE_EVENTS = `
   ), numbered AS (
     SELECT contract, seq, lag(seq, 1, CASE contract WHEN $1 THEN $2::bigint END)
       OVER (PARTITION BY contract ORDER BY seq) AS before FROM batch
-  ), found AS (
+  ), wrong AS (
     SELECT 'chain_events.seq' AS kind, contract || ' ' || seq AS id, (seq - 1)::text AS wanted, before::text AS found
     FROM numbered WHERE before <> seq - 1
     UNION ALL
@@ -34,7 +34,7 @@ export const COMPARE_EVENTS = `
     WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE
   )
   SELECT l.contract, l.seq, (SELECT count(*)::float8 FROM batch) AS rows,
-    coalesce((SELECT json_agg(found) FROM found), '[]') AS differences
+    coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
   FROM (SELECT contract, seq FROM batch ORDER BY contract DESC, seq DESC LIMIT 1) l`;
 
 /** The other way round: rows of the ledger that no event explains. Parameter: pool ids. Row: kind, id, found. */

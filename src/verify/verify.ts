@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
+import type { Ask } from './ask';
 import { BatchSize } from './batches';
-import { type Ask, ChainComparison } from './chain';
+import { ChainComparison } from './chain';
 import { connect, lockRepair } from './connection';
 import { DerivedComparison } from './derived';
 import { HAS_CURSOR } from './events.sql';

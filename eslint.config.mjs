@@ -52,12 +52,12 @@ const boundaries = [
     ['src/analytics/*.ts', 'src/indexer/**/*.ts', 'src/*/*.entity.ts'],
     leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, ENTITIES),
     `${FEATURE_RULE} Beyond these, only entities.`,
-    ['src/indexer/indexer.service.ts'],
+    ['src/indexer/verification.ts'],
   ),
   boundary(
-    ['src/indexer/indexer.service.ts'],
-    leavesFor(`(${FOUNDATION})/`, ENTITIES, 'verify/'),
-    'The service that runs the indexer also runs the verification, which shares no code with what it verifies.',
+    ['src/indexer/verification.ts'],
+    leavesFor(`(${FOUNDATION})/`, 'verify/'),
+    'Only here the indexer runs the verification, which shares no code with what it verifies.',
   ),
 ];
 

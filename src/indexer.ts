@@ -6,6 +6,7 @@ import { loadEnvironment } from './config/environment';
 import { IndexerModule } from './indexer/indexer.module';
 import { Indexer } from './indexer/indexer.service';
 import { asTable, setAsideEvents } from './indexer/set-aside';
+import { verifyContinuously } from './indexer/verification';
 
 const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
 
@@ -33,10 +34,14 @@ async function main(): Promise<void> {
     return;
   }
   const server = await indexer.telemetry.listen(environment);
-  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => indexer.stop());
+  const stop = new AbortController();
+  stop.signal.addEventListener('abort', () => indexer.stop());
+  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => stop.abort());
   const run = indexer.run();
+  void verifyContinuously(environment, indexer.telemetry, stop.signal);
   process.send?.({ port: (server.address() as { port: number }).port });
   await run;
+  stop.abort();
   server.close();
   server.closeAllConnections();
   logger.flush(() => process.exit(0));

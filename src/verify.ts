@@ -1,7 +1,6 @@
-import { rpcEndpoints } from './chain/endpoints';
+import { redactText } from './common/redact';
 import { loadEnvironment } from './config/environment';
-import { Rpc } from './indexer/rpc';
-import { firstThatAnswers } from './verify/ask';
+import { asker } from './indexer/verification';
 import { USAGE, readOptions, verify } from './verify/command';
 
 /** Compares what is derived with the ledger, and the ledger with the chain, beside the running service; see README. */
@@ -10,15 +9,13 @@ async function main(): Promise<number> {
   if (!options) throw new Error(USAGE);
   const { DATABASE_URL, RPC_URL, POOL_CONTRACTS } = loadEnvironment(process.env, 'indexer');
   const contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
-  const endpoints = rpcEndpoints(RPC_URL!).map(({ url }) => new Rpc(url));
-  const ask = firstThatAnswers(endpoints.map((rpc) => (calls) => rpc.settled(calls)));
-  return verify(options, DATABASE_URL, contracts, ask);
+  return verify(options, DATABASE_URL, contracts, asker(RPC_URL!));
 }
 
 main().then(
   (code) => process.exit(code),
   (error: Error) => {
-    process.stderr.write(`${error.message}\n`);
+    process.stderr.write(`${redactText(error.message)}\n`);
     process.exit(2);
   },
 );

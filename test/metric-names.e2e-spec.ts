@@ -2,6 +2,7 @@ import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { IndexerTelemetry } from '../src/indexer/telemetry';
+import { VerifyMetrics } from '../src/verify/metrics';
 import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');
@@ -35,7 +36,9 @@ describe('metrics of dashboard and alerts', () => {
 
   it('exist', async () => {
     const exposed = new Set<string>();
-    const texts = [(await app.get('/metrics')).text, await new IndexerTelemetry().registry.metrics()];
+    const { registry } = new IndexerTelemetry();
+    new VerifyMetrics(registry);
+    const texts = [(await app.get('/metrics')).text, await registry.metrics()];
     for (const [, name, type] of texts.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
       exposed.add(name);
       if (type === 'histogram' || type === 'summary')

@@ -51,6 +51,8 @@ describe('defaults', () => {
       MIN_DEPOSIT: '10000000000000000000',
       LOTTERY_PUBLIC: false,
       LOG_LEVEL: 'info',
+      VERIFY_POOLS: 20,
+      VERIFY_INTERVAL: 60,
       INDEXER_PORT: 3002,
     });
     for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
@@ -139,6 +141,8 @@ const WRONG: Record<string, string[]> = {
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   DOCS: ['yes', 'TRUE', '2'],
   LOG_LEVEL: ['verbose', 'INFO'],
+  VERIFY_POOLS: ['0', '10001', 'all'],
+  VERIFY_INTERVAL: ['-1', '86401', '1m'],
   INDEXER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     'individual,cooperative,lottery,rotating',

@@ -131,6 +131,12 @@ export class Environment {
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
 
+  /** Seconds between rounds of the indexer's verification; 0: none. */
+  @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
+
+  /** Pools, and as many addresses, in a round. */
+  @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
+
   /** Port of the indexer's own health and metrics server. */
   @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
 }

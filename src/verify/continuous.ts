@@ -8,6 +8,7 @@ import { NEXT_ADDRESSES } from './days.sql';
 import { DerivedComparison } from './derived';
 import { HAS_CURSOR } from './events.sql';
 import { type Difference, Findings } from './findings';
+import type { VerifyMetrics } from './metrics';
 import { NEXT_POOLS } from './pools.sql';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
@@ -22,16 +23,10 @@ export interface ContinuousOptions {
   databaseUrl: string;
   /** Pools, and as many addresses, in a round. */
   perRound: number;
+  /** Time between rounds; 0: none. */
   roundMs: number;
   /** Only the leader looks, and only while it has nothing to catch up with. */
   mayLook: () => boolean;
-}
-
-/** What it tells, for metrics. */
-export interface ContinuousMetrics {
-  /** Pools and addresses that differ, by kind, as of when each was last looked at. */
-  show(differences: Map<string, number>): void;
-  verified(pools: number): void;
 }
 
 /** Where a walk over keys is, and which of the keys were found to differ. */
@@ -44,7 +39,7 @@ interface Walk {
 
 const walk = (next: string, first: string): Walk => ({ after: first, first, next, differing: new Map() });
 
-/** Goes over all pools and addresses, a few every minute, for as long as the indexer runs. */
+/** Goes over all pools and addresses, a few in each round, for as long as the indexer runs. */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
   private readonly pools = walk(NEXT_POOLS, FIRST_ID);
@@ -53,13 +48,13 @@ export class ContinuousVerification {
   constructor(
     private readonly options: ContinuousOptions,
     private readonly ask: Ask,
-    private readonly metrics: ContinuousMetrics,
+    private readonly metrics: VerifyMetrics,
     private readonly signal: AbortSignal,
   ) {}
 
   /** Until stopped. What fails is logged and tried again in the next round. */
   async run(): Promise<void> {
-    while (!this.signal.aborted && this.options.perRound > 0) {
+    while (!this.signal.aborted && this.options.roundMs > 0) {
       await sleep(this.options.roundMs, undefined, { signal: this.signal }).catch(() => undefined);
       if (this.signal.aborted) return;
       if (!this.options.mayLook()) this.forget();
@@ -121,7 +116,7 @@ export class ContinuousVerification {
     notChecked.forEach((reason) => this.logger.warn(`${key} could not be verified: ${reason}`));
     const before = at.differing.get(key) ?? [];
     const now = Object.keys(differences);
-    // Once, not every minute.
+    // Once, not in every round.
     listed.filter(({ kind }) => !before.includes(kind)).forEach((each) => this.log(each));
     if (now.length === 0) {
       if (notChecked.length === 0) at.differing.delete(key);

@@ -1,3 +1,5 @@
+import { redactText } from '../common/redact';
+
 /** A value that is not what it should be. */
 export interface Difference {
   /** Table and column, or what was compared on the chain. */
@@ -48,7 +50,7 @@ export class Findings {
 
   skip(reason: string): void {
     // A node that is out gives a reason a batch.
-    if (this.notChecked.size < this.limit) this.notChecked.add(reason);
+    if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
   }
 
   report(): Report {

@@ -1,0 +1,31 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** What the continuous verification tells. */
+export class VerifyMetrics {
+  private readonly differences: Gauge;
+  private readonly pools: Counter;
+
+  constructor(registry: Registry) {
+    this.differences = new Gauge({
+      name: 'indexer_verify_differences',
+      help: 'Pools and addresses that differ from ledger or chain, by kind, as of when each was last looked at',
+      labelNames: ['kind'],
+      registers: [registry],
+    });
+    this.pools = new Counter({
+      name: 'indexer_verified_pools_total',
+      help: 'Pools compared with ledger and chain',
+      registers: [registry],
+    });
+  }
+
+  /** @param differences how many pools and addresses, by kind */
+  show(differences: Map<string, number>): void {
+    this.differences.reset();
+    for (const [kind, count] of differences) this.differences.set({ kind }, count);
+  }
+
+  verified(pools: number): void {
+    this.pools.inc(pools);
+  }
+}

@@ -79,6 +79,8 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
         WHERE outcome NOT IN ('WAITING', 'APPLIED');
+      CREATE INDEX chain_events_not_in_ledger_idx ON chain_events (pool_id)
+        WHERE outcome IN ('OVERDRAW', 'REFUSED', 'FAILED');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
 
       CREATE TABLE set_aside_counts (

@@ -7,9 +7,8 @@ import { USAGE, readOptions, verify } from './verify/command';
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (!options) throw new Error(USAGE);
-  const { DATABASE_URL, RPC_URL, POOL_CONTRACTS } = loadEnvironment(process.env, 'indexer');
-  const contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
-  return verify(options, DATABASE_URL, contracts, asker(RPC_URL!));
+  const { DATABASE_URL, RPC_URL } = loadEnvironment(process.env, 'indexer');
+  return verify(options, DATABASE_URL, asker(RPC_URL!));
 }
 
 main().then(

@@ -18,11 +18,7 @@ beforeAll(async () => {
 const silent = (): Progress => new Progress({ isTTY: false, write: () => true });
 
 const verified = (repair = false, signal = new AbortController().signal): Promise<Report> =>
-  new Verification(
-    { databaseUrl: app.database.url, contracts: [], repair, limit: 1000 },
-    silent(),
-    signal,
-  ).run();
+  new Verification({ databaseUrl: app.database.url, repair, limit: 1000 }, silent(), signal).run();
 
 /** Whoever changes many rows in no order is in the way of others. */
 async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
@@ -168,7 +164,7 @@ describe('verification of what is derived', () => {
   it('counts all differences and lists the first ones', async () => {
     await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1`);
     const few = new Verification(
-      { databaseUrl: app.database.url, contracts: [], repair: false, limit: 2 },
+      { databaseUrl: app.database.url, repair: false, limit: 2 },
       silent(),
       new AbortController().signal,
     );
@@ -194,7 +190,7 @@ describe('verification of what is derived', () => {
 
   it('could not check without a database, or when it is told to stop', async () => {
     const nowhere = new Verification(
-      { databaseUrl: 'postgres://127.0.0.1:1/none', contracts: [], repair: false, limit: 2 },
+      { databaseUrl: 'postgres://127.0.0.1:1/none', repair: false, limit: 2 },
       silent(),
       new AbortController().signal,
     );

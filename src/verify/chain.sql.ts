@@ -1,3 +1,9 @@
+/** Conditions as those of the indexes. */
+const setAside = (outcomes: string): string => `
+  SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END FROM chain_events e
+  WHERE e.pool_id = p.id AND ${outcomes} AND e.contract = p.contract_address
+    AND e.kind IN ('Deposited', 'Withdrawn') AND e.block_number <= c.applied_number`;
+
 /**
  * What the chain must hold for pools at the last block in effect: confirmed deposits less withdrawals of each account,
  * and events that are set aside, which moved money on the chain but not in the ledger. Parameter: pool ids. Rows, all
@@ -12,14 +18,15 @@ export const LEDGER_HOLDINGS = `
         FROM transactions t
         WHERE t.pool_id = p.id AND t.status = 'CONFIRMED' AND t.type IN ('DEPOSIT', 'WITHDRAWAL')
         UNION ALL
-        SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END
-        FROM chain_events e
-        WHERE e.pool_id = p.id AND e.contract = p.contract_address AND e.kind IN ('Deposited', 'Withdrawn')
-          AND e.outcome NOT IN ('WAITING', 'APPLIED') AND e.block_number <= c.applied_number
+        ${setAside(`e.outcome = 'UNKNOWN_POOL'`)}
+        UNION ALL
+        ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}
       ) parts GROUP BY account) h), '[]') AS accounts
   FROM pools p CROSS JOIN chain_cursor c WHERE p.id = ANY($1::uuid[])`;
 
-/** Row: contract, number of its last event that was read, cursor. Parameter: none. */
+/** Those that the cursor stands for. */
+export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';
+/** Row: contract, number of its last event that was read, cursor. Parameter: contracts. */
 export const LAST_EVENTS = `
   SELECT f.contract, coalesce(e.seq, 0)::text AS seq, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
   FROM chain_cursor c CROSS JOIN (SELECT unnest($1::text[]) AS contract) f

@@ -32,13 +32,12 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
-  contracts: string[],
   ask: Ask,
 ): Promise<number> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
   const run = new Verification(
-    { databaseUrl, contracts, ask: chain ? ask : undefined, repair, limit },
+    { databaseUrl, ask: chain ? ask : undefined, repair, limit },
     new Progress(),
     stop.signal,
   );

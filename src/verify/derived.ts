@@ -3,6 +3,7 @@ import { mending } from './connection';
 import * as days from './days.sql';
 import * as events from './events.sql';
 import type { Findings } from './findings';
+import * as lottery from './lottery.sql';
 import * as pools from './pools.sql';
 
 interface Value {
@@ -22,6 +23,11 @@ interface Batch<T> {
   differences: T[];
 }
 
+export interface DrawKey {
+  contract: string;
+  drawId: string;
+}
+
 /** What to do beside comparing. */
 export interface Mode {
   /** Mend what is derived. */
@@ -33,6 +39,11 @@ export interface Mode {
 }
 
 const unique = <T>(values: T[]): T[] => [...new Set(values)];
+
+const drawParameters = (draws: DrawKey[]): [string[], string[]] => [
+  draws.map(({ contract }) => contract),
+  draws.map(({ drawId }) => drawId),
+];
 
 /** Compares what is derived with the ledger, some keys at a time, and mends it if told to. */
 export class DerivedComparison {
@@ -100,6 +111,40 @@ export class DerivedComparison {
     this.findings.count('events', found.rows);
     this.reportEvents(found.differences);
     return { contract: found.contract, seq: found.seq };
+  }
+
+  async draws(draws: DrawKey[]): Promise<void> {
+    const [found] = await this.rows<Batch<Value & DrawKey & { table: string }>>(
+      lottery.COMPARE_DRAWS,
+      ...drawParameters(draws),
+    );
+    this.findings.count('draws', draws.length);
+    const keys = new Map(found.differences.map((each) => [`${each.contract} ${each.drawId}`, each]));
+    const wrong = drawParameters([...keys.values()]);
+    let repair = async (): Promise<void> => {
+      await this.client.query(lottery.LOCK_CURSOR);
+      await this.client.query(lottery.DELETE_DRAWS, wrong);
+      await this.client.query(lottery.MAKE_DRAWS, wrong);
+    };
+    for (const table of ['lottery_draws', 'lottery_tickets']) {
+      const some = found.differences.filter((each) => each.table === table);
+      await this.report(table, some, repair);
+      // Draws and their tickets are made at once.
+      if (some.length > 0) repair = () => Promise.resolve();
+    }
+  }
+
+  /** Numbers that the indexer keeps of draws and events. */
+  async counts(): Promise<void> {
+    this.findings.count('counts of the indexer', 2);
+    await this.report('lottery_totals', await this.rows<Value>(lottery.COMPARE_WINNERS), async () => {
+      await this.client.query(lottery.LOCK_CURSOR);
+      await this.client.query(lottery.REPAIR_WINNERS);
+    });
+    await this.report('set_aside_counts', await this.rows<Value>(lottery.COMPARE_SET_ASIDE), async () => {
+      await this.client.query(lottery.LOCK_CURSOR);
+      for (const statement of lottery.REPAIR_SET_ASIDE) await this.client.query(statement);
+    });
   }
 
   private async report(table: string, found: Value[], repair: () => Promise<unknown>): Promise<void> {

@@ -2,17 +2,18 @@ import type { Client } from 'pg';
 import type { Ask } from './ask';
 import { BatchSize } from './batches';
 import { ChainComparison } from './chain';
+import { CONTRACTS } from './chain.sql';
 import { connect, lockRepair } from './connection';
-import { DerivedComparison } from './derived';
+import { NEXT_ADDRESSES } from './days.sql';
+import { DerivedComparison, type DrawKey } from './derived';
 import { HAS_CURSOR } from './events.sql';
 import { Findings, type Report } from './findings';
+import { NEXT_DRAWS } from './lottery.sql';
 import * as sql from './pools.sql';
-import { NEXT_ADDRESSES } from './days.sql';
 import type { Progress } from './progress';
 
 export interface Options {
   databaseUrl: string;
-  contracts: string[];
   /** Undefined: the chain is left out. */
   ask?: Ask;
   repair: boolean;
@@ -73,7 +74,11 @@ export class Verification {
     const [{ hasCursor }] = rows;
     const mode = { repair: this.options.repair, remember: true, hasEvents: hasCursor };
     const derived = new DerivedComparison(this.client, this.findings, mode);
-    if (hasCursor) await this.events(derived);
+    if (hasCursor) {
+      await this.events(derived);
+      await this.draws(derived);
+      await derived.counts();
+    }
     await this.pools(derived);
     await this.addresses(derived);
     if (this.options.ask && hasCursor) await this.chain(this.options.ask);
@@ -91,6 +96,19 @@ export class Verification {
       at = await size.timed(() => derived.events(from, size.keys));
       done += size.keys;
       this.progress.advance(size.keys, done / total);
+    }
+  }
+
+  private async draws(derived: DerivedComparison): Promise<void> {
+    this.progress.begin('draws');
+    const size = new BatchSize(1);
+    for (let after: DrawKey = { contract: '', drawId: '-1' }; ;) {
+      this.throwIfStopped();
+      const values = [after.contract, after.drawId, size.keys];
+      const { rows } = await this.client.query<DrawKey>(NEXT_DRAWS, values);
+      if (rows.length === 0) return;
+      await size.timed(() => derived.draws(rows));
+      after = rows.at(-1)!;
     }
   }
 
@@ -130,7 +148,7 @@ export class Verification {
     this.progress.begin('chain');
     const chain = new ChainComparison(this.client, ask, this.findings, this.signal);
     try {
-      await chain.counts(this.options.contracts);
+      await chain.counts(await this.keys(CONTRACTS));
       await this.everyPool(new BatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
     } catch (error) {
       if (error instanceof Stopped) throw error;

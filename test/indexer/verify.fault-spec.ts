@@ -1,15 +1,21 @@
-import { Client } from 'pg';
-import type { Report } from '../../src/verify/findings';
-import { eventually, useChain } from '../support/chain-bench';
-import { bytes16 } from '../../contracts/deploy';
+import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { Client } from 'pg';
+import { Registry } from 'prom-client';
+import { bytes16 } from '../../contracts/deploy';
+import { asker } from '../../src/indexer/verification';
+import { ContinuousVerification } from '../../src/verify/continuous';
+import type { Report } from '../../src/verify/findings';
+import { VerifyMetrics } from '../../src/verify/metrics';
+import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 
 const ENTRY = path.join(__dirname, '..', '..', 'dist', 'src', 'verify.js');
 
 describe('verification beside an indexer', () => {
   const bench = useChain();
-  beforeAll(() => void bench.indexer());
+  let indexer: IndexerProcess;
+  beforeAll(() => void (indexer = bench.indexer()));
   beforeEach(() => (bench.proxy.faults = {}));
 
   async function verify(
@@ -122,6 +128,59 @@ describe('verification beside an indexer', () => {
     expect((await verify()).code).toBe(0);
   });
 
+  it.each([
+    ['lottery_draws.prize_pool', 'UPDATE lottery_draws SET prize_pool = prize_pool + 1'],
+    ['lottery_draws.total_tickets', 'UPDATE lottery_draws SET total_tickets = 2'],
+    ['lottery_draws.participants', 'UPDATE lottery_draws SET participants = 0'],
+    ['lottery_draws.status', `UPDATE lottery_draws SET status = 'CANCELLED'`],
+    ['lottery_draws.ticket_price', 'UPDATE lottery_draws SET ticket_price = 1'],
+    ['lottery_draws.draw_time', `UPDATE lottery_draws SET draw_time = draw_time + interval '1 second'`],
+    ['lottery_tickets.tickets', 'UPDATE lottery_tickets SET tickets = tickets + 1'],
+    ['lottery_tickets.tickets', 'DELETE FROM lottery_tickets'],
+    [
+      'lottery_tickets.tickets',
+      `INSERT INTO lottery_tickets (contract, draw_id, account, tickets) VALUES ('0x${'ab'.repeat(20)}', 7, '0x${'cd'.repeat(20)}', 1)`,
+    ],
+    ['lottery_draws.status', 'DELETE FROM lottery_draws'],
+    ['lottery_totals.winners', 'UPDATE lottery_totals SET winners = winners + 1'],
+    ['lottery_totals.winners', 'DELETE FROM lottery_totals'],
+    ['set_aside_counts.count', 'UPDATE set_aside_counts SET count = count - 1'],
+    ['set_aside_counts.count', 'DELETE FROM set_aside_counts'],
+  ])('finds and mends %s after %s', async (kind, statement) => {
+    const before = await bench.actual();
+    await corrupt(statement);
+    const found = await verify();
+    expect(found.code).toBe(1);
+    expect(Object.keys(found.report.differences)).toContain(kind);
+    expect(Object.keys(found.report.differences).every((each) => each.startsWith(kind.split('.')[0]))).toBe(
+      true,
+    );
+    expect((await verify('--repair')).code).toBe(0);
+    expect((await verify()).report.differences).toEqual({});
+    expect(await bench.actual()).toEqual(before);
+  });
+
+  it('asks in parts a provider that caps batches', async () => {
+    bench.proxy.faults = { maxBatch: 2 };
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+  });
+
+  it('adds to the ledger what is set aside: that the chain has it is no difference', async () => {
+    const [pool] = bench.pools;
+    const account = bench.saver.account.address.toLowerCase();
+    await bench.deposit(pool, 33n);
+    await bench.converged();
+    // As if the database had not taken the event's data.
+    await bench.sql(`DELETE FROM transactions WHERE amount = 33`);
+    await bench.sql(`UPDATE chain_events SET outcome = 'FAILED', transaction_id = NULL WHERE amount = 33`);
+    const { report } = await verify('--repair');
+    expect(report.listed).toEqual([
+      expect.objectContaining({ kind: 'set_aside_counts.count', id: 'FAILED' }),
+    ]);
+    expect(report.checked['balances on the chain']).toBeGreaterThan(3);
+    expect(account).toBe(bench.address);
+  });
+
   it('raises no false alarm beside deposits and reorganisations', async () => {
     let running = true;
     const chain = (async (): Promise<void> => {
@@ -153,8 +212,9 @@ describe('verification beside an indexer', () => {
     const out = await verify();
     expect(out).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
     bench.proxy.faults = { result: (method, result) => (method === 'eth_call' ? '0x' : result) };
-    const refused = await verify();
-    expect(refused).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
+    expect(await verify()).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
+    bench.proxy.faults = { refuse: (method) => method === 'eth_call' };
+    expect(await verify()).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
     expect((await verify('--no-chain')).code).toBe(0);
   });
 
@@ -171,6 +231,71 @@ describe('verification beside an indexer', () => {
     await run.ended;
     expect(run.code).toBe(2);
     expect((JSON.parse(run.output) as Report).complete).toBe(false);
+  });
+
+  it('goes over the pools continuously, tells of each difference once, and when it is mended', async () => {
+    const registry = new Registry();
+    const stop = new AbortController();
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    let mayLook = true;
+    const running = new ContinuousVerification(
+      { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayLook: () => mayLook },
+      asker(bench.proxy.url),
+      new VerifyMetrics(registry),
+      stop.signal,
+    ).run();
+    const values = async (name: string): Promise<Record<string, number>> =>
+      Object.fromEntries(
+        (await registry.getSingleMetric(name)!.get()).values.map(({ labels, value }) => [
+          labels.kind ?? '',
+          value,
+        ]),
+      );
+    const shown = (wanted: Record<string, number>) =>
+      eventually(
+        `differences ${JSON.stringify(wanted)}`,
+        () => values('indexer_verify_differences'),
+        (found) => JSON.stringify(found) === JSON.stringify(wanted),
+      );
+    const verified = async (): Promise<number> => (await values('indexer_verified_pools_total'))[''];
+    const untilVerified = async (more: number): Promise<void> => {
+      const before = await verified();
+      await eventually('more pools', verified, (count) => count >= before + more);
+    };
+    try {
+      await untilVerified(6);
+      await shown({});
+      await corrupt(`UPDATE pools SET balance = balance + 1 WHERE id = '${bench.pools[2]}'`);
+      await shown({ 'pools.balance': 1 });
+      await untilVerified(6);
+      expect(errors.mock.calls.map(([line]) => line as string)).toEqual([
+        expect.stringContaining(`DIFFERENCE in pools.balance of ${bench.pools[2]}`),
+      ]);
+      // Another process leads now.
+      mayLook = false;
+      await shown({});
+      mayLook = true;
+      await shown({ 'pools.balance': 1 });
+      await verify('--repair');
+      await shown({});
+    } finally {
+      stop.abort();
+      await running;
+      errors.mockRestore();
+    }
+  });
+
+  it('is part of the indexer that leads', async () => {
+    await corrupt(`UPDATE pools SET total_yield = total_yield + 1 WHERE id = '${bench.pools[0]}'`);
+    await indexer.end('SIGTERM');
+    const other = bench.indexer({ VERIFY_INTERVAL: '1' });
+    await eventually(
+      'a line in the log',
+      () => Promise.resolve(other.output),
+      (output) => output.includes(`DIFFERENCE in pools.total_yield of ${bench.pools[0]}`),
+    );
+    await other.end('SIGTERM');
+    expect(other.code).toBe(0);
   });
 
   it('tells how it is used', async () => {

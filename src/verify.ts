@@ -1,6 +1,6 @@
 import { redactText } from './common/redact';
 import { loadEnvironment } from './config/environment';
-import { asker } from './indexer/verification';
+import { endpointsOf } from './indexer/verification';
 import { USAGE, readOptions, verify } from './verify/command';
 
 /** Compares what is derived with the ledger, and the ledger with the chain, beside the running service; see README. */
@@ -8,7 +8,7 @@ async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (!options) throw new Error(USAGE);
   const { DATABASE_URL, RPC_URL } = loadEnvironment(process.env, 'indexer');
-  return verify(options, DATABASE_URL, asker(RPC_URL!));
+  return verify(options, DATABASE_URL, endpointsOf(RPC_URL!));
 }
 
 main().then(

@@ -1,14 +1,14 @@
 import { rpcEndpoints } from '../chain/endpoints';
 import type { Environment } from '../config/environment';
-import { type Ask, firstThatAnswers } from '../verify/ask';
 import { ContinuousVerification } from '../verify/continuous';
+import { Endpoints } from '../verify/endpoints';
 import { VerifyMetrics } from '../verify/metrics';
 import { Rpc } from './rpc';
 import type { IndexerTelemetry } from './telemetry';
 
 /** The endpoints of RPC_URL, for verification: it asks one of them at a time. */
-export const asker = (addresses: string): Ask =>
-  firstThatAnswers(
+export const endpointsOf = (addresses: string): Endpoints =>
+  new Endpoints(
     rpcEndpoints(addresses).map((endpoint) => {
       const rpc = new Rpc(endpoint);
       return (calls) => rpc.settled(calls);
@@ -31,5 +31,5 @@ export function verifyContinuously(
     mayLook: () => telemetry.state === 'synced',
   };
   const metrics = new VerifyMetrics(telemetry.registry);
-  return new ContinuousVerification(options, asker(RPC_URL!), metrics, signal).run();
+  return new ContinuousVerification(options, endpointsOf(RPC_URL!), metrics, signal).run();
 }

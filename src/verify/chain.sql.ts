@@ -1,8 +1,15 @@
+/** The last block in effect; above it only while CONFIRMATIONS was raised, for what took effect before. */
+const EFFECTIVE = `
+  SELECT *, coalesce((SELECT e.block_number FROM chain_events e
+    WHERE e.block_number > c.applied_number AND e.outcome = 'APPLIED' ORDER BY e.block_number DESC LIMIT 1),
+    c.applied_number) AS effective
+  FROM chain_cursor c`;
+
 /** Conditions as those of the indexes. */
 const setAside = (outcomes: string): string => `
   SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END FROM chain_events e
   WHERE e.pool_id = p.id AND ${outcomes} AND e.contract = p.contract_address
-    AND e.kind IN ('Deposited', 'Withdrawn') AND e.block_number <= c.applied_number`;
+    AND e.kind IN ('Deposited', 'Withdrawn') AND e.block_number <= c.effective`;
 
 /**
  * What the chain must hold for pools at the last block in effect: confirmed deposits less withdrawals of each account,
@@ -11,7 +18,7 @@ const setAside = (outcomes: string): string => `
  */
 export const LEDGER_HOLDINGS = `
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
-    greatest(c.applied_number, 0) AS block,
+    greatest(c.effective, 0) AS block,
     coalesce((SELECT json_agg(json_build_object('account', h.account, 'amount', h.amount::text)) FROM (
       SELECT account, sum(amount) AS amount FROM (
         SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount ELSE -t.amount END AS amount
@@ -22,7 +29,7 @@ export const LEDGER_HOLDINGS = `
         UNION ALL
         ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}
       ) parts GROUP BY account) h), '[]') AS accounts
-  FROM pools p CROSS JOIN chain_cursor c WHERE p.id = ANY($1::uuid[])`;
+  FROM pools p CROSS JOIN (${EFFECTIVE}) c WHERE p.id = ANY($1::uuid[])`;
 
 /** Those that the cursor stands for. */
 export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';

@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
-import type { Ask } from './ask';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
+import type { Endpoints } from './endpoints';
 import type { Difference, Findings } from './findings';
 
 /** Beside the events of `chain/contract.abi.ts`, what a contract must answer for its balances to be compared. */
@@ -12,7 +12,7 @@ const abi = parseAbi([
   'function seq() view returns (uint64)',
 ]);
 
-type Call = Parameters<Ask>[0][number];
+type Call = Parameters<Endpoints['ask']>[0][number];
 /** The node cannot be asked, or not for this. */
 export class NotComparable extends Error {}
 /** The chain is not, or no longer, what the cursor stands on. */
@@ -52,7 +52,7 @@ const address = (text: string): Hex => text as Hex;
 export class ChainComparison {
   constructor(
     private readonly client: Client,
-    private readonly ask: Ask,
+    private readonly endpoints: Endpoints,
     private readonly findings: Findings,
     private readonly signal: AbortSignal,
   ) {}
@@ -95,6 +95,7 @@ export class ChainComparison {
       } catch (error) {
         if (!(error instanceof OtherBlock)) throw error;
         if (tries === TRIES || this.signal.aborted) throw new NotComparable(error.message);
+        this.endpoints.next();
         await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
       }
     }
@@ -130,7 +131,7 @@ export class ChainComparison {
     for (let i = 0; i < questions.length; i += CALLS) {
       const some = questions.slice(i, i + CALLS);
       await this.requireBlock(cursor);
-      const answers = await this.ask(some.map(({ call }) => call));
+      const answers = await this.endpoints.ask(some.map(({ call }) => call));
       // What the node said meanwhile may be of another chain.
       await this.requireBlock(cursor);
       some.forEach((question, index) => {
@@ -149,7 +150,7 @@ export class ChainComparison {
   }
 
   private async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
-    const [block] = await this.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
+    const [block] = await this.endpoints.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
     if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
     const hash = (block as { hash?: string } | null)?.hash;
     if (hash === undefined)

@@ -1,4 +1,4 @@
-import type { Ask } from './ask';
+import type { Endpoints } from './endpoints';
 import { asText, exitCode } from './findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
@@ -32,12 +32,12 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
-  ask: Ask,
+  endpoints: Endpoints,
 ): Promise<number> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
   const run = new Verification(
-    { databaseUrl, ask: chain ? ask : undefined, repair, limit },
+    { databaseUrl, endpoints: chain ? endpoints : undefined, repair, limit },
     new Progress(),
     stop.signal,
   );

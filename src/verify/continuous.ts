@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ask } from './ask';
 import { ChainComparison } from './chain';
 import { connect } from './connection';
 import { NEXT_ADDRESSES } from './days.sql';
 import { DerivedComparison } from './derived';
+import type { Endpoints } from './endpoints';
 import { HAS_CURSOR } from './events.sql';
 import { type Difference, Findings } from './findings';
 import type { VerifyMetrics } from './metrics';
@@ -47,7 +47,7 @@ export class ContinuousVerification {
 
   constructor(
     private readonly options: ContinuousOptions,
-    private readonly ask: Ask,
+    private readonly endpoints: Endpoints,
     private readonly metrics: VerifyMetrics,
     private readonly signal: AbortSignal,
   ) {}
@@ -76,7 +76,7 @@ export class ContinuousVerification {
       const mode = { repair: false, remember: false, hasEvents: rows[0].hasCursor };
       await this.look(client, this.pools, async (ids, findings) => {
         await new DerivedComparison(client, findings, mode).pools(ids);
-        await new ChainComparison(client, this.ask, findings, this.signal).pools(ids);
+        await new ChainComparison(client, this.endpoints, findings, this.signal).pools(ids);
         this.metrics.verified(ids.length);
       });
       await this.look(client, this.addresses, (addresses, findings) =>

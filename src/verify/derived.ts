@@ -121,7 +121,7 @@ export class DerivedComparison {
     this.findings.count('draws', draws.length);
     const keys = new Map(found.differences.map((each) => [`${each.contract} ${each.drawId}`, each]));
     const wrong = drawParameters([...keys.values()]);
-    let repair = async (): Promise<void> => {
+    const repair = async (): Promise<void> => {
       await this.client.query(lottery.LOCK_CURSOR);
       await this.client.query(lottery.DELETE_DRAWS, wrong);
       await this.client.query(lottery.MAKE_DRAWS, wrong);
@@ -129,8 +129,6 @@ export class DerivedComparison {
     for (const table of ['lottery_draws', 'lottery_tickets']) {
       const some = found.differences.filter((each) => each.table === table);
       await this.report(table, some, repair);
-      // Draws and their tickets are made at once.
-      if (some.length > 0) repair = () => Promise.resolve();
     }
   }
 

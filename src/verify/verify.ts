@@ -1,11 +1,11 @@
 import type { Client } from 'pg';
-import type { Ask } from './ask';
 import { BatchSize } from './batches';
 import { ChainComparison } from './chain';
 import { CONTRACTS } from './chain.sql';
 import { connect, lockRepair } from './connection';
 import { NEXT_ADDRESSES } from './days.sql';
 import { DerivedComparison, type DrawKey } from './derived';
+import type { Endpoints } from './endpoints';
 import { HAS_CURSOR } from './events.sql';
 import { Findings, type Report } from './findings';
 import { NEXT_DRAWS } from './lottery.sql';
@@ -15,7 +15,7 @@ import type { Progress } from './progress';
 export interface Options {
   databaseUrl: string;
   /** Undefined: the chain is left out. */
-  ask?: Ask;
+  endpoints?: Endpoints;
   repair: boolean;
   /** Differences that are listed. */
   limit: number;
@@ -81,8 +81,8 @@ export class Verification {
     }
     await this.pools(derived);
     await this.addresses(derived);
-    if (this.options.ask && hasCursor) await this.chain(this.options.ask);
-    else if (this.options.ask) this.findings.skip('no chain has been read yet');
+    if (this.options.endpoints && hasCursor) await this.chain(this.options.endpoints);
+    else if (this.options.endpoints) this.findings.skip('no chain has been read yet');
   }
 
   private async events(derived: DerivedComparison): Promise<void> {
@@ -144,9 +144,9 @@ export class Verification {
     );
   }
 
-  private async chain(ask: Ask): Promise<void> {
+  private async chain(endpoints: Endpoints): Promise<void> {
     this.progress.begin('chain');
-    const chain = new ChainComparison(this.client, ask, this.findings, this.signal);
+    const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
     try {
       await chain.counts(await this.keys(CONTRACTS));
       await this.everyPool(new BatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
 import { bytes16 } from '../../contracts/deploy';
-import { asker } from '../../src/indexer/verification';
+import { endpointsOf } from '../../src/indexer/verification';
+import { startAnvil } from '../../src/local/anvil';
 import { ContinuousVerification } from '../../src/verify/continuous';
 import type { Report } from '../../src/verify/findings';
 import { VerifyMetrics } from '../../src/verify/metrics';
@@ -191,19 +192,25 @@ describe('verification beside an indexer', () => {
           BigInt(100 + i),
           i % 2 ? await bench.pending(pool, BigInt(100 + i)) : undefined,
         );
-        if (i % 4 === 3) await bench.rpc('anvil_reorg', 1 + (i % 3), []);
+        if (i % 4 === 3) {
+          await bench.rpc('anvil_reorg', 1 + (i % 3), []);
+          await bench.mine(1);
+        }
       }
     })();
     try {
+      let complete = 0;
       for (let i = 0; i < 8; i += 1) {
         const { report } = await verify();
         expect(report.listed).toEqual([]);
+        complete += Number(report.complete);
       }
+      expect(complete).toBeGreaterThan(4);
     } finally {
       running = false;
       await chain;
     }
-    await bench.converged();
+    await bench.atHead();
     expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
   });
 
@@ -240,7 +247,7 @@ describe('verification beside an indexer', () => {
     let mayLook = true;
     const running = new ContinuousVerification(
       { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayLook: () => mayLook },
-      asker(bench.proxy.url),
+      endpointsOf(bench.proxy.url),
       new VerifyMetrics(registry),
       stop.signal,
     ).run();
@@ -283,6 +290,58 @@ describe('verification beside an indexer', () => {
       await running;
       errors.mockRestore();
     }
+  });
+
+  it('compares the last block in effect, also while more confirmations are waited for', async () => {
+    await indexer.end('SIGTERM');
+    const [pool] = bench.pools;
+    await bench.deposit(pool, 3n);
+    const waiting = bench.indexer({ CONFIRMATIONS: '3' });
+    await bench.mine(2);
+    await bench.atHead();
+    expect(await bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING'`)).toHaveLength(1);
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+    await bench.mine(3);
+    await bench.atHead();
+    await waiting.end('SIGTERM');
+    // Takes effect at once, and then the setting is raised.
+    indexer = bench.indexer();
+    await bench.deposit(pool, 5n);
+    await bench.atHead();
+    await indexer.end('SIGTERM');
+    indexer = bench.indexer({ CONFIRMATIONS: '10' });
+    await bench.mine(1);
+    await bench.atHead();
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+  });
+
+  it('leaves an endpoint that stands on another chain for the next', async () => {
+    const other = await startAnvil();
+    try {
+      const run = bench.indexer({ RPC_URL: `${other.url},${bench.proxy.url}` }, ['--json'], ENTRY);
+      await run.ended;
+      expect(run.code).toBe(0);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('is mended from the chain by rewinding, when a row of the ledger was altered', async () => {
+    const [first, second] = await bench.sql<{ id: string; block_number: string }>(
+      `SELECT id, block_number FROM transactions WHERE status = 'CONFIRMED' ORDER BY block_number LIMIT 2`,
+    );
+    await bench.sql(`UPDATE transactions SET amount = amount + 1 WHERE id = $1`, [first.id]);
+    await corrupt(`DELETE FROM transactions WHERE id = '${second.id}'`);
+    expect((await verify('--repair')).code).toBe(1);
+    const rewind = bench.indexer({ CONFIRMATIONS: '10' }, [
+      'rewind',
+      '--to',
+      String(Number(first.block_number) - 1),
+    ]);
+    await rewind.ended;
+    expect(rewind.code).toBe(0);
+    await bench.atHead();
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true, differences: {} } });
   });
 
   it('is part of the indexer that leads', async () => {

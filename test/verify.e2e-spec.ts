@@ -13,6 +13,10 @@ let users: SignedIn[];
 
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
+  // Of the writers below many wait for each other in a circle; by default that is looked for after a second.
+  await app.sql(
+    `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
+  );
 });
 
 const silent = (): Progress => new Progress({ isTTY: false, write: () => true });

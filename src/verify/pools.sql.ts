@@ -23,14 +23,16 @@ const sum = (type: string): string => `coalesce(sum(${counted('x')}) FILTER (WHE
 const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
 
 /** From the ledger: what a pool contributes to pool_totals. */
-const SUMS = `
+const sums = (condition: string): string => `
   (SELECT count(*) AS rows, ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn,
     ${sum('YIELD_CLAIM')} AS claimed_yield, coalesce(sum(${pending('x')}), 0) AS pending_balance,
     ${count('DEPOSIT')} AS deposit_count, ${count('WITHDRAWAL')} AS withdrawal_count,
     ${count('YIELD_CLAIM')} AS claim_count,
     max(x.created_at) FILTER (WHERE x.type = 'YIELD_CLAIM') AS last_claimed_at
-  FROM transactions x WHERE x.pool_id = p.id)`;
-const YIELD = `(SELECT count(*) AS rows, coalesce(sum(y.amount), 0) AS total FROM yield_accruals y WHERE y.pool_id = p.id)`;
+  FROM transactions x WHERE x.pool_id = p.id AND ${condition})`;
+const accrued = (condition: string): string => `
+  (SELECT count(*) AS rows, coalesce(sum(y.amount), 0) AS total
+  FROM yield_accruals y WHERE y.pool_id = p.id AND ${condition})`;
 const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
 
@@ -41,7 +43,7 @@ const RECOUNT = `
     ${newest('DEPOSIT')} AS last_deposit_id, ${newest('WITHDRAWAL')} AS last_withdrawal_id,
     ${newest('YIELD_CLAIM')} AS last_claim_id, s.rows + y.rows AS rows,
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
-  FROM pools p CROSS JOIN LATERAL ${SUMS} s CROSS JOIN LATERAL ${YIELD} y WHERE p.id = ANY($1::uuid[])`;
+  FROM pools p CROSS JOIN LATERAL ${sums('true')} s CROSS JOIN LATERAL ${accrued('true')} y WHERE p.id = ANY($1::uuid[])`;
 
 /** Where the contributions of pools that were recounted are remembered until pool_totals is compared. */
 export const CREATE_MEMORY = `
@@ -105,14 +107,16 @@ export const TOTAL_COLUMNS = ['pools', 'deposited', 'pending', 'yield', 'apr_bps
 const KEPT_TOTALS = `
   SELECT type, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
   FROM pool_totals GROUP BY type`;
-/** What was remembered, and of pools that changed since, what the ledger says now: all of one snapshot. */
+/**
+ * What was remembered, and of pools that changed since, what the ledger says now: all of one snapshot. The condition
+ * stands within the counting, so that for pools that are remembered nothing is read.
+ */
 const TOTALS = `
   SELECT p.type, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
     sum(coalesce(v.pending, s.pending_balance)) AS pending, sum(coalesce(v.yield, y.total)) AS yield,
-    sum(coalesce(v.apr_bps, y.apr_bps)) AS apr_bps
+    sum(coalesce(v.apr_bps, ${APR})) AS apr_bps
   FROM pools p LEFT JOIN verified_pools v ON v.id = p.id AND NOT ${CHANGED}
-  LEFT JOIN LATERAL ${SUMS} s ON v.id IS NULL
-  LEFT JOIN LATERAL (SELECT total, ${APR} AS apr_bps FROM ${YIELD} z) y ON v.id IS NULL
+  CROSS JOIN LATERAL ${sums('v.id IS NULL')} s CROSS JOIN LATERAL ${accrued('v.id IS NULL')} y
   GROUP BY p.type`;
 /** Row: type, column, kept, recount. Parameter: floor. */
 export const COMPARE_TOTALS = `

@@ -267,7 +267,7 @@ describe('verification of what is derived', () => {
     let running = true;
     const writers = traffic(() => running);
     try {
-      for (let i = 0; i < 15; i += 1) expect((await verified()).listed).toEqual([]);
+      for (let i = 0; i < 30; i += 1) expect((await verified()).listed).toEqual([]);
     } finally {
       running = false;
     }

@@ -1,5 +1,6 @@
-# One image for the API (the default command), the indexer (node dist/src/indexer.js) and the migrations
-# (npm run migration:run:prod). It starts no child processes, so it needs no init.
+# One image for the API (the default command), the indexer (node dist/src/indexer.js), its verification
+# (node dist/src/verify.js) and the migrations (npm run migration:run:prod). It starts no child processes, so it needs no
+# init.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./

@@ -184,20 +184,22 @@ describe('verification beside an indexer', () => {
 
   it('raises no false alarm beside deposits and reorganisations', async () => {
     let running = true;
-    const chain = (async (): Promise<void> => {
-      for (let i = 0; running; i += 1) {
-        const pool = bench.pools[i % 3];
-        await bench.deposit(
-          pool,
-          BigInt(100 + i),
-          i % 2 ? await bench.pending(pool, BigInt(100 + i)) : undefined,
-        );
-        if (i % 4 === 3) {
-          await bench.rpc('anvil_reorg', 1 + (i % 3), []);
+    let deposits = 0;
+    let end: () => void = () => undefined;
+    // A transaction that a reorganisation drops from the node's pool as well is waited for in vain.
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const traffic = (async (): Promise<void> => {
+      for (; running; deposits += 1) {
+        const [pool, amount] = [bench.pools[deposits % 3], BigInt(100 + deposits)];
+        await bench.deposit(pool, amount, deposits % 2 ? await bench.pending(pool, amount) : undefined);
+        if (deposits % 4 === 3) {
+          await bench.rpc('anvil_reorg', 1 + (deposits % 3), []);
           await bench.mine(1);
         }
       }
     })();
+    traffic.catch(() => undefined);
+    const chain = Promise.race([traffic, ended]);
     try {
       let complete = 0;
       for (let i = 0; i < 8; i += 1) {
@@ -208,8 +210,10 @@ describe('verification beside an indexer', () => {
       expect(complete).toBeGreaterThan(4);
     } finally {
       running = false;
+      setTimeout(end, 5000).unref();
       await chain;
     }
+    expect(deposits).toBeGreaterThan(10);
     await bench.atHead();
     expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
   });

@@ -88,10 +88,8 @@ function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() =
       const { timestamp } = await bench.owner.getBlock();
       return bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n]);
     },
-    async () =>
-      bench.lottery(bench.saver, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
-    async () =>
-      bench.lottery(bench.other, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
+    async () => bench.lottery(bench.saver, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
+    async () => bench.lottery(bench.other, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
     async () => bench.lottery(bench.owner, 'cancelDraw', [await bench.currentDraw()]),
     async () => {
       const draw = await bench.currentDraw();

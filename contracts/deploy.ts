@@ -84,7 +84,9 @@ export async function deploy(
 }
 
 async function mined(client: DevClient, hash: Hash): Promise<TransactionReceipt> {
-  const receipt = await client.waitForTransactionReceipt({ hash });
+  // While viem looks for a replacement it misses the block that holds the transaction; on a quiet chain it then waits
+  // until its timeout.
+  const receipt = await client.waitForTransactionReceipt({ hash, checkReplacement: false });
   if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`);
   return receipt;
 }

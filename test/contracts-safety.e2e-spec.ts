@@ -22,7 +22,7 @@ describe('a hostile token', () => {
   /** Calls made on the token; `act` passes one on as the token's own account. */
   const tell = async (functionName: string, ...args: unknown[]): Promise<void> => {
     const hash = await t.owner.writeContract({ abi: hostile.abi, address: token, functionName, args });
-    await t.owner.waitForTransactionReceipt({ hash });
+    await t.owner.waitForTransactionReceipt({ hash, checkReplacement: false });
   };
   const ask = (functionName: string, ...args: unknown[]) =>
     t.owner.readContract({ abi: hostile.abi, address: token, functionName, args });

@@ -1,3 +1,4 @@
+import { generator } from './support/generator';
 import {
   PaperChain,
   GENESIS,
@@ -13,16 +14,6 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = Number(process.env.RUNS ?? 4);
 const BLOCKS = 40;
 
-/** mulberry32: small, and the same everywhere. */
-function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
-}
 type Random = ReturnType<typeof generator>;
 type Sketch = Parameters<PaperChain['add']>[0] extends (infer S)[] | undefined ? S : never;
 

@@ -19,7 +19,7 @@ export interface Testimony {
 }
 
 /** What the vote means for the one whose answer is to be used. */
-export type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
+type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
 
 /**
  * A majority of those who have the block decides; who lacks it or fails is not counted. If nobody but the reader has

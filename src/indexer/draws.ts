@@ -3,7 +3,7 @@ import type { Decision, Outcome } from './decide';
 import * as sql from './draws.sql';
 
 /** A draw: draw ids count for each contract alone. */
-export interface DrawKey {
+interface DrawKey {
   contract: string;
   drawId: string;
 }

@@ -36,7 +36,7 @@ const FACTS: Column[] = [
 const names = (columns: Column[]): string => columns.map(([column]) => column).join(', ');
 
 /** The columns of chain_events that a ChainEvent is read from. */
-export const EVENT = names(COLUMNS.slice(0, -3));
+const EVENT = names(COLUMNS.slice(0, -3));
 
 const parameter = ([column, type]: Column, index: number): string =>
   type === 'time'

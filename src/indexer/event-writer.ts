@@ -31,7 +31,7 @@ export interface Applied {
 /** The cursor is not where this process left it: another one leads. */
 export class LeadershipLost extends Error {}
 
-export interface WriterRules {
+interface WriterRules {
   confirmations: number;
   /** Seconds. */
   pendingTtl: number;

@@ -4,7 +4,7 @@ import type { Block } from './raw-chain';
 /** Blocks behind the best head known that still count as synced. */
 export const SYNCED_WITHIN = 5;
 /** Without a step forward or a confirmed head for this long the chain counts as out of reach. */
-export const STALL_MS = 15_000;
+const STALL_MS = 15_000;
 /** Block intervals by which a head may be late, and the shortest wait that follows from them. */
 const LATE_INTERVALS = 3;
 const MIN_HEAD_AGE_S = 15;

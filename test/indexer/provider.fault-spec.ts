@@ -9,11 +9,17 @@ describe('a provider that', () => {
     for (let i = 0; i < 10; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(2_000_000 + i));
   });
 
+  /** Takes everything that came from the chain out of the database. */
+  async function forget(): Promise<void> {
+    await bench.sql(`TRUNCATE chain_cursor, chain_blocks, chain_contracts, chain_events, set_aside_counts,
+      lottery_draws, lottery_tickets`);
+    await bench.sql('DELETE FROM transactions');
+    await bench.sql('DELETE FROM yield_accruals');
+  }
+
   /** Reads the whole chain under the fault, then a live tail. */
   async function follows(faults: typeof bench.proxy.faults, heal = false): Promise<void> {
-    await bench.sql(`TRUNCATE chain_events, chain_blocks, chain_cursor`);
-    await bench.sql(`DELETE FROM transactions`);
-    await bench.sql(`DELETE FROM yield_accruals`);
+    await forget();
     bench.proxy.faults = faults;
     const indexer = bench.indexer();
     for (let i = 0; i < 5; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(3_000_000 + i));
@@ -68,8 +74,7 @@ describe('a provider that', () => {
   });
 
   it('18: is never believed while it omits', async () => {
-    await bench.sql(`TRUNCATE chain_events, chain_blocks, chain_cursor`);
-    await bench.sql(`DELETE FROM transactions`);
+    await forget();
     bench.proxy.faults = { logs: (logs) => logs.filter((_, i) => i !== 3) };
     const indexer = bench.indexer();
     const seen = bench.proxy.requests;

@@ -1,93 +1,163 @@
 import { freshDatabase } from '../support/database';
-import { type IndexerProcess, useChain } from '../support/chain-bench';
+import { ChainBench, type IndexerProcess } from '../support/chain-bench';
+import type { Faults } from '../support/chain-proxy';
 import { generator } from '../support/generator';
+import { liars } from '../support/liars';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-const ROUNDS = Number(process.env.ROUNDS ?? 12);
+const ROUNDS = Number(process.env.ROUNDS ?? 5);
+const ACTIONS = 12;
 
-describe('20: random rounds', () => {
-  const bench = useChain();
+type Random = ReturnType<typeof generator>;
+const one = <T>(random: Random, of: T[]): T => of[random(of.length)];
+
+/** An endpoint that fails or lags, but tells nothing false. */
+function trouble(random: Random): Faults {
+  let n = 0;
+  return one<Faults>(random, [
+    {},
+    { http: () => (n++ % 4 === 1 ? 502 : 'ok') },
+    { http: () => 'drop' },
+    { behind: () => n++ % 3 },
+    { behind: () => 20 },
+    { maxRange: 1 + random(5) },
+    { maxBatch: 1 + random(10) },
+    { batch: (answers) => [...answers].reverse() },
+    { refuse: (method) => method === 'eth_getLogs' },
+    // Its counts show it.
+    { logs: (logs) => logs.filter((_, i) => i !== 1) },
+  ]);
+}
+
+/** One that lies so that its own answers fit one another. */
+const lie = (random: Random, head: number): Faults =>
+  one<() => Faults>(random, [
+    liars.amounts,
+    liars.omission,
+    () => liars.branch(Math.max(1, head - random(4))),
+    () => liars.head(1 + random(1000)),
+  ])();
+
+/** The indexers of a chain: one that leads, and sometimes a second that stands by. */
+class Indexers {
+  private running: IndexerProcess[] = [];
+
+  constructor(
+    private readonly bench: ChainBench,
+    private readonly random: Random,
+  ) {}
+
+  /** All anew, so that none remembers which endpoints failed or which contracts there were. */
+  async restart(): Promise<void> {
+    await this.end();
+    for (let count = 1 + this.random(2); count > 0; count -= 1) this.running.push(this.bench.indexer());
+  }
+
+  /** The oldest is killed. The next one takes over: one that stood by, or one that starts now. */
+  async takeover(): Promise<void> {
+    await this.running.shift()?.end('SIGKILL');
+    if (this.running.length === 0 || this.random(2) === 0) this.running.push(this.bench.indexer());
+  }
+
+  async end(): Promise<void> {
+    for (const each of this.running.splice(0)) await each.end('SIGKILL');
+  }
+
+  get output(): string {
+    return this.running.map(({ output }) => output).join('\n');
+  }
+}
+
+/** What people and nodes do to the chain; what the contracts refuse is as good as nothing done. */
+function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() => Promise<unknown>)[] {
+  const pick = (): string => one(random, bench.pools);
+  const none = `0x${'0'.repeat(32)}`;
+  const bytes = (id: string): string => `0x${id.replaceAll('-', '')}`;
+  return [
+    () => bench.deposit(pick(), BigInt(1 + random(1000))),
+    async () => {
+      const pool = pick();
+      const amount = BigInt(1 + random(1000));
+      const id = await bench.pending(pool, amount);
+      return bench.deposit(pool, random(4) === 0 ? amount + 1n : amount, random(2) ? id : undefined);
+    },
+    () => bench.withdraw(pick(), BigInt(1 + random(100))),
+    () => bench.call(bench.owner, 'accrueYield', [bytes(pick()), BigInt(1 + random(999)), 1 + random(900)]),
+    () => bench.call(bench.saver, 'claimYield', [bytes(pick()), none]),
+    async () => {
+      const { timestamp } = await bench.owner.getBlock();
+      return bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n]);
+    },
+    async () => bench.lottery(bench.saver, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
+    async () => bench.lottery(bench.other, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
+    async () => bench.lottery(bench.owner, 'cancelDraw', [await bench.currentDraw()]),
+    async () => {
+      const draw = await bench.currentDraw();
+      await bench.lottery(bench.owner, 'closeDraw', [draw]);
+      await bench.mine(2);
+      return bench.lottery(bench.owner, 'completeDraw', [draw]);
+    },
+    // A lottery contract beside the first, which the next indexers follow, and draws there.
+    async () => {
+      if (bench.further.length === 2) return;
+      await bench.addLottery();
+      await indexers.restart();
+    },
+    async () => {
+      const [, contract] = one(random, bench.further);
+      const { timestamp } = await bench.owner.getBlock();
+      await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n], contract).catch(() => undefined);
+      const draw = await bench.currentDraw(contract);
+      return bench.lottery(bench.saver, 'buyTickets', [draw, BigInt(1 + random(5))], contract);
+    },
+    () => bench.rpc('anvil_reorg', 1 + random(6), []),
+    () => bench.mine(1 + random(4)),
+    () => bench.addPool(),
+    () => indexers.takeover(),
+  ];
+}
+
+describe.each([1, 2, 3])('20: random rounds with %d endpoints', (endpoints) => {
+  const bench = new ChainBench(endpoints);
+  beforeAll(() => bench.start());
+  afterAll(() => bench.stop());
 
   it(`converge, and a replay from nothing gives the same state (SEED=${SEED})`, async () => {
-    const random = generator(SEED);
-    let indexer: IndexerProcess = bench.indexer();
-    const pick = (): string => bench.pools[random(bench.pools.length)];
-    const actions: (() => Promise<unknown>)[] = [
-      () => bench.deposit(pick(), BigInt(1 + random(1000))),
-      async () => {
-        const pool = pick();
-        const amount = BigInt(1 + random(1000));
-        const id = await bench.pending(pool, amount);
-        return bench.deposit(pool, random(4) === 0 ? amount + 1n : amount, random(2) ? id : undefined);
-      },
-      () => bench.withdraw(pick(), BigInt(1 + random(100))),
-      () =>
-        bench.call(bench.owner, 'accrueYield', [
-          `0x${pick().replaceAll('-', '')}`,
-          BigInt(1 + random(999)),
-          1 + random(900),
-        ]),
-      () => bench.call(bench.saver, 'claimYield', [`0x${pick().replaceAll('-', '')}`, `0x${'0'.repeat(32)}`]),
-      async () => {
-        const { timestamp } = await bench.owner.getBlock();
-        return bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n]);
-      },
-      async () =>
-        bench.lottery(bench.saver, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
-      async () =>
-        bench.lottery(bench.other, 'buyTickets', [await bench.currentDraw(), BigInt(1 + random(5))]),
-      async () => bench.lottery(bench.owner, 'cancelDraw', [await bench.currentDraw()]),
-      async () => {
-        const draw = await bench.currentDraw();
-        await bench.lottery(bench.owner, 'closeDraw', [draw]);
-        await bench.mine(2);
-        return bench.lottery(bench.owner, 'completeDraw', [draw]);
-      },
-      // A lottery contract beside the first, which the next indexer follows, and draws there.
-      async () => {
-        if (bench.further.length === 2) return;
-        await bench.addLottery();
-        await indexer.end('SIGKILL');
-        indexer = bench.indexer();
-      },
-      async () => {
-        const [, contract] = bench.further[random(bench.further.length)];
-        const { timestamp } = await bench.owner.getBlock();
-        await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n], contract).catch(() => undefined);
-        const draw = await bench.currentDraw(contract);
-        return bench.lottery(bench.saver, 'buyTickets', [draw, BigInt(1 + random(5))], contract);
-      },
-      () => bench.rpc('anvil_reorg', 1 + random(6), []),
-      () => bench.mine(1 + random(4)),
-      () => bench.addPool(),
-    ];
+    const random = generator(SEED + endpoints);
+    const indexers = new Indexers(bench, random);
+    const actions = actionsOn(bench, random, indexers);
+    const told: string[] = [];
+    const converged = (): Promise<void> =>
+      bench.converged().catch((error: Error) => {
+        throw new Error(`${error.message}\n${told.join('\n')}\n${indexers.output}`);
+      });
+    await indexers.restart();
     for (let round = 0; round < ROUNDS; round += 1) {
-      let n = 0;
-      const faults = [
-        {},
-        { http: () => (n++ % 4 === 1 ? (502 as const) : ('ok' as const)) },
-        { behind: () => random(3) },
-        { maxRange: 1 + random(5) },
-        { batch: <T>(answers: T[]) => [...answers].reverse() },
-      ];
-      bench.proxy.faults = faults[random(faults.length)]!;
-      // What the contracts refuse is as good as nothing done.
-      for (let i = 0; i < 12; i += 1) await actions[random(actions.length)]().catch(() => undefined);
-      if (random(3) === 0) {
-        await indexer.end('SIGKILL');
-        indexer = bench.indexer();
+      // Against a liar others must stand: where there are two, the other one is well, and has not failed lately.
+      const lying = endpoints > 1 && random(2) === 0 ? random(endpoints) : undefined;
+      if (lying !== undefined) await indexers.restart();
+      const head = Number(await bench.owner.getBlockNumber({ cacheTime: 0 }));
+      const spared = lying === undefined ? undefined : (lying + 1) % endpoints;
+      bench.proxies.forEach((proxy, i) => {
+        proxy.faults = i === lying ? lie(random, head) : i === spared ? {} : trouble(random);
+      });
+      told.push(`round ${round}: ${bench.proxies.map(({ faults }) => Object.entries(faults)).join(' | ')}`);
+      for (let i = 0; i < ACTIONS; i += 1) {
+        await one(random, actions)().catch(() => undefined);
+        // Another endpoint fails, or a failing one is well again, in the middle of it.
+        if (lying === undefined && random(4) === 0) one(random, bench.proxies).faults = trouble(random);
       }
-      bench.proxy.faults = {};
-      await bench.converged();
+      for (const proxy of bench.proxies) proxy.faults = {};
+      await converged();
     }
-    await indexer.end();
+    await indexers.end();
     const first = JSON.stringify(await bench.actual());
     const before = bench.database;
     await bench.useDatabase(await freshDatabase());
     await before.drop();
-    indexer = bench.indexer();
-    await bench.converged();
+    await indexers.restart();
+    await converged();
     expect(JSON.stringify(await bench.actual())).toBe(first);
-    await indexer.end();
+    await indexers.end();
   });
 });

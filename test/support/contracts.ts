@@ -103,7 +103,7 @@ export class ContractBench {
       }
       await this.mine(1);
       const receipts = await Promise.all(
-        hashes.map((hash) => this.owner.waitForTransactionReceipt({ hash })),
+        hashes.map((hash) => this.owner.waitForTransactionReceipt({ hash, checkReplacement: false })),
       );
       const places = receipts.map(({ blockNumber, transactionIndex }) => [blockNumber, transactionIndex]);
       expect(places).toEqual(receipts.map((_, index) => [receipts[0].blockNumber, index]));

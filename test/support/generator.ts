@@ -1,10 +1,7 @@
-/** mulberry32: small, and the same everywhere. @returns a function that gives integers from 0 to below its argument */
+import { generator as fractions } from './random';
+
+/** @returns a function that gives integers from 0 to below its argument, the same ones for the same seed */
 export function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return Math.floor((((t ^ (t >>> 14)) >>> 0) / 2 ** 32) * below);
-  };
+  const next = fractions(seed);
+  return (below) => Math.floor(next() * below);
 }

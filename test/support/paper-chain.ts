@@ -83,16 +83,16 @@ export class PaperChain {
   }
 }
 
-/** A database of its own that a chain is written to. */
+/** A database that a chain is written to: one of its own if none is given. */
 export class Written {
   client: Client;
   writer: EventWriter;
   cursor: Cursor;
-  private database: TestDatabase;
+  private own?: TestDatabase;
 
-  async start(chain: PaperChain, confirmations = 0): Promise<this> {
-    this.database = await freshDatabase();
-    this.client = await connect(this.database.url);
+  async start(chain: PaperChain, confirmations = 0, database?: TestDatabase): Promise<this> {
+    if (!database) this.own = database = await freshDatabase();
+    this.client = await connect(database.url);
     const lotteries = new Set([LOTTERY, NEW_LOTTERY]);
     this.writer = new EventWriter(this.client, { confirmations, pendingTtl: TTL, lotteries });
     const [{ number, hash, time }] = chain.blocks;
@@ -112,7 +112,7 @@ export class Written {
 
   async stop(): Promise<void> {
     await this.client?.end();
-    await this.database?.drop();
+    await this.own?.drop();
   }
 
   async sql<Row>(text: string, values: unknown[] = []): Promise<Row[]> {

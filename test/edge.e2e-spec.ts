@@ -99,6 +99,7 @@ describe('a service that clients reach directly', () => {
   });
 
   it('closes the oldest idle connections of one address beyond a few hundred, unused ones first', async () => {
+    expect(MAX_IDLE).toBeLessThanOrEqual(300);
     const port = portOf(app);
     const get = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const resting = await open(port);

@@ -129,6 +129,22 @@ describe('describeError', () => {
     expect(describeError(thrown).body).toEqual({ success: false, error: 'Validation failed', details });
   });
 
+  it('names at most 20 details, of 200 characters, whoever made them', () => {
+    const many = Array.from({ length: 100 }, () => ({ field: 'f'.repeat(500), message: 'm'.repeat(500) }));
+    for (const thrown of [
+      validationFailed(...many),
+      new ApiError(422, 'x', many),
+      new BadRequestException(many),
+      new BadRequestException(many.map(({ message }) => message)),
+    ]) {
+      const { details = [] } = describeError(thrown).body;
+      expect(details).toHaveLength(20);
+      expect(Math.max(...details.map(({ field, message }) => field.length + message.length))).toBeLessThan(
+        403,
+      );
+    }
+  });
+
   it('has details only where there are some', () => {
     expect(describeError(new NotFoundException()).body).not.toHaveProperty('details');
     expect(describeError(new ApiError(409, 'x')).body).not.toHaveProperty('details');

@@ -4,7 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
-import { ApiError, ErrorDetail, notFound, serviceUnavailable, validationFailed } from './errors';
+import {
+  ApiError,
+  ErrorDetail,
+  boundDetails,
+  notFound,
+  serviceUnavailable,
+  validationFailed,
+} from './errors';
 import { describeViolations } from './validation.pipe';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -57,7 +64,7 @@ export function describeError(error: unknown): ErrorAnswer {
 }
 
 function answer(status: number, error: string, details?: ErrorDetail[]): ErrorAnswer {
-  return { status, body: { success: false, error, ...(details && { details }) } };
+  return { status, body: { success: false, error, ...(details && { details: boundDetails(details) }) } };
 }
 
 /** An exception of NestJS was thrown on purpose, by code or a pipe: its status and text are for the client. */

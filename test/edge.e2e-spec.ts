@@ -81,6 +81,13 @@ describe('a service that clients reach directly', () => {
     expect([verify.status, verify.headers['cache-control']]).toEqual([401, 'no-store']);
   });
 
+  it('nor what is answered to no HTTP at all', async () => {
+    const socket = await open(portOf(app));
+    socket.write('nonsense\r\n\r\n');
+    await once(socket, 'close');
+    expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
+  });
+
   it('takes an upload that its client ends for no error of its own', async () => {
     const before = lines.length;
     const socket = await open(portOf(app));

@@ -8,10 +8,11 @@ import {
   NotFoundException,
   UnauthorizedException,
 } from '@nestjs/common';
+import fastify from 'fastify';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { DatabaseUnavailable } from '../database/unavailable';
-import { describeError, hideText } from './error.filter';
+import { describeError, hideText, sendError } from './error.filter';
 import { ApiError, forbidden, validationFailed } from './errors';
 
 const SECRET = 'relation "users" at 10.0.0.7';
@@ -149,4 +150,16 @@ describe('describeError', () => {
     expect(describeError(new NotFoundException()).body).not.toHaveProperty('details');
     expect(describeError(new ApiError(409, 'x')).body).not.toHaveProperty('details');
   });
+});
+
+it('an error is stored by no cache, though its handler had allowed that', async () => {
+  const app = fastify();
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+  app.get('/', (_request, reply) => {
+    void reply.header('cache-control', 'public, max-age=60');
+    throw new Error('broken');
+  });
+  const { statusCode, headers } = await app.inject('/');
+  expect([statusCode, headers['cache-control']]).toEqual([500, 'no-store']);
+  await app.close();
 });

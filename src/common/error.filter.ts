@@ -145,7 +145,7 @@ export function sendError(
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,
-    // Also for errors that come before the hook that says so.
+    // Whatever the handler had said of its answer before it failed.
     'cache-control': 'no-store',
     ...(status === 503 && { 'retry-after': '1' }),
   };

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { announcement, hostOf, portOf, settings } from './settings';
 
 const MADE = {
@@ -11,6 +14,10 @@ describe('npm start', () => {
     expect(hostOf(given)).toBe('127.0.0.1');
     expect(settings(given, MADE)).toEqual({ ...MADE, HOST: '127.0.0.1' });
     expect(settings({ HOST: '0.0.0.0' }, MADE).HOST).toBe('0.0.0.0');
+  });
+
+  it('stays on this machine with .env.example copied to .env', () => {
+    expect(hostOf(parseEnv(readFileSync(join(__dirname, '../../.env.example'), 'utf8')))).toBe('127.0.0.1');
   });
 
   it('starts the service with what was given, and with what it made for the rest', () => {

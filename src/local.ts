@@ -6,11 +6,11 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { rpcEndpoints } from './chain/endpoints';
 import { redactText } from './common/redact';
 import { dataSourceOptions } from './database/data-source';
 import { type LocalChain, startChain } from './local/chain';
 import { startPostgres } from './local/postgres';
+import { announcement, hostOf, portOf, settings } from './local/settings';
 
 /**
  * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, migrates, and runs the API and the indexer
@@ -31,19 +31,16 @@ async function main(): Promise<void> {
   } catch {
     // There need not be a .env file.
   }
-  const port = Number(process.env.PORT || 3001);
+  const port = portOf(process.env);
   await assertFree(port);
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
   if (WATCH) await compileOnChange();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
-  const environment: NodeJS.ProcessEnv = {
+  const environment = settings(process.env, {
     ...chainSettings(chain),
-    // An empty variable counts as not set.
-    ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== '')),
-    HOST: process.env.HOST || '127.0.0.1',
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
-  };
+  });
   await migrate(environment.DATABASE_URL!);
   if (chain) await heal(chain, environment);
   await run('main.js', environment);
@@ -52,17 +49,7 @@ async function main(): Promise<void> {
   // For `npm run demo`.
   const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
   writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
-  // Of addresses that were given, neither passwords nor keys are shown.
-  const { DATABASE_URL: given, RPC_URL: rpc } = process.env;
-  say(`
-  API       ${base}
-  Docs      ${base}/docs
-  Health    ${base}/health
-  Database  ${given ? redactText(given) : environment.DATABASE_URL}
-  Chain     ${rpc ? names(rpc) : (chain?.url ?? 'off: there is no anvil for this platform, see README')}
-
-  Ctrl-C stops everything.
-`);
+  say(announcement(process.env, environment));
 }
 
 async function startLocalChain(): Promise<LocalChain | undefined> {
@@ -179,7 +166,7 @@ async function assertFree(port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const probe = createServer();
     probe.once('error', () => reject(new Error(`Port ${port} is taken; set PORT to use another one.`)));
-    probe.listen(port, process.env.HOST || '127.0.0.1', () => probe.close(() => resolve()));
+    probe.listen(port, hostOf(process.env), () => probe.close(() => resolve()));
   });
 }
 
@@ -197,10 +184,6 @@ async function stop(code: number): Promise<void> {
   process.exit(code);
 }
 
-const names = (addresses: string): string =>
-  rpcEndpoints(addresses)
-    .map(({ name }) => name)
-    .join(', ');
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { type Server, createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Writable } from 'node:stream';
 import {
   type Address,
   type Hex,
@@ -14,6 +18,7 @@ import {
 } from 'viem';
 import { type DevClient, connect, deploy, devAccount } from '../contracts/deploy';
 import { compile } from '../scripts/compile-contracts';
+import { createLogger } from '../src/common/logger';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import { TestApp, useApp } from './support/app';
 import { type Wallet, newWallet, siweMessage } from './support/wallet';
@@ -114,15 +119,83 @@ it('keys sign in as without a chain: no malleated, no compact signature', async 
   expect((await attempt(wallet.address, newWallet())).status).toBe(401);
 });
 
+describe('with a provider that asks for user and password, and for a key in the path', () => {
+  const CREDENTIALS = 's3cret-user:s3cret-p@ss/word';
+  const PATH = '/v2/s3cret-path?key=s3cret-key';
+  const basic = `Basic ${Buffer.from(CREDENTIALS).toString('base64')}`;
+  let provider: Server;
+  let refusals = 0;
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  beforeAll(async () => {
+    // In front of the node: what has no right to it gets 401 and a text that repeats what was asked.
+    provider = createServer((incoming, response) => {
+      if (incoming.headers.authorization !== basic || incoming.url !== PATH) {
+        refusals += 1;
+        return void response.writeHead(401).end(`not for ${incoming.url} ${incoming.headers.authorization}`);
+      }
+      const headers = { 'content-type': 'application/json' };
+      const forwarded = request(anvil.url, { method: incoming.method, headers }, (answer) => {
+        response.writeHead(answer.statusCode!, headers);
+        answer.pipe(response);
+      });
+      incoming.pipe(forwarded);
+    });
+    await once(provider.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterAll(async () => {
+    provider.closeAllConnections();
+    await new Promise((resolve) => provider.close(resolve));
+  });
+
+  /** Of a sign-in by a contract wallet, with an app whose RPC_URL has these in it. */
+  async function signInWith(user: string, password: string, path = PATH): Promise<number> {
+    const { port } = provider.address() as AddressInfo;
+    const RPC_URL = `http://${[user, password].map(encodeURIComponent).join(':')}@127.0.0.1:${port}${path}`;
+    const behind = new TestApp();
+    await behind.start({ RPC_URL }, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink));
+    try {
+      const owner = newWallet();
+      await behind.get('/health');
+      return (await attempt(await deployed(owner), owner, undefined, behind)).status;
+    } finally {
+      await behind.stop();
+    }
+  }
+
+  it('EIP-1271 works, and no line of the log tells them, whether they are right or wrong', async () => {
+    const [user, password] = CREDENTIALS.split(':');
+    expect(await signInWith(user, password)).toBe(200);
+    expect(refusals).toBe(0);
+    expect(await signInWith(user, 's3cret-wrong')).toBe(401);
+    expect(await signInWith(user, password, '/v2/s3cret-other')).toBe(401);
+    expect(refusals).toBe(2);
+    const log = lines.join('');
+    expect(log).toContain('signed in');
+    expect(log).toContain('"reason":"rpc"');
+    expect(log).not.toMatch(/s3cret|p(@|%40)ss|word/);
+    // The beginning of what Basic authentication makes of the user.
+    expect(log).not.toContain(Buffer.from('s3cret-user:').toString('base64'));
+  });
+});
+
 describe('with the chain out', () => {
   // Nothing listens on port 1.
   const cutOff = useApp({ RPC_URL: 'http://127.0.0.1:1' });
 
   it('contract wallets are refused, and keys are not', async () => {
     const owner = newWallet();
+    const unanswered = async (): Promise<number> =>
+      Number(/^sign_ins_total\{result="rpc"\} (\d+)/m.exec((await cutOff.get('/metrics')).text)?.[1] ?? 0);
+    const before = await unanswered();
     const refused = await attempt(await deployed(owner), owner, undefined, cutOff);
     expect([refused.status, refused.body]).toEqual([401, FAILED]);
     expect((await attempt(owner.address, owner, undefined, cutOff)).status).toBe(200);
-    expect((await cutOff.get('/metrics')).text).toContain('sign_ins_total{result="rpc"} 1');
+    expect(await unanswered()).toBe(before + 1);
   });
 });

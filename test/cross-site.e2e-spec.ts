@@ -107,6 +107,12 @@ describe('a request that a foreign page has the browser send', () => {
     expect(await left(ip)).toEqual([98, 4]);
   });
 
+  it('leaves probes, metrics and what the documentation loads open to images and frames too', async () => {
+    for (const url of ['/health', '/health/live', '/metrics', '/docs/assets/swagger-ui.css'])
+      for (const mode of ['no-cors', 'cors', 'navigate'])
+        expect((await send('GET', url, fetchMetadata('cross-site', mode), nextClient())).status).toBe(200);
+  });
+
   it('leaves probes, metrics and documentation open', async () => {
     for (const url of ['/health', '/health/live', '/metrics', '/docs'])
       expect(

@@ -81,6 +81,13 @@ describe('a service that clients reach directly', () => {
     expect([verify.status, verify.headers['cache-control']]).toEqual([401, 'no-store']);
   });
 
+  it('nor what is answered to no HTTP at all', async () => {
+    const socket = await open(portOf(app));
+    socket.write('nonsense\r\n\r\n');
+    await once(socket, 'close');
+    expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
+  });
+
   it('takes an upload that its client ends for no error of its own', async () => {
     const before = lines.length;
     const socket = await open(portOf(app));
@@ -99,6 +106,7 @@ describe('a service that clients reach directly', () => {
   });
 
   it('closes the oldest idle connections of one address beyond a few hundred, unused ones first', async () => {
+    expect(MAX_IDLE).toBeLessThanOrEqual(300);
     const port = portOf(app);
     const get = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     const resting = await open(port);

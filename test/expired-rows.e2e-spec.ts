@@ -49,6 +49,17 @@ it('removes by itself, in batches, what has expired, and nothing else', async ()
   await app.nest.get(ExpiredRows).onModuleDestroy();
 });
 
+it('takes few statements for many rows, so that it never falls behind', async () => {
+  await expire(3500);
+  const write = jest.spyOn(app.nest.get(Database), 'write');
+  try {
+    expect(await remover().sweep()).toBe(3500);
+    expect(write).toHaveBeenCalledTimes(4);
+  } finally {
+    write.mockRestore();
+  }
+});
+
 it('is at work in one process at a time, and passes over what a request holds', async () => {
   const client = new Client({ connectionString: app.database.url });
   await client.connect();

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { Database } from '../src/database/database';
 import { TEN, type SignedIn, until, useApp } from './support/app';
 
 jest.setTimeout(120_000);
@@ -27,6 +28,17 @@ it('divides its connections: planner settings for named statements, the defaults
   expect(rows.length).toBeGreaterThan(20);
   expect(rows.filter(({ setting, boot_val }) => setting !== boot_val)).toEqual([]);
   expect(await atWork('true')).toBeLessThanOrEqual(2);
+});
+
+it('gives every write its deadline', async () => {
+  const timeout = {
+    name: 'timeout',
+    text: `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
+  };
+  const database = app.nest.get(Database);
+  const write = await database.write<{ seconds: number }>(timeout, []);
+  expect(write!.seconds).toBeGreaterThan(2.5);
+  expect(write!.seconds).toBeLessThanOrEqual(3.5);
 });
 
 it('serves reads and writes at once over one connection', async () => {

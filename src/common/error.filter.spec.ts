@@ -8,10 +8,11 @@ import {
   NotFoundException,
   UnauthorizedException,
 } from '@nestjs/common';
+import fastify from 'fastify';
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { DatabaseUnavailable } from '../database/unavailable';
-import { describeError, hideText } from './error.filter';
+import { describeError, hideText, sendError } from './error.filter';
 import { ApiError, forbidden, validationFailed } from './errors';
 
 const SECRET = 'relation "users" at 10.0.0.7';
@@ -129,8 +130,36 @@ describe('describeError', () => {
     expect(describeError(thrown).body).toEqual({ success: false, error: 'Validation failed', details });
   });
 
+  it('names at most 20 details, of 200 characters, whoever made them', () => {
+    const many = Array.from({ length: 100 }, () => ({ field: 'f'.repeat(500), message: 'm'.repeat(500) }));
+    for (const thrown of [
+      validationFailed(...many),
+      new ApiError(422, 'x', many),
+      new BadRequestException(many),
+      new BadRequestException(many.map(({ message }) => message)),
+    ]) {
+      const { details = [] } = describeError(thrown).body;
+      expect(details).toHaveLength(20);
+      expect(Math.max(...details.map(({ field, message }) => field.length + message.length))).toBeLessThan(
+        403,
+      );
+    }
+  });
+
   it('has details only where there are some', () => {
     expect(describeError(new NotFoundException()).body).not.toHaveProperty('details');
     expect(describeError(new ApiError(409, 'x')).body).not.toHaveProperty('details');
   });
+});
+
+it('an error is stored by no cache, though its handler had allowed that', async () => {
+  const app = fastify();
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply));
+  app.get('/', (_request, reply) => {
+    void reply.header('cache-control', 'public, max-age=60');
+    throw new Error('broken');
+  });
+  const { statusCode, headers } = await app.inject('/');
+  expect([statusCode, headers['cache-control']]).toEqual([500, 'no-store']);
+  await app.close();
 });

@@ -4,7 +4,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
-import { ApiError, ErrorDetail, notFound, serviceUnavailable, validationFailed } from './errors';
+import {
+  ApiError,
+  ErrorDetail,
+  boundDetails,
+  notFound,
+  serviceUnavailable,
+  validationFailed,
+} from './errors';
 import { describeViolations } from './validation.pipe';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -57,7 +64,7 @@ export function describeError(error: unknown): ErrorAnswer {
 }
 
 function answer(status: number, error: string, details?: ErrorDetail[]): ErrorAnswer {
-  return { status, body: { success: false, error, ...(details && { details }) } };
+  return { status, body: { success: false, error, ...(details && { details: boundDetails(details) }) } };
 }
 
 /** An exception of NestJS was thrown on purpose, by code or a pipe: its status and text are for the client. */
@@ -138,7 +145,7 @@ export function sendError(
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,
-    // Also for errors that come before the hook that says so.
+    // Whatever the handler had said of its answer before it failed.
     'cache-control': 'no-store',
     ...(status === 503 && { 'retry-after': '1' }),
   };

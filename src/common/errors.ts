@@ -23,14 +23,14 @@ const MAX_TEXT = 200;
 
 const shorten = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
+/** What an answer names of them. */
+export const boundDetails = (details: ErrorDetail[]): ErrorDetail[] =>
+  details
+    .slice(0, MAX_DETAILS)
+    .map(({ field, message }) => ({ field: shorten(field), message: shorten(message) }));
+
 export const validationFailed = (...details: ErrorDetail[]): ApiError =>
-  new ApiError(
-    400,
-    'Validation failed',
-    details
-      .slice(0, MAX_DETAILS)
-      .map(({ field, message }) => ({ field: shorten(field), message: shorten(message) })),
-  );
+  new ApiError(400, 'Validation failed', details);
 
 export const invalidToken = (): ApiError => new ApiError(401, 'Invalid token');
 export const forbidden = (): ApiError => new ApiError(403, 'Forbidden');

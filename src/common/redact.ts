@@ -10,8 +10,9 @@ const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
 
-const URL_TEXT = /\b((?:https?|wss?|postgres(?:ql)?|rediss?(?:\+[a-z]+)?):\/\/)([^\s"'`<>]*)/gi;
-
+/** An address ends at a quote or bracket, unless that is part of a password. */
+const URL_TEXT =
+  /\b((?:https?|wss?|postgres(?:ql)?|rediss?(?:\+[a-z]+)?):\/\/)([^\s"'`<>]*(?:["'`<>]\S{0,200}@[^\s"'`<>]*)?)/gi;
 /**
  * A text fit for a log. Of addresses only scheme and host are left, as the rest may hold passwords and API keys; of
  * what a chain client was asked, nothing, as that may be a signature. Libraries put both into their errors.
@@ -26,7 +27,15 @@ function hostOf(rest: string): string | undefined {
   const [authority = ''] = rest.split(/[/?#]/);
   // A password may have been written with a slash in it.
   if (rest.lastIndexOf('@') > authority.length) return undefined;
-  return authority.slice(authority.lastIndexOf('@') + 1);
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1);
+  // What stands where a port should may be half of a password with a space in it.
+  return hosts.split(',').every(isHost) ? hosts : undefined;
+}
+
+/** With a port or none, and what may follow an address in a sentence. */
+function isHost(text: string): boolean {
+  const [, port = '', ...rest] = text.replace(/^\[[^\]]*\]/, '').split(':');
+  return /^\d*[).;!]*$/.test(port) && rest.every((each) => each === '');
 }
 
 /** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */

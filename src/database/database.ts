@@ -22,7 +22,8 @@ const END_MS = 1000;
  * hydrating entities in TypeORM costs several times what the statement itself does.
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
- * the reason. A write that failed was not done and will not be, unless the connection was lost during its commit.
+ * the reason. A write that failed was not done and will not be, unless the connection was lost: then the server may
+ * still do it, until 3.5 s after it was asked for.
  */
 @Injectable()
 export class Database implements OnApplicationShutdown {

@@ -85,7 +85,7 @@ export class PipelinedPool {
 
   /**
    * @throws DatabaseUnavailable, or pg's DatabaseError. A guarded statement that failed was not done and will not be,
-   * unless its connection was lost while the server committed it.
+   * unless its connection was lost: then the server may still do it, until the deadline.
    */
   run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {

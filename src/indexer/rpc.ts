@@ -64,7 +64,7 @@ const MAX_MESSAGE_LENGTH = 200;
 export class Rpc {
   private id = 0;
   private readonly batchSize = new BatchSize();
-  /** Parts of the address that may be API keys: some providers repeat them in their errors. */
+  /** Password, and parts of the address that may be API keys: some providers repeat them in their errors. */
   private readonly secrets: string[];
 
   constructor(
@@ -73,7 +73,12 @@ export class Rpc {
     private readonly times = TIMES,
   ) {
     const { pathname, search } = new URL(endpoint.url);
-    this.secrets = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SECRET_LENGTH);
+    const keys = `${pathname}${search}`.split(/[/?&=]/).filter((part) => part.length >= SECRET_LENGTH);
+    const basic = endpoint.headers.authorization?.slice('Basic '.length) ?? '';
+    const password = Buffer.from(basic, 'base64')
+      .toString('utf8')
+      .replace(/^[^:]*:/, '');
+    this.secrets = [...keys, basic, password].filter((secret) => secret !== '');
   }
 
   async call<T>(method: string, ...params: unknown[]): Promise<T> {
@@ -163,8 +168,8 @@ export class Rpc {
   }
 
   private printable(message: string): string {
-    const cut = message.slice(0, MAX_MESSAGE_LENGTH);
-    return this.secrets.reduce((text, secret) => text.replaceAll(secret, '…'), cut);
+    const shown = this.secrets.reduce((text, secret) => text.replaceAll(secret, '…'), message);
+    return shown.slice(0, MAX_MESSAGE_LENGTH);
   }
 
   private async post(body: unknown, calls: number): Promise<unknown> {

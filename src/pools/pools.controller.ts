@@ -30,7 +30,7 @@ export class PoolsController {
   @ApiOperation({
     summary: 'Create a pool',
     description:
-      'An answer of 503 means that no pool was made, unless the connection to the database was lost while it was being committed. With an Idempotency-Key the same request can be sent again in any case: it gets the first answer as soon as that is known, and 409 until then.',
+      'After 503, or no answer at all, send the same request with the same Idempotency-Key again: that makes one pool at most, and gets the first answer as soon as it is known, and 409 until then. A 503 means that no pool was made and none will be, unless the network cut the connection to the database under way: the database may then still make it, until 3.5 seconds after the request.',
   })
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
   @ApiData(CreatedPool, { status: 201, errors: [400, 401, 409, 413, 415, 422] })

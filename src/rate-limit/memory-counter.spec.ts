@@ -107,6 +107,26 @@ describe('MemoryCounter', () => {
     expect(count('198.52.0.1')).toMatchObject({ hits: 1, limit: LIMIT });
   });
 
+  it('takes a new window of a client for its own, when the ended one before it is forgotten', () => {
+    flood(100);
+    const client = '2a00:1:2:3::1';
+    count(client);
+    now += WINDOW_MS;
+    for (let i = 1; i <= 50; i++) expect(count(client).hits).toBe(i);
+  });
+
+  it('gives a network its share of the reserve again, when its windows have ended', () => {
+    flood(50_000, '2600:1');
+    const last = (): Count => count('2001:db8:127:ffff::1');
+    const all = (): Count[] => Array.from({ length: 127 }, (_, i) => count(`2001:db8:${i.toString(16)}::`));
+    for (let round = 0; round < 3; round++) {
+      for (const { limit } of [...all(), last()]) expect(limit).toBe(LIMIT);
+      expect(count('2001:db8:200::').limit).toBe(10 * LIMIT);
+      now += WINDOW_MS;
+      flood(50_000, `2600:${round + 2}`);
+    }
+  });
+
   it('does a bounded amount of work at each request, also when a full memory has ended', () => {
     let work = 0;
     let most = 0;

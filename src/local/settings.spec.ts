@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
+import { announcement, hostOf, portOf, settings } from './settings';
+
+const MADE = {
+  DATABASE_URL: 'postgres://savings:made@127.0.0.1:5432/savings',
+  RPC_URL: 'http://127.0.0.1:8545',
+  JWT_SECRET: 'made',
+};
+
+describe('npm start', () => {
+  it.each([{}, { HOST: '' }])('listens on this machine only, unless HOST says otherwise: %j', (given) => {
+    expect(hostOf(given)).toBe('127.0.0.1');
+    expect(settings(given, MADE)).toEqual({ ...MADE, HOST: '127.0.0.1' });
+    expect(settings({ HOST: '0.0.0.0' }, MADE).HOST).toBe('0.0.0.0');
+  });
+
+  it('stays on this machine with .env.example copied to .env', () => {
+    expect(hostOf(parseEnv(readFileSync(join(__dirname, '../../.env.example'), 'utf8')))).toBe('127.0.0.1');
+  });
+
+  it('starts the service with what was given, and with what it made for the rest', () => {
+    const given = { JWT_SECRET: 'given', RPC_URL: '', OTHER: 'x' };
+    expect(settings(given, MADE)).toEqual({ ...MADE, JWT_SECRET: 'given', OTHER: 'x', HOST: '127.0.0.1' });
+    expect([portOf({}), portOf({ PORT: '' }), portOf({ PORT: '80' })]).toEqual([3001, 3001, 80]);
+  });
+
+  it('shows the addresses of what it made', () => {
+    const text = announcement({ PORT: '8080' }, settings({}, MADE));
+    for (const shown of ['http://localhost:8080/docs', MADE.DATABASE_URL, MADE.RPC_URL])
+      expect(text).toContain(shown);
+    expect(announcement({}, { ...MADE, RPC_URL: undefined })).toContain('off: there is no anvil');
+  });
+
+  it.each([
+    ['postgres://user:s3cret@db:5433/savings?password=s3cret#s3cret', 'postgres://db:5433/savings'],
+    ['postgres://user:s3cret s3cret@db/savings', 'postgres://db/savings'],
+    [`postgres://user:s3c"re't@db/savings`, 'postgres://db/savings'],
+    ['postgres:///savings?host=/run&user=s3cret&password=s3cret', 'postgres:///savings'],
+    ['postgresql://user:s3cret/x@db/savings', 'the one in DATABASE_URL'],
+    ['host=db user=savings password=s3cret', 'the one in DATABASE_URL'],
+  ])('shows no password that it was given, of a database at %s', (DATABASE_URL, shown) => {
+    const given = { DATABASE_URL };
+    const text = announcement(given, settings(given, MADE));
+    expect(text).toContain(`Database  ${shown}\n`);
+    expect(text).not.toMatch(/s3c|made/);
+  });
+
+  it('shows neither passwords nor keys of the chain that it was given', () => {
+    const given = { RPC_URL: 'https://user:s3cret@rpc.example/v2/s3cret,https://other.example/?key=s3cret' };
+    const text = announcement(given, settings(given, MADE));
+    expect(text).toContain('Chain     rpc.example, other.example\n');
+    expect(text).not.toMatch(/s3cret|user/);
+  });
+});

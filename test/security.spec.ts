@@ -1,0 +1,48 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+
+const ROOT = path.join(__dirname, '..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const filesOf = (folder: string): string[] =>
+  readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('spec.ts'),
+  );
+
+/** As SECURITY.md names them: below test/ without the ending, and by the name of the file what is in src/. */
+const NAMES = new Set([
+  ...filesOf('test').flatMap((file) => [
+    file.replace(/\.(e2e-|fault-)?spec\.ts$/, ''),
+    file.replace(/\.ts$/, ''),
+  ]),
+  ...filesOf('src').map((file) => path.basename(file, '.ts')),
+]);
+
+describe('the threats in SECURITY.md', () => {
+  const rows = read('SECURITY.md')
+    .split('\n')
+    .filter((line) => line.startsWith('| '))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, threat, mend, tests]) => ({ threat, mend, tests }));
+  const end = rows.findIndex(({ threat }) => threat === 'package');
+  const threats = rows.slice(0, end).filter(({ threat }) => threat !== 'threat' && !/^-+$/.test(threat));
+
+  it.each(threats)('are met, by tests that exist: $threat', ({ threat, mend, tests }) => {
+    expect([threat.length > 0, mend.length > 0]).toEqual([true, true]);
+    const named = [...tests.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named)
+      if (name.endsWith('/*'))
+        expect([...NAMES].some((each) => each.startsWith(name.slice(0, -1)))).toBe(true);
+      else expect(NAMES).toContain(name);
+  });
+
+  it('are all there', () => expect(threats.length).toBeGreaterThan(40));
+});
+
+it('the image has the Node.js that the tests run on too', () => {
+  const [, tested] = /"test:node24": "npx -y -p node@(\d+)\./.exec(read('package.json'))!;
+  expect(tested).toBe('24');
+  const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);
+  expect(images).toEqual(['24', '24']);
+  expect(read('.ci/run')).toContain('test:node24');
+});

@@ -1,0 +1,118 @@
+import { Pool } from 'pg';
+import { type Ending, SessionFeed } from '../src/auth/session-feed';
+import type { Environment } from '../src/config/environment';
+import { until } from './support/app';
+import { type TestDatabase, freshDatabase } from './support/database';
+import { Proxy } from './support/proxy';
+
+describe('what follows the ended sessions', () => {
+  const realNow = Date.now;
+  let database: TestDatabase;
+  let proxy: Proxy;
+  let admin: Pool;
+  let feed: SessionFeed;
+  let heard: Ending[][];
+
+  beforeEach(async () => {
+    database = await freshDatabase();
+    proxy = await Proxy.start(database.url);
+    admin = new Pool({ connectionString: database.url, max: 2 });
+    feed = new SessionFeed({ DATABASE_URL: proxy.url } as Environment);
+    heard = [];
+    feed.onEndings((endings) => heard.push(endings));
+  });
+  afterEach(async () => {
+    Date.now = realNow;
+    feed.onApplicationShutdown();
+    await admin.end();
+    await proxy.stop();
+    await database.drop();
+  });
+
+  const started = async (): Promise<number> => {
+    await feed.onModuleInit();
+    expect(feed.fresh).toBe(true);
+    return feed.term;
+  };
+  const end = (count: number): Promise<unknown> =>
+    admin.query(
+      `INSERT INTO session_endings (user_id, expires_at)
+       SELECT gen_random_uuid(), now() + interval '1 day' FROM generate_series(1, $1)`,
+      [count],
+    );
+  /** Endings that are told from now on are told one by one, in the same term. */
+  const goesOn = async (): Promise<void> => {
+    await until(() => feed.fresh);
+    const { term } = feed;
+    heard = [];
+    await end(1);
+    await until(() => heard.length > 0);
+    expect([heard.flat().length, feed.term]).toEqual([1, term]);
+  };
+
+  it('tells each ending once, in the order of commits', async () => {
+    const term = await started();
+    const client = await admin.connect();
+    await client.query('BEGIN');
+    await client.query(`INSERT INTO session_endings (user_id, expires_at) VALUES (gen_random_uuid(), now())`);
+    await end(3);
+    await until(() => heard.flat().length === 3);
+    await end(2);
+    await until(() => heard.flat().length === 5);
+    await client.query('COMMIT');
+    client.release();
+    await until(() => heard.flat().length > 5);
+    await goesOn();
+    expect(feed.term).toBe(term);
+  });
+
+  it('proves nothing any more while nothing comes, and begins a new term when it is connected again', async () => {
+    const term = await started();
+    proxy.hang();
+    await until(() => !feed.fresh);
+    await end(1);
+    proxy.restore();
+    await until(() => feed.fresh);
+    expect(feed.term).toBeGreaterThan(term);
+    await goesOn();
+  });
+
+  it('begins a new term after a gap in which endings may have been removed, by whichever clock', async () => {
+    const term = await started();
+    // Suspended: the monotonic clock stood still.
+    Date.now = () => realNow() + 61_000;
+    expect(feed.fresh).toBe(false);
+    await until(() => feed.fresh);
+    expect(feed.term).toBe(term + 1);
+    // A short one is none.
+    Date.now = () => realNow() + 61_000 + 5000;
+    expect(feed.fresh).toBe(false);
+    await until(() => feed.fresh);
+    expect(feed.term).toBe(term + 1);
+    await goesOn();
+  });
+
+  it('takes thousands at once for the end of every session, and tells up to that one by one', async () => {
+    const term = await started();
+    await end(5000);
+    await until(() => heard.flat().length === 5000);
+    expect(feed.term).toBe(term);
+    await end(5001);
+    await until(() => feed.term > term);
+    expect(heard.flat()).toHaveLength(5000);
+    await goesOn();
+  });
+
+  it('does not believe a standby, which learns of commits late', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await admin.query(
+      `CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';
+       ALTER DATABASE "${name}" SET search_path = public, pg_catalog`,
+    );
+    await feed.onModuleInit();
+    expect(feed.fresh).toBe(false);
+    await admin.query(`ALTER DATABASE "${name}" RESET search_path`);
+    await until(() => feed.fresh);
+    await goesOn();
+  });
+});

@@ -152,6 +152,7 @@ const DERIVED = {
       n * 7, at, CASE WHEN n < 201 THEN pg_temp.address('', n) END, CASE WHEN n < 201 THEN 1 + n % 9 END,
       CASE WHEN n < 201 THEN n * 1e18::numeric END, CASE WHEN n < 201 THEN at END
     FROM contract, generate_series(1, 201) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 day' AS at) a`,
+  'lottery totals': `UPDATE lottery_totals SET winners = 200`,
 };
 
 /** Fills a migrated, empty database. Secondary indexes are built at the end, which is several times faster. */

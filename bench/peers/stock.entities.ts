@@ -27,7 +27,12 @@ export class Pool {
   @Column({ type: 'numeric', name: 'total_yield', default: 0 }) totalYield: string;
   @Column({ type: 'numeric', name: 'claimed_yield', default: 0 }) claimedYield: string;
   @Column({ type: 'numeric', name: 'pending_balance', default: 0 }) pendingBalance: string;
-  @Column({ type: 'bigint', name: 'apr_bps', default: 0, transformer: { from: Number, to: String } })
+  @Column({
+    type: 'bigint',
+    name: 'apr_bps',
+    default: 0,
+    transformer: { from: Number, to: (bps?: number) => bps },
+  })
   aprBps: number;
   @Column({ type: 'boolean', name: 'auto_compound' }) autoCompound: boolean;
   @Column({ type: 'timestamptz', name: 'created_at' }) createdAt: Date;

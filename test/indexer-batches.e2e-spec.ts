@@ -1,3 +1,4 @@
+import { LeadershipLost } from '../src/indexer/event-writer';
 import { generator } from './support/generator';
 import {
   PaperChain,
@@ -158,4 +159,29 @@ describe('the same chain gives the same rows', () => {
       }
     },
   );
+});
+
+describe('a cursor that another process has moved', () => {
+  let written: Written;
+  let chain: PaperChain;
+  beforeEach(async () => {
+    chain = new PaperChain();
+    chain.add();
+    written = await new Written().start(chain);
+  });
+  afterEach(() => written.stop());
+
+  it.each([
+    ['stands at another block', (): void => void (written.cursor = { ...chain.blocks[0], epoch: 0 })],
+    ['has another epoch', (): void => void (written.cursor = { ...written.cursor, epoch: 1 })],
+  ])('is left as it is when it %s', async (_, forget) => {
+    await written.apply(chain);
+    const before = await written.state();
+    forget();
+    // No event shows that a block was applied before.
+    chain.add();
+    await expect(written.apply(chain)).rejects.toThrow(LeadershipLost);
+    await expect(written.rewind(chain.blocks[0])).rejects.toThrow(LeadershipLost);
+    expect(await written.state()).toEqual(before);
+  });
 });

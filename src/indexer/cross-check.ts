@@ -46,16 +46,22 @@ export async function testify<T>(
 ): Promise<Testimony> {
   try {
     const found = await work();
-    return found === undefined ? { endpoint, answer: 'lacks' } : { endpoint, ...compare(found) };
+    return found === undefined ? lacking(endpoint) : { endpoint, ...compare(found) };
   } catch (error) {
     if (!(error instanceof RetryableChainError)) throw error;
-    if (error instanceof NodeBehind) return { endpoint, answer: 'lacks' };
+    if (error instanceof NodeBehind) return lacking(endpoint);
     // Its chain does not continue from our cursor: that contradicts every batch that does.
     if (error instanceof ForkDetected) return { endpoint, answer: 'differs', claim: error.message };
     endpoint.failed('failing', true);
     return { endpoint, answer: 'fails' };
   }
 }
+
+/** One that is known to be behind is not waited for. */
+const lacking = (endpoint: Endpoint): Testimony => ({
+  endpoint,
+  answer: endpoint.state === 'lagging' ? 'fails' : 'lacks',
+});
 
 const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 

@@ -125,10 +125,7 @@ export class EndpointPool {
 
   /** Those whose word counts beside the reader's. Who failed or lied is heard again when its time is over. */
   private witnesses(reader: Endpoint): Endpoint[] {
-    return this.endpoints.filter(
-      (each) =>
-        each !== reader && !each.error && !each.resting && !['lagging', 'wrong_chain'].includes(each.state),
-    );
+    return this.endpoints.filter((each) => each !== reader && each.heard);
   }
 
   /** Reads the next batch, from the reader and at the same time from the others. @throws as Source.read */

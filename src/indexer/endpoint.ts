@@ -9,6 +9,8 @@ export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'ly
 /** Blocks, and time in ms, that an endpoint may be behind the best head before it is left for another. */
 const LAG_BLOCKS = 5;
 const LAG_MS = 10_000;
+/** Time in ms without a new head after which one that is behind may be on a branch that all others have left. */
+const STUCK_MS = 60_000;
 /** Waits before an endpoint that failed, or that was found lying, is asked again; they double. */
 const BACKOFF_MS = { failing: 1_000, lying: 5_000 };
 const MAX_BACKOFF_MS = { failing: 30_000, lying: 300_000 };
@@ -29,6 +31,7 @@ export class Endpoint {
   private fault?: { kind: 'failing' | 'lying'; times: number; retryAt: number; reading: boolean };
   private behind?: { target: number; since: number };
   private lagging = false;
+  private headAt = 0;
   private probing?: Promise<void>;
 
   constructor(
@@ -51,6 +54,15 @@ export class Endpoint {
     return this.fault !== undefined && Date.now() < this.fault.retryAt;
   }
 
+  /**
+   * Whether its word counts beside the reader's. One that is behind still knows the blocks that it has: otherwise a
+   * liar could silence it by claiming a higher head.
+   */
+  get heard(): boolean {
+    if (this.error || this.resting || this.wrongChain) return false;
+    return this.state !== 'lagging' || Date.now() - this.headAt < STUCK_MS;
+  }
+
   /** Asks for its head, and at first and after a failure for its chain too. Never throws. */
   probe(patienceMs?: number): Promise<void> {
     this.probing ??= this.ask(patienceMs).finally(() => (this.probing = undefined));
@@ -67,6 +79,7 @@ export class Endpoint {
       }
       const head = await this.source.block('latest', patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');
+      if (head.hash !== this.head?.hash) this.headAt = Date.now();
       this.head = head;
       this.error = undefined;
       // That it has a head mends neither a lie nor a failure to read; agreeing with others does.

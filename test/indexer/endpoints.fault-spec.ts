@@ -84,6 +84,19 @@ describe('of two endpoints', () => {
     expect(await indexer.metrics()).toMatch(/^indexer_endpoint_disagreements_total\{.*\} [1-9]/m);
   });
 
+  it.each([0, 1])('one that claims blocks which the other lacks is not believed alone: %d', async (liar) => {
+    bench.proxies[liar].faults = liars.ahead();
+    await bench.deposit(bench.pools[0], 7n);
+    await bench.mine(80);
+    // Either they are found to differ, or the honest one is read; the state that follows is compared below.
+    const { number } = (await bench.cursor())!;
+    await eventually(
+      'a decision',
+      async () => ({ output: indexer.process.output, cursor: await bench.cursor() }),
+      ({ output, cursor }) => /differ at block/.test(output) || cursor!.number > number,
+    );
+  });
+
   it.each([0, 1])('one that shows another branch has nothing undone: %d', async (liar) => {
     await deposits(bench);
     await bench.converged();

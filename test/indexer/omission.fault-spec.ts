@@ -116,6 +116,28 @@ describe('a node that leaves out events', () => {
     expect(undone).toEqual([lacking + 1]);
   });
 
+  it('has nothing taken back from blocks that are not proven, as long as the event is not found in them', async () => {
+    await bench.deposit(bench.pools[0], 4n);
+    const border = Number(await bench.owner.getBlockNumber({ cacheTime: 0 }));
+    await bench.mine(63);
+    await buyTickets();
+    await bench.startAfresh();
+    bench.proxy.faults = { refuse: (method) => method === 'eth_call' };
+    indexer = bench.indexer();
+    await eventually(
+      'the border of final blocks',
+      () => bench.cursor(),
+      (cursor) => cursor?.number === border,
+    );
+    const undone = await bench.undoneDuring(async () => {
+      bench.proxy.faults = { logs: (logs) => logs.filter((log) => !quiet(log)) };
+      await saysOf(indexer, 'left out');
+      heal();
+      await bench.converged();
+    });
+    expect(undone).toEqual([]);
+  });
+
   it('halts the indexer when the missed event lies deeper than the window', async () => {
     const lacking = await missed(90);
     const undone = await bench.undoneDuring(async () => {

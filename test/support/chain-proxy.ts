@@ -34,7 +34,7 @@ export interface Faults {
   maxLogs?: number;
   logs?: (logs: Log[], filter: { fromBlock: string; toBlock: string }) => Log[];
   /** Changes any other result. */
-  result?: (method: string, result: unknown) => unknown;
+  result?: (method: string, result: unknown, params: unknown[]) => unknown;
   batch?: (answers: Answer[]) => Answer[];
   /** Calls in one HTTP request; larger ones are refused as a whole. */
   maxBatch?: number;
@@ -122,7 +122,7 @@ export class RpcProxy {
     if (method !== 'eth_getLogs') {
       try {
         const found = await this.ask(method, params);
-        return { id, result: result ? result(method, found) : found };
+        return { id, result: result ? result(method, found, params) : found };
       } catch (error) {
         return { id, error: { code: -32000, message: (error as Error).message } };
       }

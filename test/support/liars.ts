@@ -49,4 +49,13 @@ export const liars = {
       return { ...block, number: `0x${(Number(block.number) + more).toString(16)}` };
     },
   }),
+  /** Says other amounts, and makes the others look as if they were behind. */
+  ahead: (): Faults => ({
+    ...liars.amounts(),
+    result: (method, result, [tag]) => {
+      if (method !== 'eth_getBlockByNumber' || tag !== 'latest') return result;
+      const block = result as RawBlock;
+      return { ...block, number: `0x${(Number(block.number) + 10).toString(16)}` };
+    },
+  }),
 };

@@ -124,10 +124,11 @@ describe('a node that leaves out events', () => {
     await bench.startAfresh();
     bench.proxy.faults = { refuse: (method) => method === 'eth_call' };
     indexer = bench.indexer();
+    // From here on no answer is under way that was complete.
     await eventually(
       'the border of final blocks',
-      () => bench.cursor(),
-      (cursor) => cursor?.number === border,
+      async () => [await bench.cursor(), indexer.output] as const,
+      ([cursor, output]) => cursor?.number === border && output.includes('state of the last block'),
     );
     const undone = await bench.undoneDuring(async () => {
       bench.proxy.faults = { logs: (logs) => logs.filter((log) => !quiet(log)) };

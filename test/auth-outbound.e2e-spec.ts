@@ -296,6 +296,16 @@ describe('a node', () => {
     );
   });
 
+  it('that says yes to everything is not asked about an ERC-8010 signature', async () => {
+    const agreeing = await node((_, response) => json(response, { result: '0x01' }));
+    await withApp(agreeing.url, async (app) => {
+      const address = newWallet().address;
+      expect((await attempt(app, address, concat([SIGNATURE, `0x${'8010'.repeat(16)}`]))).status).toBe(401);
+      expect(agreeing.requests).toHaveLength(0);
+      expect((await attempt(app, address, SIGNATURE)).status).toBe(200);
+    });
+  });
+
   it('that fails is replaced by the next one', async () => {
     const owner = newWallet();
     const anvil = await startAnvil();

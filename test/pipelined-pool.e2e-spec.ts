@@ -269,23 +269,26 @@ describe('PipelinedPool', () => {
     expect(rows).toEqual([{ statement_timeout: '1234ms' }]);
   });
 
-  it.each([60_000, -60_000])('gives the right deadline again after a clock was set by %d ms', async (jump) => {
-    const [pipelined] = open({ width: 1 });
-    const text = `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`;
-    const isRight = (): Promise<boolean> =>
-      pipelined.run<{ seconds: number }>({ name: 'seconds', text }, []).then(
-        ([{ seconds }]) => seconds > 3 && seconds <= 3.5,
-        () => false,
-      );
-    expect(await isRight()).toBe(true);
-    const realNow = performance.now.bind(performance);
-    performance.now = () => realNow() + jump;
-    try {
-      await until(isRight);
-    } finally {
-      performance.now = realNow;
-    }
-  });
+  it.each([60_000, -60_000])(
+    'gives the right deadline again after a clock was set by %d ms',
+    async (jump) => {
+      const [pipelined] = open({ width: 1 });
+      const text = `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`;
+      const isRight = (): Promise<boolean> =>
+        pipelined.run<{ seconds: number }>({ name: 'seconds', text }, []).then(
+          ([{ seconds }]) => seconds > 3 && seconds <= 3.5,
+          () => false,
+        );
+      expect(await isRight()).toBe(true);
+      const realNow = performance.now.bind(performance);
+      performance.now = () => realNow() + jump;
+      try {
+        await until(isRight);
+      } finally {
+        performance.now = realNow;
+      }
+    },
+  );
 
   it('leaves a server that became read-only', async () => {
     const [pipelined] = open({ width: 1 });

@@ -5,7 +5,7 @@ import { generator } from '../support/generator';
 import { liars } from '../support/liars';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
-const ROUNDS = Number(process.env.ROUNDS ?? 5);
+const ROUNDS = Number(process.env.ROUNDS ?? 7);
 const ACTIONS = 12;
 
 type Random = ReturnType<typeof generator>;

@@ -2,24 +2,47 @@ import type { INestApplication } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { useContainer } from 'class-validator';
 
-type Class<T> = new (...args: never[]) => T;
+type Class = abstract new (...args: never[]) => unknown;
+
+/**
+ * The constraints of one application that are providers. class-validator asks for each rule of each request, and
+ * every rule is a class, so what was found is remembered: to find that a class is no provider takes Nest an exception.
+ */
+class Constraints {
+  private readonly found = new Map<Class, unknown>();
+
+  constructor(private readonly providers: ModuleRef) {}
+
+  get(type: Class): unknown {
+    if (!this.found.has(type)) this.found.set(type, this.find(type));
+    return this.found.get(type);
+  }
+
+  private find(type: Class): unknown {
+    try {
+      return this.providers.get<unknown>(type, { strict: false });
+    } catch {
+      return undefined;
+    }
+  }
+}
 
 /** Of the applications of this process, the newest last; tests have several. */
-const applications: ModuleRef[] = [];
+const applications: Constraints[] = [];
 
 /**
  * Lets constraints of class-validator be providers, with what is injected into them. Those that are none are made by
  * class-validator. @returns what to call when the application closes
  */
 export function provideConstraints(app: INestApplication): () => void {
-  const providers = app.get(ModuleRef);
-  applications.push(providers);
+  const constraints = new Constraints(app.get(ModuleRef));
+  applications.push(constraints);
   useContainer(
     {
-      get: <T>(type: Class<T> | { name: string }): T =>
-        applications[applications.length - 1].get(type as Class<T>, { strict: false }),
+      get: <T>(type: (new (...args: never[]) => T) | { name: string }): T =>
+        applications.at(-1)?.get(type as Class) as T,
     },
-    { fallbackOnErrors: true },
+    { fallback: true },
   );
-  return () => void applications.splice(applications.indexOf(providers), 1);
+  return () => void applications.splice(applications.indexOf(constraints), 1);
 }

@@ -157,9 +157,12 @@ function requests(
     .filter(({ url, headers }) => JSON.stringify([url, headers]).length < MAX_HEAD);
 }
 
+/** Stand for tokens, which change as requests log out. */
+const [USER, STRANGER] = ['user', 'stranger'];
+
 it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as documented`, async () => {
   await app.listen();
-  const [user, stranger]: SignedIn[] = [await app.signIn(), await app.signIn()];
+  let [user, stranger]: SignedIn[] = [await app.signIn(), await app.signIn()];
   const pool = (await app.createPool(user, { members: [stranger.address] })).id as string;
   const document = (await app.get('/docs/openapi.json')).body as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -172,19 +175,28 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
   // One that both may read, and one that only one of them may.
   known.id = known.poolId = [pool, (await app.createPool(user)).id as string];
   const arbitrary = fc.oneof(
-    ...operations.map((operation) => requests(operation, document, [user.token, stranger.token, ''])),
+    ...operations.map((operation) => requests(operation, document, [USER, STRANGER, ''])),
   );
   const statuses = new Map<number, number>();
   await fc.assert(
     fc.asyncProperty(fc.array(arbitrary, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (batch) => {
+      let loggedOut = false;
+      const bearers: Record<string, string> = {
+        [`Bearer ${USER}`]: `Bearer ${user.token}`,
+        [`Bearer ${STRANGER}`]: `Bearer ${stranger.token}`,
+      };
       await Promise.all(
-        batch.map(async (request) => {
+        batch.map(async ({ headers = {}, ...rest }) => {
+          const authorization = bearers[headers.authorization] ?? headers.authorization;
+          const request = { ...rest, headers: { ...headers, authorization } };
           // Every answer is held against the document here.
           const { status } = await app.send(request);
+          loggedOut ||= status === 200 && request.url.includes('/auth/logout');
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           if (status >= 500) throw new Error(`${status} for ${JSON.stringify(request)}`);
         }),
       );
+      if (loggedOut) [user, stranger] = [await app.signIn(user.wallet), await app.signIn(stranger.wallet)];
     }),
     { numRuns: Math.ceil(REQUESTS / AT_ONCE), seed: SEED },
   );

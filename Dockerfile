@@ -11,17 +11,20 @@ COPY contracts contracts
 COPY migrations migrations
 COPY src src
 RUN npm run build \
- && npm prune --omit=dev --omit=optional --ignore-scripts \
- && rm -rf dist/src/local dist/src/local.*
+ && npm prune --omit=dev --omit=optional --ignore-scripts
+
+# Without what is for development only.
+FROM build AS production
+RUN rm -rf dist/src/local dist/src/local.*
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /app/package.json ./
-COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/dist/src dist/src
-COPY --from=build /app/dist/migrations dist/migrations
-COPY --from=build /app/dist/ormconfig.js dist/
+COPY --from=production /app/package.json ./
+COPY --from=production /app/node_modules node_modules
+COPY --from=production /app/dist/src dist/src
+COPY --from=production /app/dist/migrations dist/migrations
+COPY --from=production /app/dist/ormconfig.js dist/
 # The user `node`, by number, so that Kubernetes can see that it is not root. Nothing is written to the image.
 USER 1000:1000
 EXPOSE 3001

@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 /** What every part of the service may build on. */
-const FOUNDATION = 'common|config|database|chain|rate-limit';
+const FOUNDATION = 'common|config|database|chain|rate-limit|openapi';
 /** What a feature may use of another one. */
 const SHARED_AUTH = 'auth/(auth\\.guard|current-user)$';
 /** Entities may be read by analytics and the indexer, and refer to each other for relations. */
@@ -27,7 +27,7 @@ const boundary = (files, regex, message, ignores = []) => ({
 });
 
 const FEATURE_RULE =
-  "A feature depends on common, config, database, chain and rate-limit, of other features only on auth's guard and current-user.";
+  "A feature depends on common, config, database, chain, rate-limit and openapi, of other features only on auth's guard and current-user.";
 
 const boundaries = [
   boundary(
@@ -42,11 +42,15 @@ const boundaries = [
     'Production does not import what is for development only.',
   ),
   boundary(['src/local.ts'], '^\\./indexer(/|$)', 'Nothing imports the indexer; it is a process of its own.'),
-  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH), FEATURE_RULE, ['src/local/**']),
+  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH), FEATURE_RULE, [
+    'src/local/**',
+    'src/openapi/write.ts',
+  ]),
   boundary(
-    ['src/{common,config,database,chain,rate-limit}/**/*.ts'],
+    ['src/{common,config,database,chain,rate-limit,openapi}/**/*.ts'],
     leavesFor(`(${FOUNDATION})/`),
-    'common, config, database, chain and rate-limit depend on each other only.',
+    'common, config, database, chain, rate-limit and openapi depend on each other only.',
+    ['src/openapi/write.ts'],
   ),
   boundary(
     ['src/analytics/*.ts', 'src/indexer/**/*.ts', 'src/*/*.entity.ts'],

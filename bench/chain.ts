@@ -15,7 +15,7 @@ import {
   execute,
   fund,
   read,
-} from '../contracts/deploy';
+} from '../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import type { Progress } from './output';
 

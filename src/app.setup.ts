@@ -25,7 +25,7 @@ import { givePlainData } from './common/plain-data.interceptor';
 import { plainClientAddress } from './common/proxies';
 import { canTrackCheaply, trackRequests } from './common/request-context';
 import type { Environment } from './config/environment';
-import { serveDocs } from './docs';
+import { serveDocs } from './openapi/docs';
 import { HttpMetrics } from './metrics/http-metrics';
 import { RateLimiter } from './rate-limit/rate-limiter';
 import { watchConnections } from './shutdown';

@@ -16,7 +16,7 @@ import {
   serializeSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { type DevClient, connect, deploy, devAccount } from '../contracts/deploy';
+import { type DevClient, connect, deploy, devAccount } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { createLogger } from '../src/common/logger';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';

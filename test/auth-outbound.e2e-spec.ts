@@ -10,7 +10,7 @@ import {
   size,
   concat,
 } from 'viem';
-import { type DevClient, anvilRpc, connect, deploy, devAccount } from '../contracts/deploy';
+import { type DevClient, anvilRpc, connect, deploy, devAccount } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { MAX_CHECKS } from '../src/auth/wallet-signature';
 import { createLogger } from '../src/common/logger';

@@ -1,5 +1,5 @@
 import { toEventSelector, toFunctionSignature, type AbiEvent } from 'viem';
-import { artifacts } from '../contracts/deploy';
+import { artifacts } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { contractAbi } from '../src/chain/contract.abi';
 

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { artifacts, connect, deploy } from '../contracts/deploy';
+import { artifacts, connect, deploy } from '../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import { RpcProxy } from './support/chain-proxy';
 

@@ -1,5 +1,5 @@
 import { maxUint256, parseEther } from 'viem';
-import { type DevClient, artifacts } from '../contracts/deploy';
+import { type DevClient, artifacts } from '../src/local/deploy';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';
 import { YieldModel } from './support/yield-model';

@@ -1,5 +1,5 @@
 import { encodeAbiParameters, keccak256 } from 'viem';
-import { connect, deployContracts, read, seedDraws } from '../contracts/deploy';
+import { connect, deployContracts, read, seedDraws } from '../src/local/deploy';
 import { startAnvil } from '../src/local/anvil';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, PRICE, REF, revertOf } from './support/contracts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import { artifacts, bytes16, deploy, deployContracts, devAccount, execute, fund } from '../contracts/deploy';
+import { artifacts, bytes16, deploy, deployContracts, devAccount, execute, fund } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { Indexer } from '../src/indexer/indexer.service';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anvilRpc, connect, deployContracts } from '../contracts/deploy';
+import { anvilRpc, connect, deployContracts } from '../src/local/deploy';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '../src/local/anvil';
 import { startChain } from '../src/local/chain';
 import { until } from './support/app';

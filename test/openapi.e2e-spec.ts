@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeApi, formatDocument } from '../src/openapi';
+import { describeApi, formatDocument } from '../src/openapi/write';
 import { useApp } from './support/app';
 
 const app = useApp();

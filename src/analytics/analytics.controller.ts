@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
-import { CurrentUser, User } from '../auth/current-user';
-import { ApiData } from '../common/api-docs';
+import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
+import { ApiData } from '../openapi/api-docs';
 import type { JsonText } from '../common/json-text';
 import { PoolAnalytics, UserAnalytics } from './analytics.dto';
 import { AnalyticsService } from './analytics.service';
@@ -17,7 +17,7 @@ export class AnalyticsController {
 
   @Get('user')
   @ApiData(UserAnalytics, { errors: [401] })
-  user(@User() user: CurrentUser): Promise<JsonText<UserAnalytics>> {
+  user(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<UserAnalytics>> {
     return this.analytics.user(user);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CurrentUser } from '../auth/current-user';
+import type { AuthenticatedUser } from '../auth/current-user';
 import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Database } from '../database/database';
@@ -63,7 +63,7 @@ export class AnalyticsService {
     return new JsonText(row!.data);
   }
 
-  async user({ userId }: CurrentUser): Promise<JsonText<UserAnalytics>> {
+  async user({ userId }: AuthenticatedUser): Promise<JsonText<UserAnalytics>> {
     const row = await this.database.read<{ data: string }>(USER_ANALYTICS, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);

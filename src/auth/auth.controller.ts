@@ -3,7 +3,7 @@ import { ApiBody } from '@nestjs/swagger';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
-import { ApiData } from '../common/api-docs';
+import { ApiData } from '../openapi/api-docs';
 import { ApiError, serviceUnavailable } from '../common/errors';
 import type { JsonText } from '../common/json-text';
 import { LegacyEnvelope } from '../common/pagination';
@@ -18,7 +18,7 @@ import {
 } from './auth.dto';
 import { Public } from './auth.guard';
 import { AuthService } from './auth.service';
-import { type CurrentUser, type Session, User } from './current-user';
+import { type AuthenticatedUser, type Session, CurrentUser } from './current-user';
 import { Sessions } from './sessions';
 import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
@@ -76,7 +76,7 @@ export class AuthController {
   @Post('logout')
   @HttpCode(200)
   @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
-  async logout(@User() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+  async logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
     await this.sessions.end(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out');
     return { ended: 'session' };
@@ -85,7 +85,7 @@ export class AuthController {
   @Post('logout/all')
   @HttpCode(200)
   @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
-  async logoutAll(@User() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+  async logoutAll(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
     await this.sessions.endAll(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
     return { ended: 'all' };
@@ -93,7 +93,7 @@ export class AuthController {
 
   @Get('me')
   @ApiData(MeResponse, { errors: [401] })
-  me(@User() user: CurrentUser): Promise<JsonText<MeResponse>> {
+  me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return this.auth.me(user);
   }
 }

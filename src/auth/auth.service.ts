@@ -16,7 +16,7 @@ import {
   type SignedInUser,
   type VerifyResponse,
 } from './auth.dto';
-import type { CurrentUser } from './current-user';
+import type { AuthenticatedUser } from './current-user';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
@@ -120,7 +120,7 @@ export class AuthService {
     return { token: await this.jwt.signAsync(claims), user };
   }
 
-  async me({ userId }: CurrentUser): Promise<JsonText<MeResponse>> {
+  async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     const row = await this.database.read<{ data: string }>(ME, [userId]);
     if (!row) throw invalidToken();
     return new JsonText(row.data);

@@ -1,14 +1,14 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 
 /** What a verified token says of its bearer. */
-export interface CurrentUser {
+export interface AuthenticatedUser {
   userId: string;
   /** Lower-cased. */
   address: string;
 }
 
 /** A sign-in as its token describes it. */
-export interface Session extends CurrentUser {
+export interface Session extends AuthenticatedUser {
   /** UUID: the token's `jti`. */
   sessionId: string;
   /** Of the user's sessions; `POST /auth/logout/all` begins the next one. */
@@ -17,6 +17,6 @@ export interface Session extends CurrentUser {
   exp: number;
 }
 
-export const User = createParamDecorator(
+export const CurrentUser = createParamDecorator(
   (_: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<{ user: Session }>().user,
 );

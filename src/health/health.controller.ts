@@ -2,7 +2,7 @@ import { Controller, Get, HttpException } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import { Public } from '../auth/auth.guard';
-import { ApiFailure } from '../common/api-docs';
+import { ApiFailure } from '../openapi/api-docs';
 import { ApiError } from '../common/errors';
 import { RawResponse } from '../common/raw-response';
 import { DatabaseHealthIndicator } from './database.health';

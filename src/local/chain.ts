@@ -1,13 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import {
-  type Deployment,
-  type DevClient,
-  anvilRpc,
-  connect,
-  deployContracts,
-  seedDraws,
-} from '../../contracts/deploy';
+import { type Deployment, type DevClient, anvilRpc, connect, deployContracts, seedDraws } from './deploy';
 import { AnvilUnavailable, startAnvil } from './anvil';
 
 export interface LocalChain {

@@ -2,7 +2,7 @@ import { request } from 'node:http';
 import { SiweMessage } from 'siwe';
 import { parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type Deployment, type DevClient, anvilRpc, connect, fund } from '../../contracts/deploy';
+import { type Deployment, type DevClient, anvilRpc, connect, fund } from './deploy';
 
 /** What a running `npm start` leaves in .data/running.json. */
 export interface Running {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
-import { type DevClient, anvilRpc, bytes16, connect, execute, fund, read } from '../../contracts/deploy';
+import { type DevClient, anvilRpc, bytes16, connect, execute, fund, read } from './deploy';
 import { POOL_TYPES, type PoolType } from '../common/types';
 import { type Running, type Saver, signIn } from './demo-saver';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { Public } from '../auth/auth.guard';
-import { ApiData } from '../common/api-docs';
+import { ApiData } from '../openapi/api-docs';
 import type { JsonText } from '../common/json-text';
 import type { Page } from '../common/pagination';
 import { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Histogram } from 'prom-client';
-import type { CurrentUser } from '../auth/current-user';
+import type { AuthenticatedUser } from '../auth/current-user';
 
 /**
  * Measures and logs every finished request. Labels hold the matched route, never the raw path, so their number is
@@ -28,7 +28,7 @@ export class HttpMetrics {
         status: reply.statusCode,
         ip: request.ip,
         // Of the caller, where a token told it.
-        address: (request as { user?: CurrentUser }).user?.address,
+        address: (request as { user?: AuthenticatedUser }).user?.address,
         ms: Math.round(reply.elapsedTime * 100) / 100,
       },
       'request',

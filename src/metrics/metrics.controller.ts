@@ -4,7 +4,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import { Gauge, register } from 'prom-client';
 import { Public } from '../auth/auth.guard';
-import { ApiFailure } from '../common/api-docs';
+import { ApiFailure } from '../openapi/api-docs';
 import { bears } from '../common/bearer';
 import { invalidToken } from '../common/errors';
 import { RawResponse } from '../common/raw-response';

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
 import { ApiHeader, ApiOperation } from '@nestjs/swagger';
-import { CurrentUser, User } from '../auth/current-user';
-import { ApiData } from '../common/api-docs';
+import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
+import { ApiData } from '../openapi/api-docs';
 import { validationFailed } from '../common/errors';
 import type { JsonText } from '../common/json-text';
 import type { Page } from '../common/pagination';
@@ -22,7 +22,7 @@ export class PoolsController {
 
   @Get()
   @ApiData(PoolItem, { list: true, errors: [400, 401] })
-  list(@User() user: CurrentUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
+  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
     return this.pools.list(user, query);
   }
 
@@ -35,7 +35,7 @@ export class PoolsController {
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
   @ApiData(CreatedPool, { status: 201, errors: [400, 401, 409, 413, 415, 422] })
   create(
-    @User() user: CurrentUser,
+    @CurrentUser() user: AuthenticatedUser,
     @Body() request: CreatePoolRequest,
     @Headers('idempotency-key') key: string | undefined,
   ): Promise<JsonText<CreatedPool>> {
@@ -49,13 +49,16 @@ export class PoolsController {
 
   @Get(':id')
   @ApiData(PoolDetail, { errors: [401, 403, 404] })
-  detail(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
+  detail(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
     return this.pools.detail(user, id);
   }
 
   @Get(':id/yield')
   @ApiData(YieldReport, { errors: [401, 403, 404] })
-  yieldReport(@User() user: CurrentUser, @Param('id') id: string): Promise<JsonText<YieldReport>> {
+  yieldReport(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+  ): Promise<JsonText<YieldReport>> {
     return this.pools.yieldReport(user, id);
   }
 
@@ -66,7 +69,7 @@ export class PoolsController {
       'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
   })
   @ApiData(LeftPool, { errors: [400, 401, 403, 404, 413, 415] })
-  leave(@User() user: CurrentUser, @Param('id') id: string): Promise<LeftPool> {
+  leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<LeftPool> {
     return this.pools.leave(user, id);
   }
 }

@@ -3,7 +3,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
-import type { CurrentUser } from '../auth/current-user';
+import type { AuthenticatedUser } from '../auth/current-user';
 import { ApiError, forbidden, invalidToken, notFound, validationFailed } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
@@ -41,7 +41,7 @@ export class PoolsService {
   ) {}
 
   /** The pools that the caller owns or is a member of, newest first. */
-  async list(caller: CurrentUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
+  async list(caller: AuthenticatedUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
     const { page, limit, type } = query;
     const row = await this.database.read<{ total: number; data: string }>(LIST_POOLS, [
       caller.address,
@@ -53,15 +53,19 @@ export class PoolsService {
   }
 
   /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
-  detail(caller: CurrentUser, id: string): Promise<JsonText<PoolDetail>> {
+  detail(caller: AuthenticatedUser, id: string): Promise<JsonText<PoolDetail>> {
     return this.readable(POOL_DETAIL, caller, id);
   }
 
-  yieldReport(caller: CurrentUser, id: string): Promise<JsonText<YieldReport>> {
+  yieldReport(caller: AuthenticatedUser, id: string): Promise<JsonText<YieldReport>> {
     return this.readable(POOL_YIELD, caller, id);
   }
 
-  private async readable<T>(statement: Statement, caller: CurrentUser, id: string): Promise<JsonText<T>> {
+  private async readable<T>(
+    statement: Statement,
+    caller: AuthenticatedUser,
+    id: string,
+  ): Promise<JsonText<T>> {
     if (!UUID.test(id)) throw notFound();
     const row = await this.database.read<{ data: string | null }>(statement, [id, caller.address]);
     if (!row) throw notFound();
@@ -76,7 +80,7 @@ export class PoolsService {
    * the key was used for another request
    */
   async create(
-    caller: CurrentUser,
+    caller: AuthenticatedUser,
     request: CreatePoolRequest,
     key?: string,
   ): Promise<JsonText<CreatedPool>> {
@@ -126,7 +130,7 @@ export class PoolsService {
    * Ends the caller's membership: the pool leaves his lists, and he reads it no more.
    * @throws ApiError 404 for an unknown pool, 403 for its owner and for whoever is no member, or is one no more
    */
-  async leave(caller: CurrentUser, id: string): Promise<LeftPool> {
+  async leave(caller: AuthenticatedUser, id: string): Promise<LeftPool> {
     if (!UUID.test(id)) throw notFound();
     const found = await this.database.write(LEAVE_POOL, { pool: id, member: caller.address });
     if (!found) throw notFound();
@@ -145,7 +149,11 @@ export class PoolsService {
     }
   }
 
-  private async firstAnswer(caller: CurrentUser, key: string, hash: string): Promise<JsonText<CreatedPool>> {
+  private async firstAnswer(
+    caller: AuthenticatedUser,
+    key: string,
+    hash: string,
+  ): Promise<JsonText<CreatedPool>> {
     const first = await this.database.read<{ requestHash: string; response: string }>(FIND_ANSWER, [
       caller.userId,
       key,

@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { CurrentUser, User } from '../auth/current-user';
-import { ApiData } from '../common/api-docs';
+import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
+import { ApiData } from '../openapi/api-docs';
 import type { JsonText } from '../common/json-text';
 import type { Page } from '../common/pagination';
 import { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
@@ -12,13 +12,19 @@ export class TransactionsController {
 
   @Get()
   @ApiData(TransactionItem, { list: true, errors: [400, 401, 403, 404] })
-  list(@User() user: CurrentUser, @Query() query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListTransactionsQuery,
+  ): Promise<Page<TransactionItem>> {
     return this.transactions.list(user, query);
   }
 
   @Get(':hash')
   @ApiData(TransactionDetail, { errors: [401, 403, 404] })
-  detail(@User() user: CurrentUser, @Param('hash') hash: string): Promise<JsonText<TransactionDetail>> {
+  detail(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('hash') hash: string,
+  ): Promise<JsonText<TransactionDetail>> {
     return this.transactions.byHash(user, hash);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CurrentUser } from '../auth/current-user';
+import type { AuthenticatedUser } from '../auth/current-user';
 import { forbidden, notFound } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
@@ -23,7 +23,7 @@ export class TransactionsService {
    * paid into, only these payments.
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
-  async list(caller: CurrentUser, query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
+  async list(caller: AuthenticatedUser, query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
     const { page, limit, type, poolId } = query;
     if (poolId !== undefined && !UUID.test(poolId)) throw notFound();
     const offset = (page - 1) * limit;
@@ -38,7 +38,7 @@ export class TransactionsService {
   }
 
   /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
-  async byHash(caller: CurrentUser, hash: string): Promise<JsonText<TransactionDetail>> {
+  async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
     if (!TX_HASH.test(hash)) throw notFound();
     const row = await this.database.read<{ data: string | null }>(TRANSACTION_DETAIL, [
       hash.toLowerCase(),

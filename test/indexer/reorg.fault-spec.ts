@@ -1,5 +1,5 @@
 import { startAnvil } from '../../src/local/anvil';
-import { deployContracts } from '../../contracts/deploy';
+import { deployContracts } from '../../src/local/deploy';
 import { eventually, useChain } from '../support/chain-bench';
 
 const statusOf = (bench: ReturnType<typeof useChain>, id: string) => async () =>

@@ -20,7 +20,7 @@ import {
   execute,
   fund,
   read,
-} from '../../contracts/deploy';
+} from '../../src/local/deploy';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import { type TestDatabase, freshDatabase } from './database';

@@ -9,8 +9,8 @@ import {
   execute,
   fund,
   read,
-} from '../../contracts/deploy';
-import type { DevClient } from '../../contracts/deploy';
+} from '../../src/local/deploy';
+import type { DevClient } from '../../src/local/deploy';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { startAnvil, type AnvilNode } from '../../src/local/anvil';
 

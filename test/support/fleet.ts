@@ -1,5 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
-import { anvilRpc, connect, deployContracts } from '../../contracts/deploy';
+import { anvilRpc, connect, deployContracts } from '../../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import { freePort } from '../../src/local/postgres-host';
 import { CONTRACTS, JWT_SECRET } from './app';

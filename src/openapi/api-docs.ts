@@ -1,6 +1,6 @@
 import { Type, applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs/swagger';
-import { Pagination } from './pagination';
+import { Pagination } from '../common/pagination';
 
 export class ErrorDetailBody {
   @ApiProperty({ description: 'Path of the field, such as members[2]' }) field: string;

@@ -2,9 +2,9 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { writeFileSync } from 'node:fs';
-import { AppModule } from './app.module';
-import { Environment } from './config/environment';
-import { createDocument } from './docs';
+import { AppModule } from '../app.module';
+import { Environment } from '../config/environment';
+import { createDocument } from './document';
 
 /** The document without a running service: in preview mode Nest instantiates nothing, so nothing is connected to. */
 export async function describeApi(): Promise<OpenAPIObject> {

@@ -1,26 +1,7 @@
 import files from '@fastify/static';
-import type { INestApplication } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import path from 'node:path';
-
-/** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
-export function createDocument(app: INestApplication): OpenAPIObject {
-  const config = new DocumentBuilder()
-    .setTitle('Pooled savings service')
-    .setDescription(
-      'Sign in with an Ethereum wallet (EIP-4361), create and inspect savings pools, read transactions, yield and ' +
-        'analytics, and follow the lottery. Every path works with and without a leading /api. Amounts are decimal ' +
-        'strings in the smallest token unit.',
-    )
-    .setVersion('1.0')
-    .addBearerAuth()
-    .build();
-  return SwaggerModule.createDocument(app, config, {
-    operationIdFactory: (controller, method) =>
-      `${controller.replace('Controller', '').toLowerCase()}_${method}`,
-  });
-}
+import { createDocument } from './document';
 
 /** Browsers ask again after this, and get a 304. */
 const ASSET_AGE_MS = 3_600_000;

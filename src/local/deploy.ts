@@ -14,8 +14,8 @@ import {
   type TransactionReceipt,
 } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
-import { rpcEndpoints } from '../src/chain/endpoints';
-import artifactsJson from './artifacts.json';
+import { rpcEndpoints } from '../chain/endpoints';
+import artifactsJson from '../../contracts/artifacts.json';
 
 export type ContractName = 'SavingsPool' | 'LotteryPool' | 'TestToken';
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;

@@ -40,6 +40,20 @@ export class Chain1767312000000 implements MigrationInterface {
       );
       COMMENT ON TABLE chain_contracts IS 'The contracts that the cursor stands for: which pool types each serves, its place among those of the type (new pools get the last), and the block from which it is followed';
 
+      -- Read from the chain when the indexer starts. The token is null until it could be read.
+      CREATE TABLE chain_facts (
+        id smallint NOT NULL DEFAULT 1,
+        chain_id bigint NOT NULL,
+        token_address text COLLATE "C",
+        token_symbol text,
+        token_decimals smallint,
+        CONSTRAINT chain_facts_pkey PRIMARY KEY (id),
+        CONSTRAINT chain_facts_single_check CHECK (id = 1),
+        CONSTRAINT chain_facts_token_check CHECK (
+          num_nulls(token_address, token_symbol, token_decimals) IN (0, 3) AND is_address(token_address)
+        )
+      );
+
       CREATE TABLE chain_blocks (
         number bigint NOT NULL,
         hash text COLLATE "C" NOT NULL,
@@ -95,7 +109,7 @@ export class Chain1767312000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
-      DROP TABLE set_aside_counts, chain_events, chain_blocks, chain_contracts, chain_cursor;
+      DROP TABLE set_aside_counts, chain_events, chain_blocks, chain_facts, chain_contracts, chain_cursor;
     `);
   }
 }

@@ -1,0 +1,30 @@
+import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
+
+/**
+ * What the indexer read from the chain at its start. One row; none before an indexer has led for the first time. The
+ * three fields of the token are null together, until the indexer could read all of them.
+ */
+@Entity('chain_facts')
+@Check('chain_facts_single_check', 'id = 1')
+@Check(
+  'chain_facts_token_check',
+  'num_nulls(token_address, token_symbol, token_decimals) IN (0, 3) AND is_address(token_address)',
+)
+export class ChainFacts {
+  @PrimaryColumn('smallint', { primaryKeyConstraintName: 'chain_facts_pkey', default: 1 })
+  id: number;
+
+  @Column('bigint', { name: 'chain_id', transformer: { from: Number, to: String } })
+  chainId: number;
+
+  /** Lower case. */
+  @Column({ type: 'text', name: 'token_address', nullable: true, collation: 'C' })
+  tokenAddress: string | null;
+
+  /** Empty when the token has none. */
+  @Column('text', { name: 'token_symbol', nullable: true })
+  tokenSymbol: string | null;
+
+  @Column('smallint', { name: 'token_decimals', nullable: true })
+  tokenDecimals: number | null;
+}

@@ -1,9 +1,18 @@
+const { findChromium } = require('./test/support/chromium.js');
+
+/** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
+const BROWSER_TESTS = '\\.browser-spec\\.ts$';
+
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '.',
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  testRegex: '\\.(e2e-)?spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '\\.fault-spec\\.ts$'],
+  testRegex: '\\.((e2e|browser)-)?spec\\.ts$',
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    '\\.fault-spec\\.ts$',
+    ...(findChromium() ? [] : [BROWSER_TESTS]),
+  ],
   testEnvironment: 'node',
   testTimeout: 60_000,
   globalSetup: '<rootDir>/test/support/postgres.global.ts',

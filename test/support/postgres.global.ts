@@ -1,8 +1,14 @@
+import type { Config } from 'jest';
 import { tmpdir } from 'node:os';
 import { startPostgres } from '../../src/local/postgres';
 
 /** Gives the run a PostgreSQL server of its own, unless TEST_DATABASE_URL names one. */
-export default async function start(): Promise<void> {
+export default async function start(
+  _options: unknown,
+  { testPathIgnorePatterns }: Pick<Config, 'testPathIgnorePatterns'>,
+): Promise<void> {
+  if (testPathIgnorePatterns?.some((pattern) => pattern.includes('browser-spec')))
+    process.stderr.write('\nNo Chromium is installed, and CHROMIUM names none: test/browser is left out.\n');
   if (process.env.TEST_DATABASE_URL) return;
   const server = await startPostgres({ dir: tmpdir(), database: 'test', ephemeral: true });
   process.env.TEST_DATABASE_URL = server.url;

@@ -1,0 +1,2 @@
+/** The browser of the machine, or the one that CHROMIUM names. */
+export function findChromium(): string | undefined;

@@ -14,6 +14,7 @@ import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
 import { PoolsModule } from './pools/pools.module';
 import { TransactionsModule } from './transactions/transactions.module';
+import { UsersModule } from './users/users.module';
 
 export type AppImports = NonNullable<ModuleMetadata['imports']>;
 
@@ -29,6 +30,7 @@ export class AppModule {
         ChainModule,
         RateLimitModule,
         AuthModule,
+        UsersModule,
         PoolsModule,
         TransactionsModule,
         AnalyticsModule,

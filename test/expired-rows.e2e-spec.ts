@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
 import { createApp } from '../src/app.setup';
-import { ISSUE_NONCE } from '../src/auth/auth.service';
+import { ISSUE_NONCE } from '../src/auth/auth.sql';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
 import { pipelinedPoolOptions } from '../src/database/data-source';
 import { Database } from '../src/database/database';

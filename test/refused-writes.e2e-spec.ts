@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Database } from '../src/database/database';
+import { statement } from '../src/database/statement';
 import { TEN, type SignedIn, until, useApp } from './support/app';
 
 jest.setTimeout(120_000);
@@ -31,12 +32,13 @@ it('divides its connections: planner settings for named statements, the defaults
 });
 
 it('gives every write its deadline', async () => {
-  const timeout = {
-    name: 'timeout',
-    text: `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
-  };
+  const timeout = statement<object, { seconds: number }>(
+    'timeout',
+    {},
+    `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
+  );
   const database = app.nest.get(Database);
-  const write = await database.write<{ seconds: number }>(timeout, []);
+  const write = await database.write(timeout, {});
   expect(write!.seconds).toBeGreaterThan(2.5);
   expect(write!.seconds).toBeLessThanOrEqual(3.5);
 });

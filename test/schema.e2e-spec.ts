@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { Client, escapeLiteral } from 'pg';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { POOL_ANALYTICS, USER_ANALYTICS } from '../src/analytics/analytics.service';
-import { FIND_NONCE, ISSUE_NONCE, ME, SIGN_IN } from '../src/auth/auth.service';
-import { LOOK } from '../src/auth/session-feed';
-import * as sessions from '../src/auth/sessions';
+import { POOL_ANALYTICS, USER_ANALYTICS } from '../src/analytics/analytics.sql';
+import { FIND_NONCE, ISSUE_NONCE, SIGN_IN } from '../src/auth/auth.sql';
+import * as sessions from '../src/auth/sessions.sql';
 import { pipelinedPoolOptions } from '../src/database/data-source';
-import type { Statement } from '../src/database/database';
+import { type TypedStatement, valuesOf } from '../src/database/statement';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
-import { CHAIN_STATE } from '../src/health/health.service';
-import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.service';
+import { CHAIN_STATE } from '../src/chain/chain.sql';
+import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
 import * as pools from '../src/pools/pools.sql';
 import * as transactions from '../src/transactions/transactions.sql';
+import { ME } from '../src/users/users.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -216,53 +216,71 @@ describe('a hot statement reads few rows, by index', () => {
   const caller = address(7);
   const user = "md5('user7')::uuid";
   const pool = "md5('pool7')::uuid";
-  const heavyOwner = [`md5('user${OWNER}')::uuid`, address(OWNER)];
-  const heavyMember = [`md5('user${MEMBER}')::uuid`, address(MEMBER)];
-  const page = [null, 20, 0];
-  const newPool = [uuidv7(), 'lottery', user, address(1), false, `{${address(8)},${address(9)}}`];
-  const create = [...newPool, new Date().toISOString(), caller, uuidv7(), '10'];
-  const CASES: [Statement, unknown[]][] = [
-    [ISSUE_NONCE, ['fresh', null]],
-    [FIND_NONCE, ['nonce40000', caller]],
-    [SIGN_IN, ['nonce40000', caller, uuidv7()]],
-    [ME, [user]],
-    [sessions.SESSION_LIVES, [user, 0, "md5('session7')::uuid"]],
-    [sessions.END_SESSION, [uuidv7(), user, 4_000_000_000]],
-    [sessions.END_ALL_SESSIONS, [user]],
-    [sessions.REMOVE_EXPIRED_ENDINGS, [null, 20]],
-    [LOOK, ['4000000000:4000000000:']],
-    [POOL_ANALYTICS, []],
-    [USER_ANALYTICS, [user]],
-    [CURRENT_DRAW, []],
-    [LIST_WINNERS, [10, 0]],
-    [CHAIN_STATE, []],
-    [pools.LIST_POOLS, [caller, ...page]],
-    [pools.LIST_POOLS, [caller, 'lottery', 20, 0]],
-    [pools.POOL_DETAIL, [pool, caller]],
-    [pools.POOL_YIELD, [pool, caller]],
-    [pools.CREATE_POOL, create],
-    [pools.CREATE_POOL_ONCE, [...create, 'a key', 'hash', '{}']],
-    [pools.FIND_ANSWER, [user, 'key7']],
-    [transactions.LIST_TRANSACTIONS, [user, ...page, caller]],
-    [transactions.LIST_TRANSACTIONS, [user, 'DEPOSIT', 20, 0, caller]],
-    [transactions.LIST_DEEP_TRANSACTIONS, [user, null, 20, 2000, caller]],
-    [pools.LEAVE_POOL, [pool, address(8)]],
-    [REMOVE_EXPIRED_NONCES, [null, 20]],
-    [REMOVE_EXPIRED_ANSWERS, [null, 20]],
-    [transactions.LIST_TRANSACTIONS, [heavyOwner[0], ...page, heavyOwner[1]]],
-    [transactions.LIST_TRANSACTIONS, [heavyOwner[0], 'DEPOSIT', 20, 0, heavyOwner[1]]],
-    [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, heavyOwner[1]]],
-    [transactions.LIST_POOL_TRANSACTIONS, [pool, ...page, caller]],
-    [transactions.TRANSACTION_DETAIL, [`0x${'7'.padStart(64, '0')}`, caller]],
+  const heavyOwner = { user: `md5('user${OWNER}')::uuid`, address: address(OWNER) };
+  const heavyMember = { user: `md5('user${MEMBER}')::uuid`, address: address(MEMBER) };
+  const me = { user, address: caller };
+  const page = { type: null, limit: 20, offset: 0 };
+  const deposits = { ...page, type: 'DEPOSIT' as const };
+  const newPool: pools.NewPool = {
+    pool: uuidv7(),
+    type: 'lottery',
+    owner: user,
+    contract: address(1),
+    autoCompound: false,
+    members: [address(8), address(9)],
+    createdAt: new Date().toISOString(),
+    ownerAddress: caller,
+    deposit: uuidv7(),
+    amount: '10',
+  };
+  type Case = { name: string; text: string; values: unknown[] };
+  const run = <P extends object>(statement: TypedStatement<P, object>, values: P): Case => ({
+    name: statement.name,
+    text: statement.text,
+    values: valuesOf(statement, values),
+  });
+  const CASES: Case[] = [
+    run(ISSUE_NONCE, { nonce: 'fresh', address: null }),
+    run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
+    run(SIGN_IN, { nonce: 'nonce40000', address: caller, newId: uuidv7() }),
+    run(ME, { user }),
+    run(sessions.SESSION_LIVES, { userId: user, generation: 0, sessionId: "md5('session7')::uuid" }),
+    run(sessions.END_SESSION, { sessionId: uuidv7(), userId: user, exp: 4_000_000_000 }),
+    run(sessions.END_ALL_SESSIONS, { userId: user }),
+    run(sessions.REMOVE_EXPIRED_ENDINGS, { after: null, batch: 20 }),
+    run(sessions.LOOK_FOR_ENDINGS, { snapshot: '4000000000:4000000000:' }),
+    run(POOL_ANALYTICS, {}),
+    run(USER_ANALYTICS, { user }),
+    run(CURRENT_DRAW, {}),
+    run(LIST_WINNERS, { limit: 10, offset: 0 }),
+    run(CHAIN_STATE, {}),
+    run(pools.LIST_POOLS, { address: caller, ...page }),
+    run(pools.LIST_POOLS, { address: caller, ...page, type: 'lottery' }),
+    run(pools.POOL_DETAIL, { pool, address: caller }),
+    run(pools.POOL_YIELD, { pool, address: caller }),
+    run(pools.CREATE_POOL, newPool),
+    run(pools.CREATE_POOL_ONCE, { ...newPool, key: 'a key', requestHash: 'hash', answer: '{}' }),
+    run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
+    run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
+    run(transactions.LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
+    run(pools.LEAVE_POOL, { pool, member: address(8) }),
+    run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
+    run(REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
+    run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...page }),
+    run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
+    run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: heavyOwner.address, ...page }),
+    run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: caller, ...page }),
+    run(transactions.TRANSACTION_DETAIL, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),
   ];
 
   const literal = (value: unknown): string => {
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+    if (Array.isArray(value)) return escapeLiteral(`{${value.join(',')}}`);
     return (value as string).startsWith('md5(') ? (value as string) : escapeLiteral(value as string);
   };
 
   /** Scans of the statement as the service runs it: prepared, with the session settings of the API. */
-  async function scans({ name, text }: Statement, values: unknown[]): Promise<PlanNode[]> {
+  async function scans({ name, text, values }: Case): Promise<PlanNode[]> {
     const list = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
     await client.query(`PREPARE ${name} AS ${text}`);
     await client.query('BEGIN');
@@ -278,27 +296,24 @@ describe('a hot statement reads few rows, by index', () => {
     }
   }
 
-  it.each(CASES.map(([statement, values]) => [statement.name, values.length, statement, values] as const))(
-    '%s',
-    async (_name, _count, statement, values) => {
-      const found = (await scans(statement, values)).filter(
-        ({ 'Relation Name': table }) => table !== undefined && !CONSTANT.includes(table),
-      );
-      expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
-      const touched = (node: PlanNode): number =>
-        node['Actual Loops'] *
-        (node['Actual Rows'] +
-          (node['Rows Removed by Filter'] ?? 0) +
-          (node['Rows Removed by Index Recheck'] ?? 0));
-      const pages = (node: PlanNode): number => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
-      const many = found.filter((node) => touched(node) > FEW || pages(node) > FEW_PAGES);
-      expect(many).toEqual([]);
-    },
-  );
+  it.each(CASES)('$name $values', async (each) => {
+    const found = (await scans(each)).filter(
+      ({ 'Relation Name': table }) => table !== undefined && !CONSTANT.includes(table),
+    );
+    expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
+    const touched = (node: PlanNode): number =>
+      node['Actual Loops'] *
+      (node['Actual Rows'] +
+        (node['Rows Removed by Filter'] ?? 0) +
+        (node['Rows Removed by Index Recheck'] ?? 0));
+    const pages = (node: PlanNode): number => node['Shared Hit Blocks'] + node['Shared Read Blocks'];
+    const many = found.filter((node) => touched(node) > FEW || pages(node) > FEW_PAGES);
+    expect(many).toEqual([]);
+  });
 
   /** Pools are looked at once each, for their counts; their transactions only as far as the page needs them. */
-  it.each([null, 'DEPOSIT'])('a member of 1,000 pools: %s', async (type) => {
-    const found = await scans(transactions.LIST_TRANSACTIONS, [heavyMember[0], type, 20, 0, heavyMember[1]]);
+  it.each([page, deposits])('a member of 1,000 pools: $type', async (query) => {
+    const found = await scans(run(transactions.LIST_TRANSACTIONS, { ...heavyMember, ...query }));
     const rowsOf = (table: string): number =>
       found
         .filter((node) => node['Relation Name'] === table)
@@ -317,11 +332,11 @@ describe('a hot statement reads few rows, by index', () => {
     const named = files.flatMap((file) =>
       [
         ...readFileSync(join(src, file), 'utf8').matchAll(
-          /(?:statement(?:<[^(]*>)?\(\s*|name: )'(\w+)',\s+(?:\{|text:)/g,
+          /(?:statement(?:<[^(]*>)?\(\s*|name: )'(\w+)',\s+(?:\{|[A-Z_]+,|text:)/g,
         ),
       ].map(([, name]) => name),
     );
     expect(named.length).toBeGreaterThan(10);
-    expect(new Set(CASES.map(([{ name }]) => name))).toEqual(new Set(named));
+    expect(new Set(CASES.map(({ name }) => name))).toEqual(new Set(named));
   });
 });

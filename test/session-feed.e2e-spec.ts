@@ -1,5 +1,6 @@
 import { Pool } from 'pg';
-import { type Ending, SessionFeed } from '../src/auth/session-feed';
+import { SessionFeed } from '../src/auth/session-feed';
+import type { Ending } from '../src/auth/sessions.sql';
 import type { Environment } from '../src/config/environment';
 import { until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
@@ -17,6 +18,8 @@ describe('what follows the ended sessions', () => {
     database = await freshDatabase();
     proxy = await Proxy.start(database.url);
     admin = new Pool({ connectionString: database.url, max: 2 });
+    // Connections that are closing when the database is dropped.
+    admin.on('error', () => undefined);
     feed = new SessionFeed({ DATABASE_URL: proxy.url } as Environment);
     heard = [];
     feed.onEndings((endings) => heard.push(endings));

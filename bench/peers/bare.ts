@@ -1,20 +1,22 @@
 import 'reflect-metadata';
 import { createSigner, createVerifier } from 'fast-jwt';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { Pool } from 'pg';
+import { Pool, type QueryResultRow } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
-import * as analytics from '../../src/analytics/analytics.service';
-import * as auth from '../../src/auth/auth.service';
+import * as analytics from '../../src/analytics/analytics.sql';
+import * as auth from '../../src/auth/auth.sql';
 import { parseSiweMessage } from '../../src/auth/siwe';
 import { isSignedByKey } from '../../src/auth/wallet-signature';
 import { loadEnvironment } from '../../src/config/environment';
 import { dataSourceOptions } from '../../src/database/data-source';
-import type { Statement } from '../../src/database/database';
-import * as lottery from '../../src/lottery/lottery.service';
+import { type TypedStatement, valuesOf } from '../../src/database/statement';
+import type { PoolType, TransactionType } from '../../src/common/types';
+import * as lottery from '../../src/lottery/lottery.sql';
 import * as pools from '../../src/pools/pools.sql';
 import * as transactions from '../../src/transactions/transactions.sql';
+import * as users from '../../src/users/users.sql';
 import { CREATE_PLAIN_POOL } from './plain-pool.sql';
 
 /**
@@ -42,9 +44,9 @@ interface Caller {
   address: string;
 }
 
-type Query = { page: number; limit: number; type?: string };
+type Query<Type = never> = { page: number; limit: number; type?: Type };
 interface NewPool {
-  type: string;
+  type: PoolType;
   initialDeposit: string;
   autoCompound: boolean;
   members: string[];
@@ -53,10 +55,15 @@ interface NewPool {
 const callerOf = ({ headers }: FastifyRequest): Caller =>
   verify((headers.authorization ?? '').slice(7)) as Caller;
 
-async function row<Row>(statement: Statement, values: unknown[], pool = reads): Promise<Row> {
-  const { rows } = await pool.query({ name: statement.name, text: statement.text, values });
+async function row<P extends object, Row extends QueryResultRow>(
+  statement: TypedStatement<P, Row>,
+  parameters: P,
+  pool = reads,
+): Promise<Row> {
+  const { name, text } = statement;
+  const { rows } = await pool.query<Row>({ name, text, values: valuesOf(statement, parameters) });
   if (!rows[0]) throw Object.assign(new Error('Not found'), { statusCode: 404 });
-  return rows[0] as Row;
+  return rows[0];
 }
 
 // PostgreSQL and the lines below write the JSON, so there is nothing left for a response schema to serialise.
@@ -68,7 +75,7 @@ const one = (reply: FastifyReply, data: string): FastifyReply =>
 function list(
   reply: FastifyReply,
   { total, data }: { total: number; data: string },
-  { page, limit }: Query,
+  { page, limit }: Query<unknown>,
 ): FastifyReply {
   const pages = Math.ceil(total / limit);
   return json(
@@ -108,52 +115,52 @@ const newPool = {
 
 async function main(): Promise<void> {
   fastify.get('/pools', { schema: page(20) }, async (request, reply) => {
-    const query = request.query as Query;
-    const values = [
-      callerOf(request).address,
-      query.type ?? null,
-      query.limit,
-      (query.page - 1) * query.limit,
-    ];
+    const query = request.query as Query<PoolType>;
+    const { page, limit, type = null } = query;
+    const values = { address: callerOf(request).address, type, limit, offset: (page - 1) * limit };
     return list(reply, await row(pools.LIST_POOLS, values), query);
   });
   fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
-    const query = request.query as Query;
-    const { userId, address } = callerOf(request);
-    const offset = (query.page - 1) * query.limit;
+    const query = request.query as Query<TransactionType>;
+    const { page, limit, type = null } = query;
+    const { userId: user, address } = callerOf(request);
+    const offset = (page - 1) * limit;
     const statement =
       offset > transactions.DEEP ? transactions.LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
-    const values = [userId, query.type ?? null, query.limit, offset, address];
-    return list(reply, await row(statement, values), query);
+    return list(reply, await row(statement, { user, address, type, limit, offset }), query);
   });
   fastify.get('/lottery/winners', { schema: page(10) }, async (request, reply) => {
     const query = request.query as Query;
     callerOf(request);
-    return list(reply, await row(lottery.LIST_WINNERS, [query.limit, (query.page - 1) * query.limit]), query);
+    return list(
+      reply,
+      await row(lottery.LIST_WINNERS, { limit: query.limit, offset: (query.page - 1) * query.limit }),
+      query,
+    );
   });
 
   type Params = { id: string };
-  const get = (
+  const get = <P extends object>(
     path: string,
-    statement: Statement,
-    values: (caller: Caller, id: string) => unknown[],
+    statement: TypedStatement<P, { data: string | null }>,
+    values: (caller: Caller, id: string) => P,
   ): void => {
     fastify.get(path, async (request, reply) => {
       const caller = callerOf(request);
-      const { data } = await row<{ data: string }>(statement, values(caller, (request.params as Params).id));
-      return one(reply, data);
+      const { data } = await row(statement, values(caller, (request.params as Params).id));
+      return one(reply, data!);
     });
   };
-  get('/pools/:id', pools.POOL_DETAIL, ({ address }, id) => [id, address]);
-  get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, id) => [id, address]);
-  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => [
-    hash.toLowerCase(),
+  get('/pools/:id', pools.POOL_DETAIL, ({ address }, pool) => ({ pool, address }));
+  get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, pool) => ({ pool, address }));
+  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => ({
+    hash: hash.toLowerCase(),
     address,
-  ]);
-  get('/analytics/user', analytics.USER_ANALYTICS, ({ userId }) => [userId]);
-  get('/analytics/pools', analytics.POOL_ANALYTICS, () => []);
-  get('/auth/me', auth.ME, ({ userId }) => [userId]);
-  get('/lottery/current', lottery.CURRENT_DRAW, () => []);
+  }));
+  get('/analytics/user', analytics.USER_ANALYTICS, ({ userId: user }) => ({ user }));
+  get('/analytics/pools', analytics.POOL_ANALYTICS, () => ({}));
+  get('/auth/me', users.ME, ({ userId: user }) => ({ user }));
+  get('/lottery/current', lottery.CURRENT_DRAW, () => ({}));
 
   fastify.post('/pools', { schema: newPool }, async (request, reply) => {
     const { userId, address } = callerOf(request);
@@ -166,24 +173,22 @@ async function main(): Promise<void> {
     const pool = {
       id: uuidv7({ msecs: now.getTime() }),
       type,
-      contractAddress: environment.POOL_CONTRACTS.get(type as never)!.at(-1)!,
+      contractAddress: environment.POOL_CONTRACTS.get(type)!.at(-1)!,
       balance: balance.toString(),
       createdAt: now.toISOString(),
     };
-    const { id, contractAddress: contract, createdAt } = pool;
-    const transaction = uuidv7({ msecs: now.getTime() });
-    const values = [
-      id,
+    const values = {
+      pool: pool.id,
       type,
-      userId,
-      contract,
+      owner: userId,
+      contract: pool.contractAddress,
       autoCompound,
-      [...others],
-      createdAt,
-      address,
-      transaction,
-      pool.balance,
-    ];
+      members: [...others],
+      createdAt: pool.createdAt,
+      ownerAddress: address,
+      deposit: uuidv7({ msecs: now.getTime() }),
+      amount: pool.balance,
+    };
     await row(CREATE_PLAIN_POOL, values, writes);
     return one(reply.code(201), JSON.stringify(pool));
   });
@@ -191,7 +196,9 @@ async function main(): Promise<void> {
   fastify.post('/auth/nonce', async (request, reply) => {
     const { address } = request.body as { address: string };
     const nonce = generateNonce();
-    await reads.query({ ...auth.ISSUE_NONCE, values: [nonce, address.toLowerCase()] });
+    const { name, text } = auth.ISSUE_NONCE;
+    const values = valuesOf(auth.ISSUE_NONCE, { nonce, address: address.toLowerCase() });
+    await reads.query({ name, text, values });
     return json(reply, JSON.stringify({ success: true, data: { nonce }, nonce }));
   });
   fastify.post('/auth/verify', async (request, reply) => {
@@ -199,10 +206,8 @@ async function main(): Promise<void> {
     const siwe = parseSiweMessage(message, { domains });
     if (!(await isSignedByKey(message, siwe.address as Address, signature as Hex)))
       return reply.code(401).send();
-    const { generation: _, ...user } = await row<{ id: string; address: string; generation: number }>(
-      auth.SIGN_IN,
-      [siwe.nonce, siwe.address.toLowerCase(), uuidv7()],
-    );
+    const values = { nonce: siwe.nonce, address: siwe.address.toLowerCase(), newId: uuidv7() };
+    const { generation: _, ...user } = await row(auth.SIGN_IN, values);
     const payload = { token: sign({ userId: user.id, address: user.address }), user };
     return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
   });

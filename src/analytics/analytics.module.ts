@@ -1,6 +1,16 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AuthModule } from '../auth/auth.module';
+import { PoolsModule } from '../pools/pools.module';
+import { AccountDay } from './account-day.entity';
 import { AnalyticsController } from './analytics.controller';
 import { AnalyticsService } from './analytics.service';
+import { PoolTotal } from './pool-total.entity';
 
-@Module({ controllers: [AnalyticsController], providers: [AnalyticsService] })
+@Module({
+  imports: [AuthModule, PoolsModule, TypeOrmModule.forFeature([AccountDay, PoolTotal])],
+  controllers: [AnalyticsController],
+  providers: [AnalyticsService],
+  exports: [AnalyticsService, TypeOrmModule],
+})
 export class AnalyticsModule {}

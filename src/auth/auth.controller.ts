@@ -5,12 +5,10 @@ import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import { ApiData } from '../openapi/api-docs';
 import { ApiError, serviceUnavailable } from '../common/errors';
-import type { JsonText } from '../common/json-text';
 import { LegacyEnvelope } from '../common/pagination';
 import {
   LogoutResponse,
   MAX_MESSAGE,
-  MeResponse,
   NonceRequest,
   NonceResponse,
   VerifyRequest,
@@ -18,7 +16,7 @@ import {
 } from './auth.dto';
 import { Public } from './auth.guard';
 import { AuthService } from './auth.service';
-import { type AuthenticatedUser, type Session, CurrentUser } from './current-user';
+import { type Session, CurrentUser } from './current-user';
 import { Sessions } from './sessions';
 import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
@@ -89,12 +87,6 @@ export class AuthController {
     await this.sessions.endAll(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
     return { ended: 'all' };
-  }
-
-  @Get('me')
-  @ApiData(MeResponse, { errors: [401] })
-  me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
-    return this.auth.me(user);
   }
 }
 

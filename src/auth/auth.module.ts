@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { createSecretKey } from 'node:crypto';
 import { Environment } from '../config/environment';
@@ -10,13 +11,16 @@ import { JwtAuthGuard } from './auth.guard';
 import { AuthService } from './auth.service';
 import { ExpiredNonces } from './expired-nonces';
 import { JwtStrategy } from './jwt.strategy';
+import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
 import { Sessions } from './sessions';
+import { User } from './user.entity';
 import { ContractWallets } from './wallet-signature';
 
 @Module({
   imports: [
     PassportModule,
+    TypeOrmModule.forFeature([User, Nonce]),
     JwtModule.registerAsync({
       inject: [Environment],
       useFactory: ({ JWT_SECRET }: Environment) => ({
@@ -43,5 +47,6 @@ import { ContractWallets } from './wallet-signature';
       labelNames: ['result'],
     }),
   ],
+  exports: [AuthService, Sessions, TypeOrmModule],
 })
 export class AuthModule {}

@@ -4,62 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { generateNonce } from 'siwe';
 import type { Address } from 'viem';
 import { v7 as uuidv7 } from 'uuid';
-import { invalidToken } from '../common/errors';
-import { JsonText } from '../common/json-text';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
-import {
-  MAX_MESSAGE,
-  MAX_SIGNATURE,
-  type MeResponse,
-  type NonceResponse,
-  type SignedInUser,
-  type VerifyResponse,
-} from './auth.dto';
-import type { AuthenticatedUser } from './current-user';
+import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
+import { FIND_NONCE, ISSUE_NONCE, SIGN_IN } from './auth.sql';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
-
-/** Seconds. */
-const NONCE_LIFETIME = 600;
-
-export const ISSUE_NONCE = {
-  name: 'issue_nonce',
-  text: `
-    INSERT INTO nonces (nonce, address, expires_at)
-    VALUES ($1, $2, now() + make_interval(secs => ${NONCE_LIFETIME}))`,
-};
-
-// Looks without using it up, so that a message costs neither its parsing nor the chain unless its nonce is good.
-export const FIND_NONCE = {
-  name: 'find_nonce',
-  text: `SELECT true AS found FROM nonces WHERE nonce = $1 AND expires_at > now() AND (address IS NULL OR address = $2)`,
-};
-
-// One statement: of any number of simultaneous sign-ins with one nonce exactly one finds a row to delete. The
-// update on conflict changes nothing; it makes RETURNING give the user that was there already.
-export const SIGN_IN = {
-  name: 'sign_in',
-  text: `
-    WITH used AS (
-      DELETE FROM nonces WHERE nonce = $1 AND expires_at > now() AND (address IS NULL OR address = $2) RETURNING 1
-    )
-    INSERT INTO users (id, address, created_at) SELECT $3, $2, now() FROM used
-    ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
-    RETURNING id, address, iso(created_at) AS "createdAt", session_generation AS generation`,
-};
-
-export const ME = {
-  name: 'me',
-  text: `
-    SELECT json_build_object(
-      'id', u.id, 'address', u.address,
-      'poolCount', (SELECT count(*) FROM pools WHERE owner_id = u.id),
-      'totalDeposits', (SELECT coalesce(sum(deposited), 0)::text FROM account_days WHERE address = u.address),
-      'createdAt', iso(u.created_at))::text AS data
-    FROM users u WHERE u.id = $1`,
-};
 
 @Injectable()
 export class AuthService {
@@ -73,7 +24,7 @@ export class AuthService {
   /** @param address the only wallet it may sign in; without one it may sign in any */
   async issueNonce(address?: string): Promise<NonceResponse> {
     const nonce = generateNonce();
-    await this.database.write(ISSUE_NONCE, [nonce, address?.toLowerCase() ?? null]);
+    await this.database.write(ISSUE_NONCE, { nonce, address: address?.toLowerCase() ?? null });
     return { nonce };
   }
 
@@ -89,7 +40,7 @@ export class AuthService {
     const claims = scanSiweMessage(message);
     if (!claims) throw new SignInRefused('malformed');
     const { nonce, address } = claims;
-    if (!(await this.database.read(FIND_NONCE, [nonce, address]))) throw new SignInRefused('nonce');
+    if (!(await this.database.read(FIND_NONCE, { nonce, address }))) throw new SignInRefused('nonce');
     const signer = this.parse(message, claims);
     if (
       !(await isSignedByKey(message, signer, signature)) &&
@@ -109,20 +60,10 @@ export class AuthService {
   }
 
   private async signIn(nonce: string, address: string): Promise<VerifyResponse> {
-    const row = await this.database.write<SignedInUser & { generation: number }>(SIGN_IN, [
-      nonce,
-      address,
-      uuidv7(),
-    ]);
+    const row = await this.database.write(SIGN_IN, { nonce, address, newId: uuidv7() });
     if (!row) throw new SignInRefused('nonce');
     const { generation, ...user } = row;
     const claims = { userId: user.id, address: user.address, generation, jti: randomUUID() };
     return { token: await this.jwt.signAsync(claims), user };
-  }
-
-  async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
-    const row = await this.database.read<{ data: string }>(ME, [userId]);
-    if (!row) throw invalidToken();
-    return new JsonText(row.data);
   }
 }

@@ -3,6 +3,8 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Environment } from '../config/environment';
+import { valuesOf } from '../database/statement';
+import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Between two looks for ended sessions. */
 const POLL_MS = 200;
@@ -12,27 +14,6 @@ const ANSWER_MS = 500;
 const FRESH_MS = 700;
 /** After a longer gap rows may have been removed that were never seen here. Far below the hour that they stay. */
 const MAX_GAP_MS = 60_000;
-/** Endings taken one by one; more at once are taken as the end of every session, each then being checked again. */
-const MAX_ENDINGS = 5000;
-
-// A sequence would pass over transactions that commit late. What the last look did not see is told exactly by
-// comparing the id of the writing transaction with that look's snapshot.
-export const LOOK = {
-  name: 'look_for_endings',
-  text: `
-    SELECT pg_current_snapshot()::text AS snapshot, pg_is_in_recovery() AS standby, coalesce((
-      SELECT json_agg(json_build_object('sessionId', session_id, 'userId', user_id)) FROM (
-        SELECT session_id, user_id FROM session_endings
-        WHERE xact >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xact, $1::pg_snapshot)
-        LIMIT ${MAX_ENDINGS + 1}) unseen), '[]') AS endings`,
-};
-
-/** Of one session, of all of a user (no sessionId), or of everyone (neither). */
-export interface Ending {
-  sessionId: string | null;
-  userId: string | null;
-}
-
 /**
  * Follows the table session_endings over a connection of its own, so that every process knows within a second which
  * sessions were ended by others. It polls: unlike a notification, an answer also proves that nothing was missed.
@@ -106,10 +87,9 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const client = (this.client ??= await this.connect());
     if (this.age > MAX_GAP_MS) this.snapshot = undefined;
     const began = { clock: performance.now(), wall: Date.now() };
-    const { rows } = await client.query<{ snapshot: string; standby: boolean; endings: Ending[] }>({
-      ...LOOK,
-      values: [this.snapshot ?? null],
-    });
+    const { name, text } = LOOK_FOR_ENDINGS;
+    const values = valuesOf(LOOK_FOR_ENDINGS, { snapshot: this.snapshot ?? null });
+    const { rows } = await client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values });
     const [{ snapshot, standby, endings }] = rows;
     if (standby) throw new Error('the database is a standby');
     const everyone = endings.length > MAX_ENDINGS || endings.some(({ userId }) => userId === null);

@@ -1,42 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { invalidToken } from '../common/errors';
 import { Database } from '../database/database';
-import {
-  ExpiredRows,
-  type ExpiryParameters,
-  type ExpiryResult,
-  removeExpired,
-} from '../database/expired-rows';
-import { statement } from '../database/statement';
+import { ExpiredRows } from '../database/expired-rows';
 import type { Session } from './current-user';
-import { type Ending, SessionFeed } from './session-feed';
-
-export const SESSION_LIVES = {
-  name: 'session_lives',
-  text: `
-    SELECT true AS lives FROM users
-    WHERE id = $1 AND session_generation = $2 AND NOT EXISTS (SELECT FROM session_endings WHERE session_id = $3)`,
-};
-
-export const END_SESSION = {
-  name: 'end_session',
-  text: `
-    INSERT INTO session_endings (session_id, user_id, expires_at) VALUES ($1, $2, to_timestamp($3))
-    ON CONFLICT ON CONSTRAINT session_endings_session_id_key DO NOTHING`,
-};
-
-// A trigger on users tells of it in session_endings, as it does when the user is deleted.
-export const END_ALL_SESSIONS = {
-  name: 'end_all_sessions',
-  text: `UPDATE users SET session_generation = session_generation + 1 WHERE id = $1`,
-};
-
-// A token is refused by its own expiry from then on. The hour is for clocks that differ.
-export const REMOVE_EXPIRED_ENDINGS = statement<ExpiryParameters, ExpiryResult>(
-  'remove_expired_endings',
-  { after: 'timestamptz', batch: 'integer' },
-  removeExpired('session_endings', 'expires_at', "now() - interval '1 hour'"),
-);
+import { SessionFeed } from './session-feed';
+import {
+  type Ending,
+  END_ALL_SESSIONS,
+  END_SESSION,
+  REMOVE_EXPIRED_ENDINGS,
+  SESSION_LIVES,
+} from './sessions.sql';
 
 /** The year 9999: PostgreSQL refuses much later times, and no token of this service lives as long. */
 const LAST_TIME = 253_402_300_799;
@@ -98,20 +72,20 @@ export class Sessions {
     const { term } = this.feed;
     const { session, endings } = known;
     const { userId, generation, sessionId } = session;
-    const row = await this.database.read(SESSION_LIVES, [userId, generation, sessionId]);
+    const row = await this.database.read(SESSION_LIVES, { userId, generation, sessionId });
     if (!row) throw invalidToken();
     if (known.endings === endings) known.checkedIn = term;
   }
 
   /** Ends this session at once here, and within a second at every other process. */
   async end({ sessionId, userId, exp }: Session): Promise<void> {
-    await this.database.write(END_SESSION, [sessionId, userId, Math.min(exp, LAST_TIME)]);
+    await this.database.write(END_SESSION, { sessionId, userId, exp: Math.min(exp, LAST_TIME) });
     this.forget([{ sessionId, userId }]);
   }
 
   /** The same for every session of the user that began before this is committed. */
   async endAll({ userId }: Session): Promise<void> {
-    await this.database.write(END_ALL_SESSIONS, [userId]);
+    await this.database.write(END_ALL_SESSIONS, { userId });
     this.forget([{ sessionId: null, userId }]);
   }
 

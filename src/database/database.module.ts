@@ -29,6 +29,8 @@ export class DatabaseModule {
           inject: [Environment],
           useFactory: (environment: Environment) => ({
             ...dataSourceOptions(environment, application),
+            // Entities of modules that are not in src.
+            autoLoadEntities: true,
             retryAttempts: 10,
             retryDelay: 1000,
           }),

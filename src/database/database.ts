@@ -6,9 +6,7 @@ import { Environment } from '../config/environment';
 import { pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from './database-pool';
 import { PipelinedPool } from './pipelined-pool';
-import type { Statement, TypedStatement } from './statement';
-
-export type { Statement } from './statement';
+import { type TypedStatement, valuesOf } from './statement';
 
 /** Statements at once on a connection. */
 const READ_DEPTH = 32;
@@ -58,14 +56,11 @@ export class Database implements OnApplicationShutdown {
   }
 
   /** The first row of a statement that only reads. */
-  read<P extends object, Row extends QueryResultRow>(
+  async read<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
-  ): Promise<Row | undefined>;
-  /** With values for $1, $2, … */
-  read<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row | undefined>;
-  async read(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
-    return (await this.reads.run(statement, inOrder(statement, values)))[0];
+  ): Promise<Row | undefined> {
+    return (await this.readAll(statement, values))[0];
   }
 
   /** Every row of a statement that only reads. */
@@ -73,18 +68,15 @@ export class Database implements OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    return this.reads.run<Row>(statement, inOrder(statement, values));
+    return this.reads.run<Row>(statement, valuesOf(statement, values));
   }
 
   /** The first row of a statement that writes: a transaction of its own. */
-  write<P extends object, Row extends QueryResultRow>(
+  async write<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
-  ): Promise<Row | undefined>;
-  /** With values for $1, $2, … */
-  write<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row | undefined>;
-  async write(statement: Statement, values: object): Promise<QueryResultRow | undefined> {
-    return (await this.writes.run(statement, inOrder(statement, values)))[0];
+  ): Promise<Row | undefined> {
+    return (await this.writes.run<Row>(statement, valuesOf(statement, values)))[0];
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -93,10 +85,4 @@ export class Database implements OnApplicationShutdown {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
     await Promise.race([this.pool.end(), late]).finally(() => clearTimeout(timer));
   }
-}
-
-function inOrder(statement: Statement, values: object): unknown[] {
-  if (Array.isArray(values)) return values;
-  const { parameters } = statement as TypedStatement<Record<string, unknown>, QueryResultRow>;
-  return parameters.map((name) => (values as Record<string, unknown>)[name]);
 }

@@ -63,3 +63,9 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
     if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
   return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[] };
 }
+
+/** The values of a statement's parameters, in the order of their numbers. */
+export const valuesOf = <Parameters extends object>(
+  { parameters }: TypedStatement<Parameters, QueryResultRow>,
+  values: Parameters,
+): unknown[] => parameters.map((name) => values[name]);

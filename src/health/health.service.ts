@@ -1,20 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { CHAIN_STATE } from '../chain/chain.sql';
 import { RateLimitStorage } from '../rate-limit/rate-limit.storage';
 import { Database } from '../database/database';
-import { statement } from '../database/statement';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
-
-/** A beat older than this means that no indexer is at work. */
-const STALE_BEAT_S = 15;
-/** An indexer that is at work but for so long neither moved nor found itself at the head cannot read its chain. */
-const STALE_PROGRESS_S = 20;
-
-export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
-  'chain_state',
-  {},
-  `SELECT state, beat_at < now() - interval '${STALE_BEAT_S} seconds'
-     OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds' AS stale FROM chain_cursor`,
-);
 
 /** Probes come often and from several sides; within this time they share one look at the database. */
 const REUSE_MS = 500;

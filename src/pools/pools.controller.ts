@@ -69,7 +69,7 @@ export class PoolsController {
       'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
   })
   @ApiData(LeftPool, { errors: [400, 401, 403, 404, 413, 415] })
-  leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<LeftPool> {
+  leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<LeftPool>> {
     return this.pools.leave(user, id);
   }
 }

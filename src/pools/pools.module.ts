@@ -1,10 +1,21 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { AuthModule } from '../auth/auth.module';
 import { ExpiredAnswers } from './expired-answers';
+import { IdempotencyKey } from './idempotency-key.entity';
+import { PoolMember } from './pool-member.entity';
+import { Pool } from './pool.entity';
 import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
+import { Transaction } from './transaction.entity';
+import { YieldAccrual } from './yield-accrual.entity';
 
 @Module({
+  imports: [
+    AuthModule,
+    TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual, IdempotencyKey]),
+  ],
   controllers: [PoolsController],
   providers: [
     PoolsService,
@@ -15,5 +26,6 @@ import { PoolsService } from './pools.service';
       labelNames: ['type'],
     }),
   ],
+  exports: [PoolsService, TypeOrmModule],
 })
 export class PoolsModule {}

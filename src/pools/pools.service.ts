@@ -1,15 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
+import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuthenticatedUser } from '../auth/current-user';
-import { ApiError, forbidden, invalidToken, notFound, validationFailed } from '../common/errors';
+import { ApiError, invalidToken, validationFailed } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
-import { UUID, canonicalAmount } from '../common/rules';
+import { type ReadableRow, knownForm, readable } from '../common/readable';
+import { canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
-import { Database, Statement } from '../database/database';
+import { Database } from '../database/database';
+import type { TypedStatement } from '../database/statement';
+import { IdempotencyKey } from './idempotency-key.entity';
 import type {
   CreatePoolRequest,
   CreatedPool,
@@ -22,9 +27,9 @@ import type {
 import {
   CREATE_POOL,
   CREATE_POOL_ONCE,
-  FIND_ANSWER,
   LEAVE_POOL,
   LIST_POOLS,
+  type NewPool,
   POOL_DETAIL,
   POOL_YIELD,
 } from './pools.sql';
@@ -37,40 +42,35 @@ export class PoolsService {
   constructor(
     private readonly database: Database,
     private readonly environment: Environment,
+    @InjectRepository(IdempotencyKey) private readonly answers: Repository<IdempotencyKey>,
     @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
   ) {}
 
   /** The pools that the caller owns or is a member of, newest first. */
   async list(caller: AuthenticatedUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
-    const { page, limit, type } = query;
-    const row = await this.database.read<{ total: number; data: string }>(LIST_POOLS, [
-      caller.address,
-      type ?? null,
-      limit,
-      (page - 1) * limit,
-    ]);
-    return new Page(new JsonText(row!.data), row!.total, query);
+    const { page, limit, type = null } = query;
+    const { address } = caller;
+    const values = { address, type, limit, offset: (page - 1) * limit };
+    const { total, data } = (await this.database.read(LIST_POOLS, values))!;
+    return new Page(new JsonText(data), total, query);
   }
 
   /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
   detail(caller: AuthenticatedUser, id: string): Promise<JsonText<PoolDetail>> {
-    return this.readable(POOL_DETAIL, caller, id);
+    return this.read(POOL_DETAIL, caller, id);
   }
 
   yieldReport(caller: AuthenticatedUser, id: string): Promise<JsonText<YieldReport>> {
-    return this.readable(POOL_YIELD, caller, id);
+    return this.read(POOL_YIELD, caller, id);
   }
 
-  private async readable<T>(
-    statement: Statement,
-    caller: AuthenticatedUser,
+  private async read<T>(
+    statement: TypedStatement<{ pool: string; address: string }, ReadableRow>,
+    { address }: AuthenticatedUser,
     id: string,
   ): Promise<JsonText<T>> {
-    if (!UUID.test(id)) throw notFound();
-    const row = await this.database.read<{ data: string | null }>(statement, [id, caller.address]);
-    if (!row) throw notFound();
-    if (row.data === null) throw forbidden();
-    return new JsonText(row.data);
+    const row = await this.database.read(statement, { pool: knownForm(id), address });
+    return new JsonText(readable(row).data);
   }
 
   /**
@@ -99,28 +99,28 @@ export class PoolsService {
       balance: amount,
       createdAt: now.toISOString(),
     };
-    const values = [
-      pool.id,
-      pool.type,
-      caller.userId,
-      pool.contractAddress,
-      request.autoCompound,
-      [...members],
-      pool.createdAt,
-      caller.address,
-      uuidv7({ msecs: now.getTime() }),
+    const values: NewPool = {
+      pool: pool.id,
+      type: pool.type,
+      owner: caller.userId,
+      contract: pool.contractAddress,
+      autoCompound: request.autoCompound,
+      members: [...members],
+      createdAt: pool.createdAt,
+      ownerAddress: caller.address,
+      deposit: uuidv7({ msecs: now.getTime() }),
       amount,
-    ];
+    };
     const answer = JSON.stringify(pool);
     if (key === undefined) {
       await this.run(CREATE_POOL, values);
     } else {
       const { type, autoCompound } = request;
-      const hash = createHash('sha256')
+      const requestHash = createHash('sha256')
         .update(JSON.stringify([type, amount, autoCompound, [...members].sort()]))
         .digest('hex');
-      const row = await this.run(CREATE_POOL_ONCE, [...values, key, hash, answer]);
-      if (!row?.id) return this.firstAnswer(caller, key, hash);
+      const row = await this.run(CREATE_POOL_ONCE, { ...values, key, requestHash, answer });
+      if (!row?.id) return this.firstAnswer(caller, key, requestHash);
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);
@@ -130,18 +130,18 @@ export class PoolsService {
    * Ends the caller's membership: the pool leaves his lists, and he reads it no more.
    * @throws ApiError 404 for an unknown pool, 403 for its owner and for whoever is no member, or is one no more
    */
-  async leave(caller: AuthenticatedUser, id: string): Promise<LeftPool> {
-    if (!UUID.test(id)) throw notFound();
-    const found = await this.database.write(LEAVE_POOL, { pool: id, member: caller.address });
-    if (!found) throw notFound();
-    if (found.role === 'OWNER') throw new ApiError(403, 'The owner cannot leave the pool');
-    if (!found.left) throw forbidden();
-    return { poolId: id };
+  async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
+    const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
+    if (found?.role === 'OWNER') throw new ApiError(403, 'The owner cannot leave the pool');
+    return new JsonText(readable(found).data);
   }
 
-  private async run(statement: Statement, values: unknown[]): Promise<{ id: string | null } | undefined> {
+  private async run<P extends NewPool>(
+    statement: TypedStatement<P, { id: string | null }>,
+    values: P,
+  ): Promise<{ id: string | null } | undefined> {
     try {
-      return await this.database.write<{ id: string | null }>(statement, values);
+      return await this.database.write(statement, values);
     } catch (error) {
       // The token outlived its user's record.
       if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey') throw invalidToken();
@@ -150,16 +150,14 @@ export class PoolsService {
   }
 
   private async firstAnswer(
-    caller: AuthenticatedUser,
+    { userId }: AuthenticatedUser,
     key: string,
-    hash: string,
+    requestHash: string,
   ): Promise<JsonText<CreatedPool>> {
-    const first = await this.database.read<{ requestHash: string; response: string }>(FIND_ANSWER, [
-      caller.userId,
-      key,
-    ]);
+    const first = await this.answers.findOneBy({ userId, key });
     if (!first) throw new ApiError(409, 'A request with this Idempotency-Key is still running');
-    if (first.requestHash !== hash) throw new ApiError(422, 'Idempotency-Key was used for another request');
+    if (first.requestHash !== requestHash)
+      throw new ApiError(422, 'Idempotency-Key was used for another request');
     return new JsonText(first.response);
   }
 }

@@ -1,5 +1,5 @@
-import { TRANSACTION_TYPES } from '../common/types';
-import type { Statement } from '../database/database';
+import type { ReadableRow } from '../common/readable';
+import { type PoolType, TRANSACTION_TYPES } from '../common/types';
 import { statement } from '../database/statement';
 
 /**
@@ -19,103 +19,138 @@ const POOL_FIELDS = `
   'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
-/** Parameters: address, type or null, limit, offset. Row: total, data (JSON text). */
-export const LIST_POOLS: Statement = {
-  name: 'list_pools',
-  text: `
+/** `type` null: all of them. */
+export const LIST_POOLS = statement<
+  { address: string; type: PoolType | null; limit: number; offset: number },
+  { total: number; data: string }
+>(
+  'list_pools',
+  { address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
     SELECT
-      (SELECT count(*)::int FROM pool_members WHERE address = $1 AND ($2::text IS NULL OR type = $2)) AS total,
+      (SELECT count(*)::int FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)) AS total,
       coalesce(json_agg(json_build_object(${POOL_FIELDS},
         'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})), '[]')::text AS data
     FROM (
-      SELECT pool_id FROM pool_members WHERE address = $1 AND ($2::text IS NULL OR type = $2)
-      ORDER BY pool_id DESC LIMIT $3 OFFSET $4
+      SELECT pool_id FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)
+      ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
-};
+);
 
-/** Whether the caller, parameter 2, may read pool `p`. */
-const READABLE = `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = $2)`;
+/** SQL: whether the address may read the pool, as its owner or a member. */
+export const isReader = (pool: string, address: string): string =>
+  `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})`;
 
-/** Parameters: pool id, address. No row: no such pool; data null: the caller may not read it. */
-export const POOL_DETAIL: Statement = {
-  name: 'pool_detail',
-  text: `
-    SELECT CASE WHEN ${READABLE} THEN json_build_object(${POOL_FIELDS},
+/** SQL: how many pools the user owns. */
+export const countOwnedBy = (user: string): string => `(SELECT count(*) FROM pools WHERE owner_id = ${user})`;
+
+export const POOL_DETAIL = statement<{ pool: string; address: string }, ReadableRow>(
+  'pool_detail',
+  { pool: 'uuid', address: 'text' },
+  `
+    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(${POOL_FIELDS},
       'owner', json_build_object('id', u.id, 'address', u.address),
       'transactions', ${newestTransactions(100)})::text END AS data
-    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = $1`,
-};
+    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
+);
 
 /**
- * Parameters and rows as for the detail. apy = (1 + apr/365)^365 - 1 in percent; an apr beyond 100,000 % counts
- * as that, so that the power stays within double precision.
+ * apy = (1 + apr/365)^365 - 1 in percent; an apr beyond 100,000 % counts as that, so that the power stays within
+ * double precision.
  */
-export const POOL_YIELD: Statement = {
-  name: 'pool_yield',
-  text: `
-    SELECT CASE WHEN ${READABLE} THEN json_build_object(
+export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableRow>(
+  'pool_yield',
+  { pool: 'uuid', address: 'text' },
+  `
+    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(
       'totalYield', p.total_yield::text,
       'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
       'apr', trim_scale(p.apr_bps / 100.0),
       'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
       'lastClaimed', iso(p.last_claimed_at))::text END AS data
-    FROM pools p WHERE p.id = $1`,
-};
+    FROM pools p WHERE p.id = :pool`,
+);
+
+export interface NewPool {
+  pool: string;
+  type: PoolType;
+  owner: string;
+  contract: string;
+  autoCompound: boolean;
+  /** Lower-cased addresses, without the owner's. */
+  members: string[];
+  createdAt: string;
+  ownerAddress: string;
+  /** Id of the pending transaction. */
+  deposit: string;
+  amount: string;
+}
+
+export const NEW_POOL_TYPES = {
+  pool: 'uuid',
+  type: 'text',
+  owner: 'uuid',
+  contract: 'text',
+  autoCompound: 'boolean',
+  members: 'text[]',
+  createdAt: 'timestamptz',
+  ownerAddress: 'text',
+  deposit: 'uuid',
+  amount: 'numeric',
+} as const;
+/** In the order of the columns of new_pools. */
+const NEW_POOL =
+  ':pool, :type, :owner, :contract, :autoCompound, :members, :createdAt, :ownerAddress, :deposit, :amount';
+
+/** Pool, its members, its DEPOSIT and all that is derived from them: the database's function create_pool writes them. */
+export const CREATE_POOL = statement<NewPool, { id: string }>(
+  'create_pool',
+  NEW_POOL_TYPES,
+  `INSERT INTO new_pools VALUES (${NEW_POOL}) RETURNING pool_id AS id`,
+);
 
 /**
- * Pool, its members, its DEPOSIT and all that is derived from them: the database's function create_pool writes them.
- * Parameters: pool id, type, owner id, contract, autoCompound, members, time, owner address, transaction id, amount.
+ * The same under an idempotency key. Creates nothing when the key is in use: another request holds its lock (`locked`
+ * false), or it has a record less than a day old.
  */
-export const CREATE_POOL: Statement = {
-  name: 'create_pool',
-  text: 'INSERT INTO new_pools VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING pool_id AS id',
-};
-
-/**
- * The same under an idempotency key; 11 key, 12 hash of the request, 13 answer. Creates nothing when the key is in
- * use: another request holds its lock (`locked` false), or it has a record less than a day old.
- */
-export const CREATE_POOL_ONCE: Statement = {
-  name: 'create_pool_once',
-  text: `
+export const CREATE_POOL_ONCE = statement<
+  NewPool & { key: string; requestHash: string; answer: string },
+  { locked: boolean; id: string | null }
+>(
+  'create_pool_once',
+  { ...NEW_POOL_TYPES, key: 'text', requestHash: 'text', answer: 'text' },
+  `
     WITH attempt AS MATERIALIZED (
-      SELECT pg_try_advisory_xact_lock(hashtextextended($3::uuid || ' ' || $11::text, 0)) AS locked
+      SELECT pg_try_advisory_xact_lock(hashtextextended(:owner || ' ' || :key, 0)) AS locked
     ), record AS (
       INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
-      SELECT $3::uuid, $11::text, $12::text, $13::text, now() FROM attempt WHERE locked
+      SELECT :owner, :key, :requestHash, :answer, now() FROM attempt WHERE locked
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
         SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
         WHERE i.created_at < now() - interval '24 hours'
       RETURNING 1
     ), pool AS (
-      INSERT INTO new_pools SELECT $1::uuid, $2::text, $3::uuid, $4::text, $5::boolean, $6::text[], $7::timestamptz,
-        $8::text, $9::uuid, $10::numeric FROM record
-      RETURNING pool_id AS id
+      INSERT INTO new_pools SELECT ${NEW_POOL} FROM record RETURNING pool_id AS id
     )
     SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
-};
+);
 
 /**
- * Derived rows follow by the triggers of pool_members. No row: no such pool; the role is
- * what it was before, null for an outsider; `left` is false for a member if another request of his was first.
+ * Derived rows follow by the triggers of pool_members. The role is what it was before, null for an outsider; data is
+ * null for who is no member, or was one until another request of his.
  */
 export const LEAVE_POOL = statement<
   { pool: string; member: string },
-  { role: 'OWNER' | 'MEMBER' | null; left: boolean }
+  ReadableRow & { role: 'OWNER' | 'MEMBER' | null }
 >(
   'leave_pool',
   { pool: 'uuid', member: 'text' },
   `
     WITH gone AS (
-      DELETE FROM pool_members WHERE pool_id = :pool AND address = :member AND role = 'MEMBER' RETURNING 1
+      DELETE FROM pool_members WHERE pool_id = :pool AND address = :member AND role = 'MEMBER' RETURNING pool_id
     )
     SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :member) AS role,
-      EXISTS (SELECT FROM gone) AS left
+      (SELECT json_build_object('poolId', pool_id)::text FROM gone) AS data
     FROM pools p WHERE p.id = :pool`,
 );
-
-export const FIND_ANSWER: Statement = {
-  name: 'find_answer',
-  text: `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = $1 AND key = $2`,
-};

@@ -1,6 +1,15 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { AnalyticsModule } from '../analytics/analytics.module';
+import { PoolsModule } from '../pools/pools.module';
+import { Transaction } from '../pools/transaction.entity';
 import { TransactionsController } from './transactions.controller';
 import { TransactionsService } from './transactions.service';
 
-@Module({ controllers: [TransactionsController], providers: [TransactionsService] })
+@Module({
+  imports: [PoolsModule, AnalyticsModule, TypeOrmModule.forFeature([Transaction])],
+  controllers: [TransactionsController],
+  providers: [TransactionsService],
+  exports: [TransactionsService, TypeOrmModule],
+})
 export class TransactionsModule {}

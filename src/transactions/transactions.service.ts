@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser } from '../auth/current-user';
-import { forbidden, notFound } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Page } from '../common/pagination';
-import { TX_HASH, UUID } from '../common/rules';
+import { knownForm, readable } from '../common/readable';
+import { TX_HASH } from '../common/rules';
 import { Database } from '../database/database';
 import type { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
 import {
@@ -24,28 +24,25 @@ export class TransactionsService {
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
   async list(caller: AuthenticatedUser, query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
-    const { page, limit, type, poolId } = query;
-    if (poolId !== undefined && !UUID.test(poolId)) throw notFound();
+    const { page, limit, type = null, poolId } = query;
+    const { userId: user, address } = caller;
     const offset = (page - 1) * limit;
+    const values = { address, type, limit, offset };
     const ofAll = offset > DEEP ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
-    const row = await this.database.read<{ total: number; data: string | null }>(
-      poolId === undefined ? ofAll : LIST_POOL_TRANSACTIONS,
-      [poolId ?? caller.userId, type ?? null, limit, offset, caller.address],
+    const { data, total } = readable(
+      poolId === undefined
+        ? await this.database.read(ofAll, { ...values, user })
+        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) }),
     );
-    if (!row) throw notFound();
-    if (row.data === null) throw forbidden();
-    return new Page(new JsonText(row.data), row.total, query);
+    return new Page(new JsonText(data), total, query);
   }
 
   /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
   async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
-    if (!TX_HASH.test(hash)) throw notFound();
-    const row = await this.database.read<{ data: string | null }>(TRANSACTION_DETAIL, [
-      hash.toLowerCase(),
-      caller.address,
-    ]);
-    if (!row) throw notFound();
-    if (row.data === null) throw forbidden();
-    return new JsonText(row.data);
+    const row = await this.database.read(TRANSACTION_DETAIL, {
+      hash: knownForm(hash, TX_HASH).toLowerCase(),
+      address: caller.address,
+    });
+    return new JsonText(readable(row).data);
   }
 }

@@ -1,20 +1,35 @@
-import { TRANSACTION_TYPES } from '../common/types';
-import type { Statement } from '../database/database';
+import type { ReadableRow } from '../common/readable';
+import { TRANSACTION_TYPES, type TransactionType } from '../common/types';
+import { statement } from '../database/statement';
+import { isReader } from '../pools/pools.sql';
+
+interface ListRow {
+  total: number;
+  data: string;
+}
+
+/** `type` null: all of them. */
+interface ListParameters {
+  address: string;
+  type: TransactionType | null;
+  limit: number;
+  offset: number;
+}
 
 const TRANSACTION_FIELDS = `
   'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
   'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at)`;
 
-/** The sum of those counts whose type was asked for. `$2` is the wanted type or null. */
+/** The sum of those counts whose type was asked for. `:type` is the wanted type or null. */
 const total = (deposits: string, withdrawals: string, claims: string): string => `
-  CASE WHEN $2::text IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
-    WHEN $2 = 'DEPOSIT' THEN ${deposits} WHEN $2 = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
+  CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
+    WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
 
 /** Ids from an index whose columns before `id` are fixed by `where` and type: a branch a type, each in order. */
 const branches = (where: string, limit: string): string =>
   TRANSACTION_TYPES.map(
     (type) => `
-      (SELECT id FROM transactions WHERE ${where} AND type = '${type}' AND ($2::text IS NULL OR $2 = '${type}')
+      (SELECT id FROM transactions WHERE ${where} AND type = '${type}' AND (:type IS NULL OR :type = '${type}')
        ORDER BY id DESC LIMIT ${limit})`,
   ).join(' UNION ALL ');
 
@@ -29,17 +44,17 @@ const items = (page: string): string => `
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
 /** Of the caller's pools, and of his payments into pools of others. */
-const OWN = ['owner_id = $1', 'account = $5 AND NOT by_owner'];
+const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
 
 /** The pools that the caller is a member of, with the number and the newest of their transactions of the wanted type. */
 const MEMBERSHIPS = `
   memberships AS MATERIALIZED (
     SELECT p.id, ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS count,
-      CASE WHEN $2::text IS NULL THEN greatest(p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id)
-        WHEN $2 = 'DEPOSIT' THEN p.last_deposit_id WHEN $2 = 'WITHDRAWAL' THEN p.last_withdrawal_id
+      CASE WHEN :type IS NULL THEN greatest(p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id)
+        WHEN :type = 'DEPOSIT' THEN p.last_deposit_id WHEN :type = 'WITHDRAWAL' THEN p.last_withdrawal_id
         ELSE p.last_claim_id END AS newest
     FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
-    WHERE m.address = $5 AND m.role = 'MEMBER'
+    WHERE m.address = :address AND m.role = 'MEMBER'
   )`;
 
 /** After, or before, every id. */
@@ -47,32 +62,33 @@ const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
 
 /**
  * Everything the caller may read: what his pools hold, what the pools hold that he is a member of, and his payments
- * into pools of others. Parameters: user id, type or null, limit, offset, address. Row: total, data (JSON text).
+ * into pools of others.
  *
  * A page of n rows and those before it can hold rows of n pools at most: those whose newest row is newest. Older rows
  * than the newest of the n-th of these pools cannot be on it. A member's own payments are found twice.
  */
-export const LIST_TRANSACTIONS: Statement = {
-  name: 'list_transactions',
-  text: `
+export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
+  'list_transactions',
+  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
     WITH ${MEMBERSHIPS}, candidates AS MATERIALIZED (
-      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT $3::bigint + $4::bigint
+      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
     ), oldest AS MATERIALIZED (
-      SELECT coalesce((SELECT newest FROM candidates OFFSET $3::bigint + $4::bigint - 1), ${uuidOf('0')}) AS id
+      SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
     )
     SELECT (
-        (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = $5)
+        (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :address)
         + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
       ${items(`
         SELECT DISTINCT id FROM (
-          (${newest(OWN, '$3::bigint + $4::bigint')})
+          (${newest(OWN, ':limit + :offset')})
           UNION ALL
           SELECT t.id FROM candidates c CROSS JOIN LATERAL (${newest(
             ['pool_id = c.id AND id >= (SELECT id FROM oldest)'],
-            '$3::bigint + $4::bigint',
+            ':limit + :offset',
           )}) t
-        ) found ORDER BY id DESC LIMIT $3 OFFSET $4::bigint`)} AS data`,
-};
+        ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} AS data`,
+);
 
 /** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
 export const DEEP = 1000;
@@ -82,18 +98,19 @@ export const DEEP = 1000;
  * counts (ids are UUIDv7 of the time of creation, so a day is a range of them); of the pools he is a member of, the
  * ids before the page are read from the index, so that part costs as much as the offset.
  */
-export const LIST_DEEP_TRANSACTIONS: Statement = {
-  name: 'list_deep_transactions',
-  text: `
+export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
+  'list_deep_transactions',
+  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
     WITH ${MEMBERSHIPS}, own_days AS MATERIALIZED (
       SELECT day, sum(${total('deposits', 'withdrawals', 'claims')}) AS count
-      FROM account_days WHERE address = $5 GROUP BY day
+      FROM account_days WHERE address = :address GROUP BY day
     ), whole AS MATERIALIZED (
       SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + (SELECT coalesce(sum(count), 0) FROM memberships))::bigint AS total
     ), reach AS MATERIALIZED (
-      SELECT CASE WHEN total > $4::bigint THEN $3::bigint + $4::bigint ELSE 0 END AS rows FROM whole
+      SELECT CASE WHEN total > :offset THEN :limit + :offset ELSE 0 END AS rows FROM whole
     ), member_ids AS MATERIALIZED (
-      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND ($2::text IS NULL OR t.type = $2)
+      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND (:type IS NULL OR t.type = :type)
       WHERE c.count <= reach.rows
       UNION ALL
       SELECT t.id FROM reach, memberships c
@@ -111,58 +128,61 @@ export const LIST_DEEP_TRANSACTIONS: Statement = {
             SELECT width_bucket(id, ids), 0, count(*) FROM member_ids, ends WHERE ids IS NOT NULL GROUP BY 1
           ) parts GROUP BY n
         ) days WINDOW newest_first AS (ORDER BY n DESC)
-      ) days, ends WHERE n > 0 AND newer <= $4::bigint ORDER BY n LIMIT 1
+      ) days, ends WHERE n > 0 AND newer <= :offset ORDER BY n LIMIT 1
     ), start AS MATERIALIZED (
       SELECT coalesce((SELECT below FROM page_start), ${uuidOf('f')}) AS below,
-        $4::bigint - coalesce((SELECT newer FROM page_start), 0)::bigint AS skipped
+        :offset - coalesce((SELECT newer FROM page_start), 0)::bigint AS skipped
     )
     SELECT total::int, ${items(`
       SELECT DISTINCT id FROM (
         (${newest(
           OWN.map((own) => `${own} AND id < (SELECT below FROM start)`),
-          '(SELECT $3::bigint + skipped FROM start, whole WHERE total > $4::bigint UNION ALL SELECT 0 LIMIT 1)',
+          '(SELECT :limit + skipped FROM start, whole WHERE total > :offset UNION ALL SELECT 0 LIMIT 1)',
         )})
         UNION ALL
         SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
-      ) found ORDER BY id DESC LIMIT $3 OFFSET (SELECT skipped FROM start)`)} AS data
+      ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} AS data
     FROM whole`,
-};
+);
 
 /** An outsider's payments into one pool: found by account, as the pool may be large. The condition on the pool is no index's. */
-const OUTSIDE = 'account = $5 AND NOT by_owner AND (pool_id = $1) IS TRUE';
+const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**
- * Those of one pool; for an outsider his own there. Parameters: pool id, type or null, limit, offset, address. Rows as
- * for POOL_DETAIL.
+ * Those of one pool; for an outsider his own there.
  */
-export const LIST_POOL_TRANSACTIONS: Statement = {
-  name: 'list_pool_transactions',
-  text: `
+export const LIST_POOL_TRANSACTIONS = statement<
+  ListParameters & { pool: string },
+  ReadableRow & { total: number }
+>(
+  'list_pool_transactions',
+  { pool: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
     SELECT
       CASE WHEN m.pool_id IS NOT NULL THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
-        ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND ($2::text IS NULL OR type = $2)) END AS total,
+        ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND (:type IS NULL OR type = :type)) END AS total,
       CASE WHEN m.pool_id IS NOT NULL
-        THEN ${items(`SELECT id FROM (${newest(['pool_id = $1'], '$3::bigint + $4::bigint')}) found OFFSET $4::bigint`)}
+        THEN ${items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`)}
         WHEN EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
-        THEN ${items(`SELECT id FROM (${newest([OUTSIDE], '$3::bigint + $4::bigint')}) found OFFSET $4::bigint`)}
+        THEN ${items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`)}
         END AS data
-    FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = $5 WHERE p.id = $1`,
-};
+    FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address WHERE p.id = :pool`,
+);
 
 /**
- * Parameters: hash, address. A chain transaction may hold several of ours: the first that the caller may read.
- * data is null when there are some, but none for the caller.
+ * A chain transaction may hold several of ours: the first that the caller may read. data is null when there are some,
+ * but none for the caller.
  */
-export const TRANSACTION_DETAIL: Statement = {
-  name: 'transaction_detail',
-  text: `
+export const TRANSACTION_DETAIL = statement<{ hash: string; address: string }, ReadableRow>(
+  'transaction_detail',
+  { hash: 'text', address: 'text' },
+  `
     SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
       'confirmedAt', iso(t.confirmed_at), 'from', t.account, 'to', p.contract_address,
       'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
     FROM transactions t
     JOIN pools p ON p.id = t.pool_id
-    CROSS JOIN LATERAL (SELECT t.account = $2 OR EXISTS (
-      SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = $2) AS readable) r
-    WHERE t.tx_hash = $1
+    CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r
+    WHERE t.tx_hash = :hash
     ORDER BY NOT readable, t.log_index LIMIT 1`,
-};
+);

@@ -1,4 +1,4 @@
-import { CHAIN_STATE } from '../../src/health/health.service';
+import { CHAIN_STATE } from '../../src/chain/chain.sql';
 import { freePort } from '../../src/local/postgres-host';
 import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import type { Faults } from '../support/chain-proxy';

@@ -17,6 +17,7 @@ import {
 import { Public } from '../../../src/auth/auth.guard';
 import { MemoizedQuery } from '../../../src/common/validation.pipe';
 import { Database } from '../../../src/database/database';
+import { statement } from '../../../src/database/statement';
 
 class Lot {
   @IsInt()
@@ -81,6 +82,12 @@ class Undecorated {
   any: unknown;
 }
 
+const TAKEN = statement<{ name: string }, { taken: boolean }>(
+  'example_taken',
+  { name: 'text' },
+  'SELECT exists(SELECT FROM users WHERE address = :name) AS taken',
+);
+
 /** Looks something up, by a service that it is given. */
 @ValidatorConstraint({ name: 'isFree', async: true })
 @Injectable()
@@ -88,13 +95,7 @@ export class IsFree implements ValidatorConstraintInterface {
   constructor(private readonly database: Database) {}
 
   async validate(name: string): Promise<boolean> {
-    const row = await this.database.read<{ taken: boolean }>(
-      {
-        name: 'example_taken',
-        text: 'SELECT exists(SELECT FROM users WHERE address = $1) AS taken',
-      },
-      [name],
-    );
+    const row = await this.database.read(TAKEN, { name });
     return row?.taken === false;
   }
 

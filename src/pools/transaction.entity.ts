@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { TransactionStatus, TransactionType } from '../common/types';
-import { Pool } from '../pools/pool.entity';
+import { Pool } from './pool.entity';
 
 /** A movement of a pool's money; the ledger that balances and totals are derived from. */
 @Entity('transactions')

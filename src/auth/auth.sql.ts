@@ -1,0 +1,41 @@
+import { statement } from '../database/statement';
+import type { SignedInUser } from './auth.dto';
+
+const NONCE_LIFETIME_S = 600;
+
+/** `address` null: for any wallet. */
+export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, object>(
+  'issue_nonce',
+  { nonce: 'text', address: 'text' },
+  `
+    INSERT INTO nonces (nonce, address, expires_at)
+    VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_S}))`,
+);
+
+const USABLE = 'nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)';
+
+/** Looks without using it up, so that a message costs neither its parsing nor the chain unless its nonce is good. */
+export const FIND_NONCE = statement<{ nonce: string; address: string }, { found: true }>(
+  'find_nonce',
+  { nonce: 'text', address: 'text' },
+  `SELECT true AS found FROM nonces WHERE ${USABLE}`,
+);
+
+/**
+ * One statement: of any number of simultaneous sign-ins with one nonce exactly one finds a row to delete. The update
+ * on conflict changes nothing; it makes RETURNING give the user that was there already.
+ */
+export const SIGN_IN = statement<
+  { nonce: string; address: string; newId: string },
+  SignedInUser & { generation: number }
+>(
+  'sign_in',
+  { nonce: 'text', address: 'text', newId: 'uuid' },
+  `
+    WITH used AS (
+      DELETE FROM nonces WHERE ${USABLE} RETURNING 1
+    )
+    INSERT INTO users (id, address, created_at) SELECT :newId, :address, now() FROM used
+    ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
+    RETURNING id, address, iso(created_at) AS "createdAt", session_generation AS generation`,
+);

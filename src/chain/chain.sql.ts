@@ -1,0 +1,18 @@
+import type { PoolType } from '../common/types';
+import { statement } from '../database/statement';
+
+/** A beat older than this means that no indexer is at work. */
+const STALE_BEAT_S = 15;
+/** An indexer that is at work but for so long neither moved nor found itself at the head cannot read its chain. */
+const STALE_PROGRESS_S = 20;
+
+export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
+  'chain_state',
+  {},
+  `SELECT state, beat_at < now() - interval '${STALE_BEAT_S} seconds'
+     OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds' AS stale FROM chain_cursor`,
+);
+
+/** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
+export const contractsOf = (type: PoolType): string =>
+  `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;

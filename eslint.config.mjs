@@ -3,10 +3,11 @@ import tseslint from 'typescript-eslint';
 
 /** What every part of the service may build on. */
 const FOUNDATION = 'common|config|database|chain|rate-limit|openapi';
-/** What a feature may use of another one. */
+/** What a feature may use of auth beside what follows. */
 const SHARED_AUTH = 'auth/(auth\\.guard|current-user)$';
-/** Entities may be read by analytics and the indexer, and refer to each other for relations. */
-const ENTITIES = '[^/]+/[^/]+\\.entity$';
+/** What a feature may use of another one: entities, statements, and its module and service, which have its name. */
+const EXPORTED =
+  '(?!(indexer|local|verify)/)(?:[^/]+/[^/]+\\.(entity|sql)$|(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)';
 
 const NO_FORWARD_REF = {
   name: '@nestjs/common',
@@ -27,7 +28,7 @@ const boundary = (files, regex, message, ignores = []) => ({
 });
 
 const FEATURE_RULE =
-  "A feature depends on common, config, database, chain, rate-limit and openapi, of other features only on auth's guard and current-user.";
+  "A feature depends on common, config, database, chain, rate-limit and openapi, on entities, statements, module and service of other features, and on auth's guard and current-user.";
 
 const boundaries = [
   boundary(
@@ -42,7 +43,7 @@ const boundaries = [
     'Production does not import what is for development only.',
   ),
   boundary(['src/local.ts'], '^\\./indexer(/|$)', 'Nothing imports the indexer; it is a process of its own.'),
-  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH), FEATURE_RULE, [
+  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, EXPORTED), FEATURE_RULE, [
     'src/local/**',
     'src/openapi/write.ts',
   ]),
@@ -51,12 +52,6 @@ const boundaries = [
     leavesFor(`(${FOUNDATION})/`),
     'common, config, database, chain, rate-limit and openapi depend on each other only.',
     ['src/openapi/write.ts'],
-  ),
-  boundary(
-    ['src/analytics/*.ts', 'src/indexer/**/*.ts', 'src/*/*.entity.ts'],
-    leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, ENTITIES),
-    `${FEATURE_RULE} Beyond these, only entities.`,
-    ['src/indexer/verification.ts'],
   ),
   boundary(
     ['src/indexer/verification.ts'],

@@ -12,6 +12,8 @@ import { type TestApp, TestApp as App, until, useApp } from './support/app';
 import { AnswersController, Stamp } from './support/example/answers';
 import { SECRET, THROWN } from './support/example/errors';
 import { ExampleModule } from './support/example/example.module';
+import { Note } from './support/example/note.entity';
+import { Members, NotesService } from './support/example/repositories';
 import { NobodyGuard } from './support/example/rest';
 
 interface Answer {
@@ -30,6 +32,10 @@ const prepare = async (app: NestFastifyApplication): Promise<void> => {
 
 const app = useApp({ CORS_ORIGINS: 'https://dapp.example' }, { modules: [ExampleModule], prepare });
 beforeAll(() => app.listen());
+
+const bearer = ({ token }: { token: string }): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+});
 
 /** By a socket, not through the document's check: the example is not in the document of the service. */
 async function ask(path: string, init: RequestInit = {}, of: TestApp = app): Promise<Answer> {
@@ -501,5 +507,65 @@ describe('the Logger', () => {
       expect.objectContaining({ level: 'info', msg: 'static', context: 'Elsewhere' }),
       expect.objectContaining({ msg: 'later: Bearer [redacted], [redacted]' }),
     ]);
+  });
+});
+
+describe('TypeORM', () => {
+  beforeAll(async () => {
+    await app.sql(
+      'CREATE TABLE example_notes (id uuid PRIMARY KEY, text text NOT NULL, pool_id uuid NOT NULL)',
+    );
+  });
+
+  it('injects the repository of any entity where the module of its feature is imported', async () => {
+    const user = await app.signIn();
+    await app.createPool(user);
+    const { status, body } = await ask('repositories/census', { headers: bearer(user) });
+    expect(status).toBe(200);
+    expect(Object.keys(body.data as object).sort()).toEqual([
+      'days',
+      'draws',
+      'pools',
+      'transactions',
+      'users',
+    ]);
+    expect(body.data).toMatchObject({ draws: 0, pools: (await app.sql('SELECT FROM pools')).length });
+    expect(body.data.transactions).toBeGreaterThan(0);
+  });
+
+  it('or by a forFeature of its own', async () => {
+    const user = await app.signIn();
+    const { id } = await app.createPool(user);
+    const { members } = app.nest.get(Members, { strict: false });
+    expect(await members.findBy({ poolId: id })).toEqual([
+      { poolId: id, address: user.address, role: 'OWNER', type: 'individual' },
+    ]);
+  });
+
+  it('finds entities that are not in src, with relations to those that are, beside an exported service', async () => {
+    const [user, stranger] = [await app.signIn(), await app.signIn()];
+    const { id } = await app.createPool(user);
+    const path = `repositories/pools/${id}/notes`;
+    const note = (as: { token: string }): Promise<Answer> =>
+      ask(path, {
+        method: 'POST',
+        body: JSON.stringify({ text: 'for the roof' }),
+        headers: { 'content-type': 'application/json', ...bearer(as) },
+      });
+    expect((await note(user)).status).toBe(201);
+    expect((await note(stranger)).status).toBe(403);
+    const { body } = await ask(path, { headers: bearer(user) });
+    expect(body.data).toMatchObject([
+      { text: 'for the roof', pool: { id, owner: { address: user.address } } },
+    ]);
+  });
+
+  it('has transactions that are undone as a whole', async () => {
+    const { id } = await app.createPool(await app.signIn());
+    const notes = app.nest.get(NotesService, { strict: false });
+    await expect(notes.addBoth(id, ['first', ''])).rejects.toThrow('an empty note');
+    expect(await notes.list(id)).toEqual([]);
+    await notes.addBoth(id, ['first', 'second']);
+    expect((await notes.list(id)).map(({ text }: Note) => text).sort()).toEqual(['first', 'second']);
   });
 });

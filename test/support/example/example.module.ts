@@ -1,12 +1,13 @@
 import { Module } from '@nestjs/common';
 import { AnswersController, InterceptedController } from './answers';
 import { ErrorsController } from './errors';
+import { RepositoriesModule } from './repositories';
 import { RestModule } from './rest';
 import { IsFree, ValidationController } from './validation';
 
 /** Uses the idioms of NestJS as a module of another team would. Each has its test in test/idioms.e2e-spec.ts. */
 @Module({
-  imports: [RestModule],
+  imports: [RepositoriesModule, RestModule],
   controllers: [AnswersController, InterceptedController, ErrorsController, ValidationController],
   providers: [IsFree],
 })

@@ -1,0 +1,124 @@
+import { Body, Controller, Get, Injectable, Module, Param, Post } from '@nestjs/common';
+import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
+import { Length } from 'class-validator';
+import { DataSource, Repository } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import { AccountDay } from '../../../src/analytics/account-day.entity';
+import { AnalyticsModule } from '../../../src/analytics/analytics.module';
+import { AuthModule } from '../../../src/auth/auth.module';
+import { type AuthenticatedUser, CurrentUser } from '../../../src/auth/current-user';
+import { User } from '../../../src/auth/user.entity';
+import { LotteryDraw } from '../../../src/lottery/lottery-draw.entity';
+import { LotteryModule } from '../../../src/lottery/lottery.module';
+import { PoolMember } from '../../../src/pools/pool-member.entity';
+import { Pool } from '../../../src/pools/pool.entity';
+import { PoolsModule } from '../../../src/pools/pools.module';
+import { PoolsService } from '../../../src/pools/pools.service';
+import { Transaction } from '../../../src/pools/transaction.entity';
+import { TransactionsModule } from '../../../src/transactions/transactions.module';
+import { Note } from './note.entity';
+
+class NewNote {
+  @Length(1, 100)
+  text: string;
+}
+
+/** Entities of every feature, by importing its module. */
+@Injectable()
+export class Census {
+  constructor(
+    @InjectRepository(Pool) readonly pools: Repository<Pool>,
+    @InjectRepository(Transaction) readonly transactions: Repository<Transaction>,
+    @InjectRepository(User) readonly users: Repository<User>,
+    @InjectRepository(LotteryDraw) readonly draws: Repository<LotteryDraw>,
+    @InjectRepository(AccountDay) readonly days: Repository<AccountDay>,
+  ) {}
+
+  async counts(): Promise<Record<string, number>> {
+    const { pools, transactions, users, draws, days } = this;
+    const entries = Object.entries({ pools, transactions, users, draws, days }).map(
+      async ([name, repository]) => [name, await repository.count()] as const,
+    );
+    return Object.fromEntries(await Promise.all(entries));
+  }
+}
+
+/** An entity of its own, beside one of another module and that module's service. */
+@Injectable()
+export class NotesService {
+  constructor(
+    @InjectRepository(Note) private readonly notes: Repository<Note>,
+    @InjectRepository(Pool) private readonly pools: Repository<Pool>,
+    private readonly service: PoolsService,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  async add(caller: AuthenticatedUser, id: string, text: string): Promise<Note> {
+    // Throws as GET /pools/:id would.
+    await this.service.detail(caller, id);
+    const pool = await this.pools.findOneByOrFail({ id });
+    return this.notes.save({ id: uuidv7(), text, pool });
+  }
+
+  list(id: string): Promise<Note[]> {
+    return this.notes.find({ where: { pool: { id } }, relations: { pool: { owner: true } } });
+  }
+
+  /** All or nothing. */
+  async addBoth(id: string, texts: string[]): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      const pool = await manager.findOneByOrFail(Pool, { id });
+      for (const text of texts) {
+        if (text === '') throw new Error('an empty note');
+        await manager.save(Note, { id: uuidv7(), text, pool });
+      }
+    });
+  }
+}
+
+@Controller('example/repositories')
+export class RepositoriesController {
+  constructor(
+    private readonly census: Census,
+    private readonly notes: NotesService,
+  ) {}
+
+  @Get('census')
+  counts(): Promise<Record<string, number>> {
+    return this.census.counts();
+  }
+
+  @Post('pools/:id/notes')
+  add(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string, @Body() note: NewNote): Promise<Note> {
+    return this.notes.add(user, id, note.text);
+  }
+
+  @Get('pools/:id/notes')
+  list(@Param('id') id: string): Promise<Note[]> {
+    return this.notes.list(id);
+  }
+}
+
+/** As well by `forFeature` of its own, of any entity. */
+@Injectable()
+export class Members {
+  constructor(@InjectRepository(PoolMember) readonly members: Repository<PoolMember>) {}
+}
+
+@Module({ imports: [TypeOrmModule.forFeature([PoolMember])], providers: [Members], exports: [Members] })
+export class MembersModule {}
+
+@Module({
+  imports: [
+    AuthModule,
+    PoolsModule,
+    TransactionsModule,
+    AnalyticsModule,
+    LotteryModule,
+    MembersModule,
+    TypeOrmModule.forFeature([Note]),
+  ],
+  controllers: [RepositoriesController],
+  providers: [Census, NotesService],
+})
+export class RepositoriesModule {}

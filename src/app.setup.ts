@@ -24,10 +24,12 @@ import { NestLogger } from './common/nest-logger';
 import { givePlainData } from './common/plain-data.interceptor';
 import { plainClientAddress } from './common/proxies';
 import { canTrackCheaply, trackRequests } from './common/request-context';
+import { RouteTargets } from './common/route-targets';
 import type { Environment } from './config/environment';
 import { serveDocs } from './openapi/docs';
 import { HttpMetrics } from './metrics/http-metrics';
 import { RateLimiter } from './rate-limit/rate-limiter';
+import { RouteLimits } from './rate-limit/route-limits';
 import { watchConnections } from './shutdown';
 
 /** Bytes. */
@@ -96,6 +98,9 @@ export async function createApp(
       // An OPTIONS that is no preflight is answered as one, not with an error body of the plugin's own.
       strictPreflight: false,
     });
+  const targets = app.get(RouteTargets);
+  fastify.addHook('onRoute', targets.onRoute);
+  fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
   fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   fastify.addHook('onRequest', (request, _reply, done) =>
@@ -107,6 +112,7 @@ export async function createApp(
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));
   await prepare?.(app);
+  targets.learn();
   givePlainData(app);
   await app.init();
   await fastify.ready();

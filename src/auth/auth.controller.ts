@@ -1,5 +1,6 @@
 import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
@@ -22,6 +23,7 @@ import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
 
 @Controller('auth')
+@Throttle({ auth: {} })
 export class AuthController {
   constructor(
     private readonly auth: AuthService,

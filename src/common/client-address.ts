@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
@@ -42,6 +43,10 @@ export function clientKey(ip: string): string {
   const [a, b, c, d] = groups.map((group) => group.toString(16));
   return mappedAddress(groups) ?? `${a}:${b}:${c}:${d}`;
 }
+
+/** The key of a client that is known by something else than its address, spread like those of IPv6 networks. */
+export const trackerKey = (tracker: string): string =>
+  createHash('sha256').update(tracker).digest('hex').slice(0, 16).match(/.{4}/g)!.join(':');
 
 /**
  * The networks around a client, the narrower first: IPv4 /24, /16, /8; IPv6 /56, /48, /32, /16. The last kind has at

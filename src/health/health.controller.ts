@@ -1,6 +1,7 @@
 import { Controller, Get, HttpException } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
+import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '../auth/auth.guard';
 import { ApiFailure } from '../openapi/api-docs';
 import { ApiError } from '../common/errors';
@@ -13,6 +14,7 @@ import { ProcessHealthIndicator } from './process.health';
 /** Probes; reports stand without the envelope. */
 @Controller('health')
 @Public()
+@SkipThrottle()
 @RawResponse()
 export class HealthController {
   constructor(

@@ -1,5 +1,6 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse } from '@nestjs/swagger';
+import { SkipThrottle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import { Gauge, register } from 'prom-client';
@@ -13,6 +14,7 @@ import { Database } from '../database/database';
 
 @Controller()
 @Public()
+@SkipThrottle()
 @RawResponse()
 export class MetricsController {
   constructor(

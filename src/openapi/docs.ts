@@ -53,6 +53,8 @@ const SCRIPT = `SwaggerUIBundle({
 export async function serveDocs(app: NestFastifyApplication): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const revalidate = { 'cache-control': 'no-cache' };
+  // One look at the page loads several.
+  const asset = { config: { skipThrottle: true as const } };
   let document: string | undefined;
   fastify.get('/docs/openapi.json', (_request, reply) =>
     reply
@@ -69,7 +71,7 @@ export async function serveDocs(app: NestFastifyApplication): Promise<void> {
         .header('content-security-policy', POLICY)
         .send(page(base)),
     );
-  fastify.get('/docs/assets/page.js', (_request, reply) =>
+  fastify.get('/docs/assets/page.js', asset, (_request, reply) =>
     reply.headers({ ...revalidate, 'content-type': 'text/javascript; charset=utf-8' }).send(SCRIPT),
   );
   await fastify.register(files, {
@@ -77,6 +79,6 @@ export async function serveDocs(app: NestFastifyApplication): Promise<void> {
     serve: false,
     maxAge: ASSET_AGE_MS,
   });
-  for (const asset of ASSETS)
-    fastify.get(`/docs/assets/${asset}`, (_request, reply) => reply.sendFile(asset));
+  for (const file of ASSETS)
+    fastify.get(`/docs/assets/${file}`, asset, (_request, reply) => reply.sendFile(file));
 }

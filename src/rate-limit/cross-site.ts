@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Environment } from '../config/environment';
 import { forbidden } from '../common/errors';
-import { AUTH, EXEMPT } from './rate-limiter';
+import { RouteLimits } from './route-limits';
 
 /**
  * Refuses what a foreign web page has a browser send: images, forms, frames, and fetches that CORS would keep from it.
@@ -17,7 +17,10 @@ export class CrossSiteGuard {
   private readonly origins: Set<string>;
   private readonly hosts: Set<string>;
 
-  constructor({ CORS_ORIGINS, SIWE_DOMAINS }: Environment) {
+  constructor(
+    { CORS_ORIGINS, SIWE_DOMAINS }: Environment,
+    private readonly limits: RouteLimits,
+  ) {
     this.origins = new Set(CORS_ORIGINS);
     this.hosts = new Set(SIWE_DOMAINS);
   }
@@ -35,14 +38,14 @@ export class CrossSiteGuard {
     // Neither browser nor page, or the page is one of ours, or the user typed the address.
     if (site === undefined && origin === undefined) return false;
     if (site === 'same-origin' || site === 'none') return false;
-    const route = request.routeOptions.url;
-    if (route !== undefined && EXEMPT.test(route)) return false;
+    const limits = this.limits.of(request);
+    if (limits.length === 0) return false;
     // Browsers from before 2023 send no Fetch Metadata. Without SIWE_DOMAINS nothing tells which origin is ours.
     if (site === undefined) return this.hosts.size > 0 && !this.isKnown(request, origin);
     if (mode === 'cors') return !this.isKnown(request, origin);
     // A link that the user follows leaves the page, so a page cannot send many. Sign-in has no such links.
     const isLink = mode === 'navigate' && dest === 'document' && request.method === 'GET';
-    return !isLink || AUTH.test(route ?? request.url);
+    return !isLink || limits.some(({ name }) => name === 'auth');
   }
 
   /** Sites that may sign in are ours too: a proxy may add the CORS headers instead of the service. */

@@ -1,8 +1,10 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import type { ThrottlerStorage } from '@nestjs/throttler';
+import type { ThrottlerStorageRecord } from '@nestjs/throttler/dist/throttler-storage-record.interface';
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
+import { trackerKey } from '../common/client-address';
 import { Environment } from '../config/environment';
 import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
@@ -21,7 +23,7 @@ const PAUSE = 1000;
  * does not answer. Redis going away takes nothing down; limits hold per process meanwhile.
  */
 @Injectable()
-export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
+export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(RateLimitStorage.name);
   private readonly memory = new MemoryCounter();
   private readonly client?: Redis | Cluster;
@@ -58,7 +60,8 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Counts a request. The answer comes at once where it is known at once.
-   * @param client key of the client, as `clientKey` makes it
+   * @param client key of the client, as `clientKey` or `trackerKey` makes it
+   * @param name of what is counted together, always with the same window
    */
   count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
     if (!this.shared || this.status !== 'connected') return this.memory.count(client, name, limit, windowMs);
@@ -70,6 +73,20 @@ export class RateLimitStorage implements OnModuleInit, OnApplicationShutdown {
         return this.memory.count(client, name, limit, windowMs);
       },
     );
+  }
+
+  /** For a ThrottlerGuard of a module. It counts apart from the limits of the routes. */
+  async increment(
+    key: string,
+    ttl: number,
+    limit: number,
+    _blockDuration: number,
+    throttlerName: string,
+  ): Promise<ThrottlerStorageRecord> {
+    const count = await this.count(trackerKey(key), `${throttlerName}:guard:${ttl}`, limit, ttl);
+    const { hits: totalHits, secondsLeft: timeToExpire } = count;
+    const isBlocked = totalHits > count.limit;
+    return { totalHits, timeToExpire, isBlocked, timeToBlockExpire: isBlocked ? timeToExpire : 0 };
   }
 
   onApplicationShutdown(): void {

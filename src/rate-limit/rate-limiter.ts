@@ -1,43 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientKey } from '../common/client-address';
+import { clientKey, trackerKey } from '../common/client-address';
 import { ApiError } from '../common/errors';
-import { Environment } from '../config/environment';
+import { contextOf } from './declarations';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';
+import { type Limit, RouteLimits, numberOf } from './route-limits';
 
-interface Limit {
-  name: string;
-  limit: number;
-  message: string;
+/** Texts of the interface; other limits have the one of `general`. */
+const TEXTS: Record<string, string> = {
+  general: 'Too many requests from this IP',
+  auth: 'Too many login attempts',
+};
+
+interface Counted {
+  limit: Limit;
+  client: string;
+  count: Count;
 }
 
-/** Probes, scrapes and what the documentation page loads are not limited. */
-export const EXEMPT = /^\/(health|metrics|docs\/assets)(\/|$)/;
-export const AUTH = /^\/+auth(\/|$)/i;
-
 /**
- * Counts requests per client IP in fixed windows. Runs as a Fastify hook before routing results matter and before
- * the body is read: a Nest guard would never see unknown paths and bodies that fail to parse.
+ * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read: a Nest guard would
+ * never see unknown paths and bodies that fail to parse.
  */
 @Injectable()
 export class RateLimiter {
-  private readonly general: Limit;
-  private readonly auth: Limit;
-  private readonly windowMs: number;
-
   constructor(
     private readonly storage: RateLimitStorage,
-    environment: Environment,
-  ) {
-    this.windowMs = environment.RATE_LIMIT_WINDOW * 1000;
-    this.general = {
-      name: 'general',
-      limit: environment.RATE_LIMIT_GENERAL,
-      message: 'Too many requests from this IP',
-    };
-    this.auth = { name: 'auth', limit: environment.RATE_LIMIT_AUTH, message: 'Too many login attempts' };
-  }
+    private readonly limits: RouteLimits,
+  ) {}
 
   /** Ends with an ApiError 429 when a limit is exceeded. Synchronous while the counters are. */
   readonly onRequest = (
@@ -45,31 +36,83 @@ export class RateLimiter {
     reply: FastifyReply,
     done: (error?: Error) => void,
   ): void => {
-    // The matched route, as the raw path may be percent-encoded; unknown paths have none.
-    const route = request.routeOptions.url;
-    if (route !== undefined && EXEMPT.test(route)) return done();
-    const path = route ?? request.url;
+    const limits = this.limits.of(request);
+    if (limits.length === 0) return done();
     const client = clientKey(request.ip ?? '');
-    const limits = AUTH.test(path) ? [this.general, this.auth] : [this.general];
-    const counts = limits.map(({ name, limit }) => this.storage.count(client, name, limit, this.windowMs));
-    if (counts.some((count) => count instanceof Promise))
-      Promise.all(counts.map((count) => Promise.resolve(count))).then(
-        (found) => done(decide(limits, found, reply)),
+    const counted = limits.map((limit) =>
+      limit.perRequest ? this.ask(limit, client, request, reply) : this.count(limit, client),
+    );
+    if (counted.some((each) => each instanceof Promise))
+      Promise.all(counted.map((each) => Promise.resolve(each))).then(
+        (found) => done(decide(found, request, reply)),
         done,
       );
-    else done(decide(limits, counts as Count[], reply));
+    else done(decide(counted as Counted[], request, reply));
   };
+
+  private count(limit: Limit, client: string): Counted | Promise<Counted> {
+    const count = this.storage.count(client, limit.bucket, limit.limit, limit.windowMs);
+    if (!(count instanceof Promise)) return { limit, client, count };
+    return count.then((found) => ({ limit, client, count: found }));
+  }
+
+  /** Has the functions of options and decorators decide. Undefined when the request is not counted. */
+  private async ask(
+    limit: Limit,
+    client: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Counted | undefined> {
+    const { skipIf, ignoreUserAgents, getTracker, generateKey, limit: allowed } = limit.perRequest ?? {};
+    const context = contextOf(limit.target, [request, reply]);
+    const agent = request.headers['user-agent'] ?? '';
+    if (skipIf?.(context) || ignoreUserAgents?.some((pattern) => agent.search(pattern) >= 0))
+      return undefined;
+    const tracker = getTracker && (await getTracker(request, context));
+    const key = generateKey?.(context, tracker ?? client, limit.name);
+    const own = key ?? tracker;
+    const found = {
+      ...limit,
+      limit: allowed ? numberOf(await allowed(context), 0, `limit of ${limit.name}`) : limit.limit,
+      bucket: key === undefined ? limit.bucket : `${limit.name}:key:${limit.windowMs}`,
+    };
+    return this.count(found, own === undefined ? client : trackerKey(own));
+  }
 }
 
-/** Tells about the tighter limit in the headers; the error for the first one that is exceeded, if any. */
-function decide(limits: Limit[], counts: Count[], reply: FastifyReply): ApiError | undefined {
-  const left = counts.map(({ limit, hits }) => limit - hits);
-  const tight = left.length > 1 && left[1] < left[0] ? 1 : 0;
-  void reply.header('X-RateLimit-Limit', counts[tight].limit);
-  void reply.header('X-RateLimit-Remaining', Math.max(0, left[tight]));
-  void reply.header('X-RateLimit-Reset', counts[tight].secondsLeft);
-  const exceeded = left.findIndex((count) => count < 0);
-  if (exceeded < 0) return undefined;
-  void reply.header('Retry-After', counts[exceeded].secondsLeft);
-  return new ApiError(429, limits[exceeded].message);
+/** Tells about the tightest limit in the headers; the error for the first one that is exceeded, if any. */
+function decide(
+  all: (Counted | undefined)[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ApiError | undefined {
+  const counted = all.filter((each) => each !== undefined);
+  const told = counted.filter(({ limit }) => limit.setHeaders);
+  if (told.length > 0) {
+    const tightest = told.reduce((least, each) => (left(each) < left(least) ? each : least));
+    void reply.header('X-RateLimit-Limit', tightest.count.limit);
+    void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
+    void reply.header('X-RateLimit-Reset', tightest.count.secondsLeft);
+  }
+  const exceeded = counted.find((each) => left(each) < 0);
+  if (!exceeded) return undefined;
+  void reply.header('Retry-After', exceeded.count.secondsLeft);
+  return new ApiError(429, textOf(exceeded, request, reply));
+}
+
+const left = ({ count }: Counted): number => count.limit - count.hits;
+
+function textOf({ limit, client, count }: Counted, request: FastifyRequest, reply: FastifyReply): string {
+  const { errorMessage, name, target, windowMs, bucket } = limit;
+  if (typeof errorMessage !== 'function') return errorMessage ?? TEXTS[name] ?? TEXTS.general;
+  return errorMessage(contextOf(target, [request, reply]), {
+    key: bucket,
+    tracker: client,
+    limit: count.limit,
+    ttl: windowMs,
+    totalHits: count.hits,
+    timeToExpire: count.secondsLeft,
+    isBlocked: true,
+    timeToBlockExpire: count.secondsLeft,
+  });
 }

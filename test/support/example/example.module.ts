@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { AnswersController, InterceptedController } from './answers';
 import { ErrorsController } from './errors';
+import { LimitsModule } from './limits';
 import { RepositoriesModule } from './repositories';
 import { RestModule } from './rest';
 import { IsFree, ValidationController } from './validation';
 
 /** Uses the idioms of NestJS as a module of another team would. Each has its test in test/idioms.e2e-spec.ts. */
 @Module({
-  imports: [RepositoriesModule, RestModule],
+  imports: [LimitsModule, RepositoriesModule, RestModule],
   controllers: [AnswersController, InterceptedController, ErrorsController, ValidationController],
   providers: [IsFree],
 })

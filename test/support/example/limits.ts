@@ -1,0 +1,102 @@
+import { Controller, type ExecutionContext, Get, Module, Param, Post, UseGuards } from '@nestjs/common';
+import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
+import { Public } from '../../../src/auth/auth.guard';
+
+/** Handlers that two controllers share. */
+class Inherited {
+  @Get('inherited')
+  inherited(): string {
+    return 'inherited';
+  }
+}
+
+@Controller('example/limits')
+@Public()
+@Throttle({ general: { limit: 4, ttl: 120_000 } })
+class LimitsController extends Inherited {
+  @Get('controller')
+  controller(): string {
+    return 'as the controller says';
+  }
+
+  @Get(['handler', 'handler-too'])
+  @Throttle({ general: { limit: 2, ttl: 30_000 } })
+  handler(): string {
+    return 'as the handler says';
+  }
+
+  @Get('things/:id')
+  @Throttle({ default: { limit: 3, ttl: 30_000 } })
+  thing(@Param('id') id: string): string {
+    return id;
+  }
+
+  @Post('body')
+  @Throttle({ general: { limit: 1, ttl: 30_000 } })
+  body(): string {
+    return 'read';
+  }
+
+  @Get('skipped')
+  @SkipThrottle()
+  skipped(): string {
+    return 'never limited';
+  }
+
+  @Get('sign-in')
+  @SkipThrottle({ general: true })
+  @Throttle({ auth: {} })
+  signIn(): string {
+    return 'counts with sign-in';
+  }
+
+  @Get('by-key')
+  @Throttle({
+    general: {
+      limit: (context) => (requestOf(context).headers['x-plan'] === 'paid' ? 3 : 1),
+      ttl: 30_000,
+      getTracker: ({ headers }) => String((headers as Record<string, unknown>)['x-api-key']),
+    },
+  })
+  byKey(): string {
+    return 'counts by key';
+  }
+}
+
+const requestOf = (context: ExecutionContext): FastifyRequest => context.switchToHttp().getRequest();
+
+@Controller(['example/unlimited', 'example/free'])
+@Public()
+@SkipThrottle()
+class UnlimitedController extends Inherited {
+  @Get()
+  open(): string {
+    return 'never limited';
+  }
+
+  @Get('limited')
+  @SkipThrottle({ default: false })
+  limited(): string {
+    return 'limited again';
+  }
+
+  @Get('guarded')
+  @UseGuards(ThrottlerGuard)
+  @Throttle({ general: { limit: 5, ttl: 30_000 } })
+  guarded(): string {
+    return 'counted by the guard';
+  }
+}
+
+@Controller('example/shared')
+@Public()
+class SharedController {
+  @Get()
+  shared(): string {
+    return 'counts with all others';
+  }
+}
+
+@Module({ controllers: [LimitsController, UnlimitedController, SharedController] })
+export class LimitsModule {}

@@ -154,9 +154,8 @@ export function numberOf(value: unknown, least: number, what: string): number {
 /** The parts of a path as a lenient server would read them: decoded, lower-cased, without empty ones and dots. */
 function segmentsOf(path: string): string[] {
   const segments: string[] = [];
-  for (const part of decode(path)
-    .toLowerCase()
-    .split(/[/\\]+/))
+  const text = decode(path).toLowerCase();
+  for (const part of text.split(/[/\\]+/))
     if (part === '..') segments.pop();
     else if (part !== '' && part !== '.') segments.push(part);
   return segments[0] === 'api' ? segments.slice(1) : segments;

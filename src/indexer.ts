@@ -1,13 +1,11 @@
 import { NestFactory } from '@nestjs/core';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
 import { redactText } from './common/redact';
 import { type Environment, loadEnvironment } from './config/environment';
 import { RewindModule } from './indexer/indexer.module';
-import { Indexer } from './indexer/indexer.service';
-import { createIndexer } from './indexer/indexer.setup';
+import { runIndexer } from './indexer/indexer.setup';
 import { Rewind } from './indexer/rewind';
 import { asTable, setAsideEvents } from './indexer/set-aside';
 
@@ -27,7 +25,7 @@ async function main(): Promise<void> {
   }
   const logger = createLogger(environment);
   if (command) await rewind(environment, logger, command.to);
-  else await followUntilSignal(environment, logger);
+  else await runIndexer(environment, logger);
   logger.flush(() => process.exit(0));
 }
 
@@ -38,27 +36,6 @@ async function rewind(environment: Environment, logger: Logger, to: number): Pro
   });
   await app.get(Rewind).to(to);
   await app.close();
-}
-
-/** Runs until a signal, or until its parent (npm start) is gone. @throws WrongChain */
-async function followUntilSignal(environment: Environment, logger: Logger): Promise<void> {
-  const app = await createIndexer(environment, logger);
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => (closing ??= app.close());
-  // The error is what the operator has to see, whatever else fails.
-  const closeAfter = async (error: Error): Promise<never> => {
-    await close().catch((another: Error) => logger.error({ err: another }, 'shutdown failed'));
-    throw error;
-  };
-  const ended = new Promise<void>((resolve, reject) => {
-    const stop = (): void => void close().then(resolve, reject);
-    process.on('SIGTERM', stop).on('SIGINT', stop).on('disconnect', stop);
-    app.get(Indexer).ended.catch(closeAfter).catch(reject);
-  });
-  const listening = app.listen(environment.INDEXER_PORT, environment.HOST).catch(closeAfter);
-  await Promise.race([ended, listening]);
-  process.send?.({ port: (app.getHttpServer().address() as AddressInfo).port });
-  await ended;
 }
 
 type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };

@@ -1,12 +1,13 @@
 import { NestFactory } from '@nestjs/core';
+import type { Logger } from 'pino';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
 import { redactText } from './common/redact';
-import { loadEnvironment } from './config/environment';
-import { IndexerModule } from './indexer/indexer.module';
-import { Indexer } from './indexer/indexer.service';
+import { type Environment, loadEnvironment } from './config/environment';
+import { RewindModule } from './indexer/indexer.module';
+import { runIndexer } from './indexer/indexer.setup';
+import { Rewind } from './indexer/rewind';
 import { asTable, setAsideEvents } from './indexer/set-aside';
-import { verifyContinuously } from './indexer/verification';
 
 const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
 
@@ -23,28 +24,18 @@ async function main(): Promise<void> {
     return;
   }
   const logger = createLogger(environment);
-  const app = await NestFactory.createApplicationContext(IndexerModule.register(environment), {
+  if (command) await rewind(environment, logger, command.to);
+  else await runIndexer(environment, logger);
+  logger.flush(() => process.exit(0));
+}
+
+async function rewind(environment: Environment, logger: Logger, to: number): Promise<void> {
+  const app = await NestFactory.createApplicationContext(RewindModule.register(environment), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  const indexer = app.get(Indexer);
-  if (command) {
-    await indexer.rewind(command.to);
-    logger.flush(() => process.exit(0));
-    return;
-  }
-  const server = await indexer.telemetry.listen(environment);
-  const stop = new AbortController();
-  stop.signal.addEventListener('abort', () => indexer.stop());
-  for (const event of ['SIGTERM', 'SIGINT', 'disconnect']) process.on(event, () => stop.abort());
-  const run = indexer.run();
-  void verifyContinuously(environment, indexer.telemetry, stop.signal);
-  process.send?.({ port: (server.address() as { port: number }).port });
-  await run;
-  stop.abort();
-  server.close();
-  server.closeAllConnections();
-  logger.flush(() => process.exit(0));
+  await app.get(Rewind).to(to);
+  await app.close();
 }
 
 type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
 import { artifacts, bytes16, deploy, deployContracts, devAccount, execute, fund } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { Indexer } from '../src/indexer/indexer.service';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { createIndexer } from '../src/indexer/indexer.setup';
+import { IndexerTelemetry } from '../src/indexer/telemetry';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';
 import { ChainBench, eventually } from './support/chain-bench';
 import type { Wallet } from './support/wallet';
@@ -18,16 +21,11 @@ describe('the indexer', () => {
   let saver: SignedIn;
   let other: SignedIn;
   let emitter: Address;
-  let indexer: Indexer;
-  let running: Promise<void>;
+  let indexer: NestFastifyApplication;
 
-  function start(overrides: NodeJS.ProcessEnv = {}): void {
-    indexer = new Indexer(settings(app.database.url, { ...bench.settings(), ...overrides }));
-    running = indexer.run();
-  }
-  async function stop(): Promise<void> {
-    indexer.stop();
-    await running;
+  async function start(overrides: NodeJS.ProcessEnv = {}): Promise<void> {
+    const environment = settings(app.database.url, { ...bench.settings(), ...overrides });
+    indexer = await createIndexer(environment, pino({ level: 'silent' }));
   }
 
   beforeAll(async () => {
@@ -41,10 +39,10 @@ describe('the indexer', () => {
       await app.signIn(devAccount(1) as unknown as Wallet),
       await app.signIn(devAccount(2) as unknown as Wallet),
     ];
-    start();
+    await start();
   });
   afterAll(async () => {
-    await stop();
+    await indexer?.close();
     await bench.stop();
     await app.stop();
   });
@@ -68,7 +66,7 @@ describe('the indexer', () => {
       .map(({ status, amount }: { status: string; amount: string }) => `${status} ${amount}`)
       .sort();
   const anomalies = async (kind: string): Promise<number> => {
-    const { values } = await indexer.telemetry.anomalies.get();
+    const { values } = await indexer.get(IndexerTelemetry).anomalies.get();
     return values.find(({ labels }) => labels.kind === kind)?.value ?? 0;
   };
   const emit = (name: string, pool: string, amount: bigint): Promise<unknown> =>
@@ -313,8 +311,8 @@ describe('the indexer', () => {
   });
 
   it('waits for CONFIRMATIONS before an event counts', async () => {
-    await stop();
-    start({ CONFIRMATIONS: '3' });
+    await indexer.close();
+    await start({ CONFIRMATIONS: '3' });
     const { id, ref } = await newPool();
     await bench.deposit(id, ten, ref);
     await bench.mine(2);

@@ -1,6 +1,7 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { SyncState } from '../src/indexer/sync-state';
 import { IndexerTelemetry } from '../src/indexer/telemetry';
 import { VerifyMetrics } from '../src/verify/metrics';
 import { useApp } from './support/app';
@@ -36,7 +37,7 @@ describe('metrics of dashboard and alerts', () => {
 
   it('exist', async () => {
     const exposed = new Set<string>();
-    const { registry } = new IndexerTelemetry();
+    const { registry } = new IndexerTelemetry(new SyncState(undefined));
     new VerifyMetrics(registry);
     const texts = [(await app.get('/metrics')).text, await registry.metrics()];
     for (const [, name, type] of texts.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)) {

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import type { Pool, QueryResultRow } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Environment } from '../config/environment';
 import { pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from './database-pool';
@@ -33,7 +33,9 @@ export class Database implements OnApplicationShutdown {
     @InjectDataSource() private readonly dataSource: DataSource,
     environment: Environment,
   ) {
-    this.pool = new DatabasePool(pipelinedPoolOptions(environment));
+    // The database tells the indexer's writes from those of an API by this name.
+    const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
+    this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
     const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
     this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH, guarded: true });
     // Apart, as a write may have to wait for a lock; but not if there is one connection for both.

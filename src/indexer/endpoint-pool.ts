@@ -1,5 +1,6 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { rpcEndpoints } from '../chain/endpoints';
+import { Environment } from '../config/environment';
 import {
   Disagreement,
   type Testimony,
@@ -14,7 +15,7 @@ import type { Block } from './raw-chain';
 import { RpcUnavailable } from './rpc';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
 import { type Batch, NodeBehind, type Plan } from './source';
-import type { IndexerTelemetry } from './telemetry';
+import { IndexerTelemetry } from './telemetry';
 
 /** With several endpoints a probe is not repeated for long: another one can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -41,7 +42,10 @@ export interface Reading {
  * The endpoints of RPC_URL. Every batch is read from one of them, the first that is well; the others read the same
  * blocks, and only what they agree on, or their majority, is applied.
  */
+@Injectable()
 export class EndpointPool {
+  /** Addresses of all that are followed, each once. */
+  readonly contracts: string[];
   readonly endpoints: Endpoint[];
   private readonly logger = new Logger('Endpoints');
   private readonly several: boolean;
@@ -49,16 +53,16 @@ export class EndpointPool {
   private reader: Endpoint;
 
   constructor(
-    addresses: string,
-    readonly contracts: string[],
+    { RPC_URL, POOL_CONTRACTS }: Environment,
     private readonly telemetry: IndexerTelemetry,
   ) {
+    this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const named = new Map<string, number>();
-    this.endpoints = rpcEndpoints(addresses).map((endpoint) => {
+    this.endpoints = rpcEndpoints(RPC_URL!).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new Endpoint(endpoint, name, contracts, (kind) =>
+      return new Endpoint(endpoint, name, this.contracts, (kind) =>
         telemetry.retries.inc({ kind, endpoint: name }),
       );
     });

@@ -1,21 +1,22 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Client, DatabaseError } from 'pg';
-import type { Environment } from '../config/environment';
+import { DatabaseError } from 'pg';
+import { Environment } from '../config/environment';
 import { Disagreement } from './cross-check';
 import type { Endpoint } from './endpoint';
-import { type EndpointPool, type Heads, type Reading } from './endpoint-pool';
+import { EndpointPool, type Heads, type Reading } from './endpoint-pool';
 import { fillGas } from './gas';
 import type { Cursor, EventWriter, Standing } from './event-writer';
 import { openCursor } from './chain-identity';
 import { followContracts } from './contract-set';
+import type { Lead } from './lead-connection';
 import { MalformedAnswer } from './raw-chain';
 import { Halted, Recovery } from './recovery';
 import { RetryableChainError, RpcError, RpcUnavailable } from './rpc';
 import { SequenceCheck, SequenceGap } from './sequence-check';
 import { type Batch, ForkDetected } from './source';
 import { SYNCED_WITHIN } from './sync-state';
-import type { IndexerTelemetry } from './telemetry';
+import { IndexerTelemetry } from './telemetry';
 
 /** Time between looks at the head. */
 const POLL_MS = 500;
@@ -33,32 +34,24 @@ interface Position {
   next?: Promise<Reading>;
 }
 
-/** The leader's connection, and the writer on it. */
-export interface Lead {
-  client: Client;
-  writer: EventWriter;
-}
-
 /**
  * What the leader does: one awaited loop that reads the next blocks, checks them and applies them. Whatever fails, the
  * state in the database is that of some block that was the chain's, and the loop goes on from there.
  */
+@Injectable()
 export class Follower {
   private readonly logger = new Logger(Follower.name);
-  private readonly sequence: SequenceCheck;
-  private readonly recovery: Recovery;
   private reader: Endpoint;
+  private signal: AbortSignal;
   private failures = 0;
 
   constructor(
     private readonly environment: Environment,
     private readonly pool: EndpointPool,
+    private readonly sequence: SequenceCheck,
+    private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
-    private readonly signal: AbortSignal,
-  ) {
-    this.sequence = new SequenceCheck(pool.contracts, environment.START_BLOCK);
-    this.recovery = new Recovery(pool, this.sequence, telemetry);
-  }
+  ) {}
 
   private get stopping(): boolean {
     return this.signal.aborted;
@@ -69,7 +62,8 @@ export class Follower {
   }
 
   /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
-  async lead({ client, writer }: Lead): Promise<void> {
+  async lead({ client, writer }: Lead, signal: AbortSignal): Promise<void> {
+    this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
     let at: Position | undefined;

@@ -1,15 +1,63 @@
-import { DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
+import { APP_FILTER } from '@nestjs/core';
+import { ErrorFilter } from '../common/error.filter';
 import { ConfigModule } from '../config/config.module';
-import type { Environment } from '../config/environment';
+import { Environment } from '../config/environment';
+import { EndpointPool } from './endpoint-pool';
+import { Follower } from './follower';
+import { IndexerController } from './indexer.controller';
 import { Indexer } from './indexer.service';
+import { LeadConnection } from './lead-connection';
+import { Recovery } from './recovery';
+import { Rewind } from './rewind';
+import { SequenceCheck } from './sequence-check';
+import { SyncState } from './sync-state';
+import { IndexerTelemetry } from './telemetry';
+import { Verification } from './verification';
 
+export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
+
+/** What following the chain and rewinding by hand share. Nothing of it runs by itself. */
+const PARTS = [
+  {
+    provide: SyncState,
+    inject: [Environment],
+    useFactory: ({ MAX_HEAD_AGE }: Environment) => new SyncState(MAX_HEAD_AGE),
+  },
+  IndexerTelemetry,
+  EndpointPool,
+  {
+    provide: SequenceCheck,
+    inject: [EndpointPool, Environment],
+    useFactory: ({ contracts }: EndpointPool, { START_BLOCK }: Environment) =>
+      new SequenceCheck(contracts, START_BLOCK),
+  },
+  Recovery,
+  LeadConnection,
+];
+
+/** For the command `rewind`. */
 @Module({})
-export class IndexerModule {
+export class RewindModule {
   static register(environment: Environment): DynamicModule {
     return {
-      module: IndexerModule,
+      module: RewindModule,
       imports: [ConfigModule.register(environment)],
-      providers: [Indexer],
+      providers: [...PARTS, Rewind],
+    };
+  }
+}
+
+/** The indexer as a process. It starts to follow the chain when the application has started. */
+@Module({})
+export class IndexerModule {
+  /** @param modules beside those of the service */
+  static register(environment: Environment, modules: IndexerImports = []): DynamicModule {
+    return {
+      module: IndexerModule,
+      imports: [ConfigModule.register(environment), ...modules],
+      controllers: [IndexerController],
+      providers: [...PARTS, Follower, Indexer, Verification, { provide: APP_FILTER, useClass: ErrorFilter }],
     };
   }
 }

@@ -1,11 +1,11 @@
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import type { Endpoint } from './endpoint';
-import type { EndpointPool } from './endpoint-pool';
+import { EndpointPool } from './endpoint-pool';
 import type { Cursor, EventWriter } from './event-writer';
 import type { Block } from './raw-chain';
-import type { SequenceCheck, SequenceGap } from './sequence-check';
+import { SequenceCheck, type SequenceGap } from './sequence-check';
 import { ForkDetected, NodeBehind, type Source, WINDOW } from './source';
-import type { IndexerTelemetry } from './telemetry';
+import { IndexerTelemetry } from './telemetry';
 
 /** Only a person can decide how to go on. */
 export class Halted extends Error {
@@ -25,8 +25,9 @@ export class Halted extends Error {
  * missing from an answer is never evidence: a node that leaves out events or is behind is waited for. Anything deeper
  * halts, and is taken back by `rewind --to` alone.
  */
+@Injectable()
 export class Recovery {
-  private readonly logger = new Logger('Recovery');
+  private readonly logger = new Logger(Recovery.name);
 
   constructor(
     private readonly pool: EndpointPool,

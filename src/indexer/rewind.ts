@@ -1,30 +1,41 @@
-import type { Environment } from '../config/environment';
-import type { EndpointPool } from './endpoint-pool';
-import type { Lead } from './follower';
+import { Injectable } from '@nestjs/common';
+import { Environment } from '../config/environment';
 import { openCursor } from './chain-identity';
+import { EndpointPool } from './endpoint-pool';
+import { type Lead, LeadConnection } from './lead-connection';
 import { Recovery } from './recovery';
-import { SequenceCheck } from './sequence-check';
-import type { IndexerTelemetry } from './telemetry';
 
-/** By hand: takes everything after block `number` back and, as events are kept, exactly. */
-export async function rewindByHand(
-  { client, writer }: Lead,
-  number: number,
-  pool: EndpointPool,
-  environment: Environment,
-  telemetry: IndexerTelemetry,
-): Promise<void> {
-  const { source } = await pool.identify(await writer.knownChain(), environment.CHAIN_ID);
-  // A new epoch: whoever leads now finds its own ended and starts over from the new cursor.
-  const cursor = await openCursor(client, writer, source, environment);
-  if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
-  const last = await writer.eventBlock(number);
-  const window = await writer.window();
-  const known = [...window.filter((block) => block.number === number), ...(last ? [last] : [])];
-  const [block, ...headers] = await source.blocks([number, ...known.map((each) => each.number)]);
-  if (!block) throw new Error(`the node has no block ${number}`);
-  const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
-  if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);
-  const sequence = new SequenceCheck(pool.contracts, environment.START_BLOCK);
-  await new Recovery(pool, sequence, telemetry).rewindTo(writer, cursor, block);
+/** Takes blocks back at the word of a person: `rewind --to N`. */
+@Injectable()
+export class Rewind {
+  constructor(
+    private readonly environment: Environment,
+    private readonly connection: LeadConnection,
+    private readonly pool: EndpointPool,
+    private readonly recovery: Recovery,
+  ) {}
+
+  /**
+   * Takes everything after a block back. It is exact at any depth, as events are kept.
+   * @throws when the cursor is before that block, or the node has other blocks than the database
+   */
+  async to(number: number): Promise<void> {
+    await this.connection.use((lead) => this.rewind(lead, number));
+  }
+
+  private async rewind({ client, writer }: Lead, number: number): Promise<void> {
+    const { pool, environment } = this;
+    const { source } = await pool.identify(await writer.knownChain(), environment.CHAIN_ID);
+    // A new epoch: whoever leads now finds its own ended and starts over from the new cursor.
+    const cursor = await openCursor(client, writer, source, environment);
+    if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
+    const last = await writer.eventBlock(number);
+    const window = await writer.window();
+    const known = [...window.filter((block) => block.number === number), ...(last ? [last] : [])];
+    const [block, ...headers] = await source.blocks([number, ...known.map((each) => each.number)]);
+    if (!block) throw new Error(`the node has no block ${number}`);
+    const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
+    if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);
+    await this.recovery.rewindTo(writer, cursor, block);
+  }
 }

@@ -1,19 +1,24 @@
-import { type Server, createServer } from 'node:http';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-import { bears } from '../common/bearer';
-import type { Environment } from '../config/environment';
+import { Injectable } from '@nestjs/common';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+  collectDefaultMetrics,
+  register,
+} from 'prom-client';
 import type { ChainEvent } from './decode';
 import { ENDPOINT_STATES, type EndpointState } from './endpoint';
 import type { CursorState } from './event-writer';
 import type { Block } from './raw-chain';
 import { SyncState } from './sync-state';
 
-type Listening = Pick<Environment, 'INDEXER_PORT' | 'HOST' | 'METRICS_TOKEN'>;
-
 /** Time between reports of progress, on a terminal and elsewhere. */
 const REPORT_MS = { terminal: 200, log: 5000 };
 
 /** What the indexer tells of itself: metrics, health and progress. */
+@Injectable()
 export class IndexerTelemetry {
   /** What this process does; only who leads knows how the ledger stands to the chain. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
@@ -56,7 +61,7 @@ export class IndexerTelemetry {
   private start?: { at: number; block: number };
   private reported = { at: 0, events: 0 };
 
-  constructor(readonly sync = new SyncState(undefined)) {
+  constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
     // Of the moment of the scrape: they go on while nothing is read.
     this.current('indexer_cursor_block', 'Last block read', () => sync.cursor?.number ?? 0);
@@ -122,29 +127,12 @@ export class IndexerTelemetry {
     return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
   }
 
-  /**
-   * Serves /health (200 unless halted or without node or database), /health/live (always 200), and /metrics, which
-   * asks for the token if there is one.
-   */
-  listen({ INDEXER_PORT: port, HOST: host, METRICS_TOKEN: token }: Listening): Promise<Server> {
-    const server = createServer(({ url, headers }, response) => {
-      const send = (status: number, body: object): unknown =>
-        response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      const failing = this.state === 'halted' || this.state === 'disconnected';
-      if (url === '/health') send(failing ? 503 : 200, { status: this.state, ...this.position });
-      else if (url === '/health/live') send(200, { status: 'alive' });
-      else if (url !== '/metrics') send(404, { success: false, error: 'Not found' });
-      else if (token && !bears(headers.authorization, token))
-        send(401, { success: false, error: 'Invalid token' });
-      else
-        void this.registry
-          .metrics()
-          .then((text) => response.setHeader('content-type', this.registry.contentType).end(text));
-    });
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, () => resolve(server));
-    });
+  /** In the Prometheus text format, with those that modules registered with prom-client's own registry. */
+  metrics(): Promise<string> {
+    const all = new Registry();
+    for (const metric of [...this.registry.getMetricsAsArray(), ...register.getMetricsAsArray()])
+      if (!all.getSingleMetric(metric.name)) all.registerMetric(metric as unknown as Metric);
+    return all.metrics();
   }
 
   /** Of the whole chain, so that it outlives a restart; only who leads knows it. */
@@ -153,7 +141,8 @@ export class IndexerTelemetry {
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
   }
 
-  private get position(): { cursor: number; head: number } {
+  /** Numbers of the last block read, and of the best head. */
+  get position(): { cursor: number; head: number } {
     return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
   }
 

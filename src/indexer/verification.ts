@@ -1,10 +1,15 @@
+import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { rpcEndpoints } from '../chain/endpoints';
-import type { Environment } from '../config/environment';
+import { Environment } from '../config/environment';
 import { ContinuousVerification } from '../verify/continuous';
 import { Endpoints } from '../verify/endpoints';
 import { VerifyMetrics } from '../verify/metrics';
 import { Rpc } from './rpc';
-import type { IndexerTelemetry } from './telemetry';
+import { IndexerTelemetry } from './telemetry';
+
+/** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
+const STOP_MS = 1000;
 
 /** The endpoints of RPC_URL, for verification: it asks one of them at a time. */
 export const endpointsOf = (addresses: string): Endpoints =>
@@ -17,19 +22,33 @@ export const endpointsOf = (addresses: string): Endpoints =>
 
 /**
  * Verifies a few pools from time to time while this process leads and is synced, over connections of its own, so that
- * the indexing loop never waits for it. Until stopped.
+ * the indexing loop never waits for it.
  */
-export function verifyContinuously(
-  { DATABASE_URL, RPC_URL, VERIFY_POOLS, VERIFY_INTERVAL }: Environment,
-  telemetry: IndexerTelemetry,
-  signal: AbortSignal,
-): Promise<void> {
-  const options = {
-    databaseUrl: DATABASE_URL,
-    perRound: VERIFY_POOLS,
-    roundMs: VERIFY_INTERVAL * 1000,
-    mayLook: () => telemetry.state === 'synced',
-  };
-  const metrics = new VerifyMetrics(telemetry.registry);
-  return new ContinuousVerification(options, endpointsOf(RPC_URL!), metrics, signal).run();
+@Injectable()
+export class Verification implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly stop = new AbortController();
+  private running = Promise.resolve();
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly telemetry: IndexerTelemetry,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { DATABASE_URL, RPC_URL, VERIFY_POOLS, VERIFY_INTERVAL } = this.environment;
+    const options = {
+      databaseUrl: DATABASE_URL,
+      perRound: VERIFY_POOLS,
+      roundMs: VERIFY_INTERVAL * 1000,
+      mayLook: () => this.telemetry.state === 'synced',
+    };
+    const metrics = new VerifyMetrics(this.telemetry.registry);
+    const endpoints = endpointsOf(RPC_URL!);
+    this.running = new ContinuousVerification(options, endpoints, metrics, this.stop.signal).run();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stop.abort();
+    await Promise.race([this.running, sleep(STOP_MS, undefined, { ref: false })]);
+  }
 }

@@ -1,26 +1,38 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { APP_FILTER } from '@nestjs/core';
+import { Test } from '@nestjs/testing';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Counter, register } from 'prom-client';
+import { ErrorFilter } from '../common/error.filter';
+import { Environment } from '../config/environment';
+import { IndexerController } from './indexer.controller';
+import { SyncState } from './sync-state';
 import { IndexerTelemetry } from './telemetry';
 
 describe("the indexer's own port", () => {
   const BLOCK = { number: 7, hash: '0x7', parentHash: '0x6', time: 0 };
   const TOKEN = 'a token of the tests';
   let telemetry: IndexerTelemetry;
-  let server: Server;
+  let app: NestFastifyApplication;
 
   async function listen(METRICS_TOKEN?: string): Promise<void> {
-    server = await telemetry.listen({ INDEXER_PORT: 0, HOST: '127.0.0.1', METRICS_TOKEN });
+    await app?.close();
+    const testing = await Test.createTestingModule({
+      controllers: [IndexerController],
+      providers: [
+        IndexerTelemetry,
+        { provide: SyncState, useValue: new SyncState(undefined) },
+        { provide: Environment, useValue: { METRICS_TOKEN } },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+    }).compile();
+    app = testing.createNestApplication<NestFastifyApplication>(new FastifyAdapter());
+    telemetry = app.get(IndexerTelemetry);
+    await app.listen(0, '127.0.0.1');
   }
-  const get = (path: string, authorization?: string): Promise<Response> =>
-    fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
-      headers: { ...(authorization && { authorization }) },
-    });
+  const get = async (path: string, authorization?: string): Promise<Response> =>
+    fetch(`${await app.getUrl()}${path}`, { headers: { ...(authorization && { authorization }) } });
 
-  beforeEach(() => (telemetry = new IndexerTelemetry()));
-  afterEach(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterAll(() => app.close());
 
   it('tells on /health where it stands, and fails while it is halted or cut off', async () => {
     await listen();
@@ -47,7 +59,8 @@ describe("the indexer's own port", () => {
     expect(await health()).toEqual([503, 'disconnected']);
     telemetry.role = 'standby';
     expect(await health()).toEqual([200, 'standby']);
-    expect((await get('/')).status).toBe(404);
+    const unknown = await get('/pools?x=1');
+    expect([unknown.status, await unknown.json()]).toEqual([404, { success: false, error: 'Not found' }]);
   });
 
   it('gives metrics to everyone, or to who has the token', async () => {
@@ -56,8 +69,6 @@ describe("the indexer's own port", () => {
     const open = await get('/metrics');
     expect(open.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(await open.text()).toMatch(/^indexer_lag_blocks 2$/m);
-    server.closeAllConnections();
-    server.close();
     await listen(TOKEN);
     for (const wrong of [undefined, `Bearer ${TOKEN}x`, TOKEN, 'Bearer ', `Basic ${TOKEN}`]) {
       const refused = await get('/metrics', wrong);
@@ -68,5 +79,15 @@ describe("the indexer's own port", () => {
     }
     expect((await get('/metrics', `Bearer ${TOKEN}`)).status).toBe(200);
     expect((await get('/health')).status).toBe(200);
+  });
+
+  it('gives the metrics of modules beside its own, and its own where both have the name', async () => {
+    new Counter({ name: 'a_module_total', help: 'Of a module' }).inc(3);
+    new Counter({ name: 'indexer_gaps_total', help: 'Of a module' }).inc(3);
+    await listen();
+    const text = await (await get('/metrics')).text();
+    register.clear();
+    expect(text).toMatch(/^a_module_total 3$/m);
+    expect(text.match(/^indexer_gaps_total .*$/gm)).toEqual(['indexer_gaps_total 0']);
   });
 });

@@ -1,0 +1,22 @@
+import 'reflect-metadata';
+import { createLogger } from '../../src/common/logger';
+import { loadEnvironment } from '../../src/config/environment';
+import { runIndexer } from '../../src/indexer/indexer.setup';
+import { Watcher, WatcherModule } from './indexer-module';
+
+/** The indexer as src/indexer.ts runs it, with a module more. Writes what the module sees. */
+async function main(): Promise<void> {
+  const environment = loadEnvironment(process.env, 'indexer');
+  await runIndexer(environment, createLogger(environment), {
+    modules: [WatcherModule],
+    prepare: (app) => {
+      app.get(Watcher).tell = (line) => process.stdout.write(`${line}\n`);
+    },
+  });
+  process.exit(0);
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+});

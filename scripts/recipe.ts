@@ -80,7 +80,7 @@ export function applyRecipe({ files, edits }: Recipe, root: string): void {
 
 /** The files that are committed or would be, with the installed packages. */
 export function copyRepository(): string {
-  const copy = mkdtempSync(path.join(tmpdir(), 'recipe-'));
+  const copy = mkdtempSync(path.join(tmpdir(), 'copy-'));
   // PostgreSQL runs as another user when the tests run as root.
   chmodSync(copy, 0o755);
   const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {

@@ -1,6 +1,7 @@
 import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { JWT_SECRET, type SignedIn, type TestApp, useApp } from './support/app';
+import { PROTECTED } from './support/endpoints';
 
 const OTHER_SECRET = 'another secret that is long enough too';
 const INVALID = [401, { success: false, error: 'Invalid token' }];
@@ -55,22 +56,30 @@ describe('token', () => {
     expect((await bearer(forge(claims)))[0]).toBe(200);
   });
 
-  const paths = [
-    '/auth/me',
-    '/pools',
-    '/pools/x',
-    '/pools/x/yield',
-    '/transactions',
-    '/transactions/x',
-    '/analytics/pools',
-    '/analytics/user',
-    '/lottery/current',
-    '/lottery/winners',
-  ];
-  it.each(paths.flatMap((path) => [path, `/api${path}`]))('is needed for %s', async (path) => {
-    const { status, body } = await app.get(path);
+  const written = PROTECTED.flatMap(({ method, path }) => [`${method} ${path}`, `${method} /api${path}`]);
+  it.each(written)('is needed for %s', async (endpoint) => {
+    const [method, url] = endpoint.split(' ');
+    const { status, body } = await app.send({ method, url });
     expect([status, body]).toEqual(INVALID);
   });
+
+  it('is needed for what belongs to somebody', () =>
+    expect(written).toEqual(
+      expect.arrayContaining([
+        'GET /auth/me',
+        'GET /pools',
+        'POST /pools',
+        'GET /pools/x',
+        'GET /pools/x/yield',
+        'DELETE /pools/x/membership',
+        'GET /transactions',
+        'GET /transactions/x',
+        'GET /analytics/pools',
+        'GET /analytics/user',
+        'GET /lottery/current',
+        'GET /lottery/winners',
+      ]),
+    ));
 
   it('is needed to create a pool, and asked for before the body is looked at', async () => {
     for (const url of ['/pools', '/api/pools']) {

@@ -3,12 +3,33 @@ import { join } from 'node:path';
 import { describeApi, formatDocument } from '../src/openapi/write';
 import { useApp } from './support/app';
 
-const app = useApp();
+/** Every route of the controllers, as the server was given it; HEAD comes with each GET. */
+const routes: string[] = [];
+const app = useApp(
+  {},
+  {
+    prepare: (nest) =>
+      nest
+        .getHttpAdapter()
+        .getInstance()
+        .addHook('onRoute', ({ method, url }) => {
+          for (const each of [method].flat())
+            if (each !== 'HEAD') routes.push(`${each} ${url.replace(/:(\w+)/g, '{$1}')}`);
+        }),
+  },
+);
 const HTTP_METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-type Responses = Record<string, unknown>;
+interface Operation {
+  security?: unknown[];
+  responses: Record<string, unknown>;
+  operationId: string;
+  parameters?: { in: string; name: string }[];
+  requestBody?: { content: Record<string, { schema: { $ref: string } }> };
+}
 interface Document {
-  paths: Record<string, Record<string, { security?: unknown[]; responses: Responses; operationId: string }>>;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 }
 
 const served = async (): Promise<Document> =>
@@ -20,13 +41,20 @@ it('openapi.json is not stale; if it is: npm run openapi', async () => {
   expect(committed).toBe(formatDocument(await describeApi()));
 });
 
-it('the document has every endpoint of the interface, and no other', async () => {
-  const { paths } = await served();
-  const endpoints = Object.entries(paths).flatMap(([path, methods]) =>
+const endpointsOf = ({ paths }: Document): string[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(endpoints.sort()).toEqual(
-    [
+
+it('the document has every route that the service serves, and no other', async () => {
+  expect(routes.length).toBeGreaterThan(10);
+  expect(endpointsOf(await served()).sort()).toEqual([...new Set(routes)].sort());
+});
+
+/** Clients rely on them, so they are listed here by name. */
+it('the document has the endpoints of the contract', async () => {
+  expect(endpointsOf(await served())).toEqual(
+    expect.arrayContaining([
       'GET /analytics/pools',
       'GET /analytics/user',
       'GET /auth/me',
@@ -48,8 +76,51 @@ it('the document has every endpoint of the interface, and no other', async () =>
       'POST /auth/nonce',
       'POST /auth/verify',
       'POST /pools',
-    ].sort(),
+    ]),
   );
+});
+
+describe('the table of endpoints in the README', () => {
+  const rows = readFileSync(join(__dirname, '../README.md'), 'utf8')
+    .split('\n## Endpoints\n')[1]
+    .split('\n## ')[0]
+    .split('\n')
+    .filter((line) => /^\| `[A-Z]+ \//.test(line))
+    .map((line) => line.split('|').map((cell) => cell.trim()));
+  /** `GET /pools` `?type&page` is an endpoint and its parameters. */
+  const listed = rows.flatMap(([, cell, token]) =>
+    [...cell.matchAll(/`([A-Z]+) (\/[^`]*)`(?: `(\?|\{)([^`}]*)\}?`)?/g)].map(
+      ([, method, path, kind = '', names = '']) => ({
+        endpoint: `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
+        token: token.startsWith('yes'),
+        query: kind === '?' ? names.split('&').sort() : [],
+        body: kind === '{' ? names.split(', ') : [],
+      }),
+    ),
+  );
+
+  it('lists each endpoint of the document once, and no other', async () => {
+    expect(listed.map(({ endpoint }) => endpoint).sort()).toEqual(endpointsOf(await served()).sort());
+  });
+
+  it('tells which need a token, and the parameters of each', async () => {
+    const { paths, components } = await served();
+    for (const { endpoint, token, query, body } of listed) {
+      const [method, path] = endpoint.split(' ');
+      const { security, parameters = [], requestBody } = paths[path][method.toLowerCase()];
+      const name = requestBody?.content['application/json'].schema.$ref.split('/').pop();
+      const { properties = {}, required = [] } = name === undefined ? {} : components.schemas[name];
+      expect({ endpoint, token, query, body }).toEqual({
+        endpoint,
+        token: security !== undefined,
+        query: parameters
+          .filter((each) => each.in === 'query')
+          .map((each) => each.name)
+          .sort(),
+        body: Object.keys(properties).map((field) => (required.includes(field) ? field : `${field}?`)),
+      });
+    }
+  });
 });
 
 it('the document says where a token is needed, and the service agrees', async () => {

@@ -44,5 +44,6 @@ it('the image has the Node.js that the tests run on too', () => {
   expect(tested).toBe('24');
   const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);
   expect(images).toEqual(['24', '24']);
-  expect(read('.ci/run')).toContain('test:node24');
+  expect(read('.ci/run')).toContain('tests test:recipe');
+  expect(read('scripts/recipe.ts')).toContain('npm run test:node24');
 });

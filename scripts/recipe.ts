@@ -1,0 +1,127 @@
+import { execFileSync, execSync } from 'node:child_process';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+const ROOT = path.join(__dirname, '..');
+
+/** What "Adding a module" in CONTRIBUTING.md says to do. */
+export interface Recipe {
+  /** Contents by path. */
+  files: Map<string, string>;
+  edits: { file: string; before: string[]; after: string[] }[];
+  commands: string[];
+}
+
+/**
+ * Reads the recipe: a path in bold names the file of the code blocks that follow it. A `ts` block is the whole file, a
+ * `diff` block an edit of an existing one, a `sh` block holds commands.
+ */
+export function readRecipe(markdown: string): Recipe {
+  const section = /^## Adding a module$(.*?)^## /ms.exec(markdown)?.[1];
+  if (!section) throw new Error('no section "Adding a module"');
+  const recipe: Recipe = { files: new Map(), edits: [], commands: [] };
+  let file = '';
+  for (const { groups } of section.matchAll(
+    /\*\*`(?<path>[^`]+)`\*\*|^(?<indent> *)```(?<language>\w+)\n(?<block>.*?)^ *```$/gms,
+  )) {
+    const { path: named, indent, language, block } = groups as Record<string, string | undefined>;
+    if (named) {
+      file = named;
+      continue;
+    }
+    const text = block!.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
+    const lines = text.trimEnd().split('\n');
+    if (language === 'ts' && !recipe.files.has(file)) recipe.files.set(file, text);
+    else if (language === 'sh') recipe.commands.push(...lines);
+    else if (language === 'diff')
+      recipe.edits.push({ file, before: withMark(lines, ' -'), after: withMark(lines, ' +') });
+    else throw new Error(`a second file or an unknown language: ${language} after ${file}`);
+  }
+  return recipe;
+}
+
+const withMark = (lines: string[], marks: string): string[] =>
+  lines.filter(([mark]) => marks.includes(mark)).map((line) => line.slice(1));
+
+/** @throws Error when the lines before the edit are not in the text exactly once; the width of table cells is ignored */
+export function applyEdit(text: string, { file, before, after }: Recipe['edits'][number]): string {
+  const lines = text.split('\n');
+  const same = (line: string | undefined, wanted: string): boolean =>
+    line === wanted || (wanted.startsWith('|') && squeeze(line) === squeeze(wanted));
+  const places = lines
+    .map((_, at) => at)
+    .filter((at) => before.every((each, i) => same(lines[at + i], each)));
+  if (places.length !== 1)
+    throw new Error(`${file}: the lines to edit were found ${places.length} times:\n${before.join('\n')}`);
+  lines.splice(places[0], before.length, ...after);
+  return lines.join('\n');
+}
+
+const squeeze = (line = ''): string => line.replaceAll(/ +/g, ' ');
+
+/** Carries the recipe out in a folder that holds the repository. @throws Error when a step cannot be done as it says */
+export function applyRecipe({ files, edits }: Recipe, root: string): void {
+  for (const [file, text] of files) {
+    const target = path.join(root, file);
+    if (existsSync(target)) throw new Error(`${file} exists already`);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, text);
+    const [last] = readdirSync(path.dirname(target)).sort().reverse();
+    if (file.startsWith('migrations/') && last !== path.basename(file))
+      throw new Error(`${file} must have a timestamp above ${last}`);
+  }
+  for (const edit of edits) {
+    const target = path.join(root, edit.file);
+    writeFileSync(target, applyEdit(readFileSync(target, 'utf8'), edit));
+  }
+}
+
+/** The files that are committed or would be, with the installed packages. */
+export function copyRepository(): string {
+  const copy = mkdtempSync(path.join(tmpdir(), 'copy-'));
+  // PostgreSQL runs as another user when the tests run as root.
+  chmodSync(copy, 0o755);
+  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  });
+  for (const file of files.split('\0').filter((each) => each && existsSync(path.join(ROOT, each))))
+    cpSync(path.join(ROOT, file), path.join(copy, file));
+  symlinkSync(path.join(ROOT, 'node_modules'), path.join(copy, 'node_modules'));
+  return copy;
+}
+
+/**
+ * Follows the recipe in a copy, checks what it made, and runs the tests there on Node 24, where CI runs all of them a
+ * second time anyway. Arguments are those of jest. Every step runs even if one before it failed.
+ */
+function main(args: string[]): boolean {
+  const recipe = readRecipe(readFileSync(path.join(ROOT, 'CONTRIBUTING.md'), 'utf8'));
+  const copy = copyRepository();
+  let good = true;
+  const run = (command: string, ...more: string[]): void => {
+    console.log(`--- ${command}`);
+    try {
+      execSync([command, ...more.map((each) => `'${each}'`)].join(' '), { cwd: copy, stdio: 'inherit' });
+    } catch {
+      console.log(`--- failed: ${command}`);
+      good = false;
+    }
+  };
+  try {
+    applyRecipe(recipe, copy);
+    for (const command of recipe.commands) run(command);
+    const touched = [...new Set([...recipe.files.keys(), ...recipe.edits.map(({ file }) => file)])];
+    run(`npx prettier --check ${touched.join(' ')}`);
+    run(`npx eslint ${touched.filter((file) => file.endsWith('.ts')).join(' ')}`);
+    run('npm run typecheck');
+    run('npm run test:node24 --', ...args);
+    return good;
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+if (require.main === module) process.exit(main(process.argv.slice(2)) ? 0 : 1);

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { applyRecipe, readRecipe } from '../scripts/recipe';
+
+const ROOT = path.join(__dirname, '..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+
+describe('"Adding a module" in CONTRIBUTING.md', () => {
+  const recipe = readRecipe(read('CONTRIBUTING.md'));
+
+  it('has a migration, the files of a feature, a test, three edits and the commands', () => {
+    expect([...recipe.files.keys()]).toEqual([
+      expect.stringMatching(/^migrations\/\d{13}-notes\.ts$/),
+      ...['note.entity', 'notes.dto', 'notes.service', 'notes.controller', 'notes.module'].map(
+        (name) => `src/notes/${name}.ts`,
+      ),
+      'test/notes.e2e-spec.ts',
+    ]);
+    expect(recipe.edits.map(({ file }) => file)).toEqual([
+      'src/app.module.ts',
+      'src/app.module.ts',
+      'README.md',
+    ]);
+    expect(recipe.commands).toEqual(['npm run openapi', 'npx prettier --write README.md']);
+  });
+
+  it('fits the repository as it is; `npm run test:recipe` shows that the result works', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
+    try {
+      for (const part of ['src', 'migrations']) mkdirSync(path.join(folder, part));
+      // All but its own, which are there when this runs in the copy that followed the recipe.
+      for (const file of readdirSync(path.join(ROOT, 'migrations')))
+        if (!recipe.files.has(`migrations/${file}`)) writeFileSync(path.join(folder, 'migrations', file), '');
+      for (const { file } of recipe.edits) writeFileSync(path.join(folder, file), read(file));
+      applyRecipe(recipe, folder);
+      const names = (text: string): number => text.split('NotesModule').length - 1;
+      const edited = readFileSync(path.join(folder, 'src/app.module.ts'), 'utf8');
+      expect(names(edited)).toBe(names(read('src/app.module.ts')) + 2);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});

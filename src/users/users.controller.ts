@@ -1,4 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
+import { Throttle } from '@nestjs/throttler';
 import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
 import type { JsonText } from '../common/json-text';
 import { ApiData } from '../openapi/api-docs';
@@ -11,6 +12,7 @@ export class UsersController {
   constructor(private readonly users: UsersService) {}
 
   @Get('auth/me')
+  @Throttle({ auth: {} })
   @ApiData(MeResponse, { errors: [401] })
   me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return this.users.me(user);

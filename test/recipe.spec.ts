@@ -9,7 +9,7 @@ const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8
 describe('"Adding a module" in CONTRIBUTING.md', () => {
   const recipe = readRecipe(read('CONTRIBUTING.md'));
 
-  it('has a migration, the files of a feature, a test, three edits and the commands', () => {
+  it('has a migration, the files of a feature, a test, four edits and the commands', () => {
     expect([...recipe.files.keys()]).toEqual([
       expect.stringMatching(/^migrations\/\d{13}-notes\.ts$/),
       ...['note.entity', 'notes.dto', 'notes.service', 'notes.controller', 'notes.module'].map(
@@ -18,6 +18,7 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
       'test/notes.e2e-spec.ts',
     ]);
     expect(recipe.edits.map(({ file }) => file)).toEqual([
+      'src/openapi/document.ts',
       'src/app.module.ts',
       'src/app.module.ts',
       'README.md',
@@ -28,7 +29,8 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
   it('fits the repository as it is; `npm run test:recipe` shows that the result works', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
     try {
-      for (const part of ['src', 'migrations']) mkdirSync(path.join(folder, part));
+      for (const part of ['src/openapi', 'migrations'])
+        mkdirSync(path.join(folder, part), { recursive: true });
       // All but its own, which are there when this runs in the copy that followed the recipe.
       for (const file of readdirSync(path.join(ROOT, 'migrations')))
         if (!recipe.files.has(`migrations/${file}`)) writeFileSync(path.join(folder, 'migrations', file), '');

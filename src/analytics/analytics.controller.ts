@@ -10,13 +10,22 @@ export class AnalyticsController {
   constructor(private readonly analytics: AnalyticsService) {}
 
   @Get('pools')
-  @ApiData(PoolAnalytics, { errors: [401] })
+  @ApiData(PoolAnalytics, {
+    summary: 'Totals over all pools',
+    description: 'What all pools of the service hold and have yielded, whoever owns them.',
+    errors: [401],
+  })
   pools(): Promise<JsonText<PoolAnalytics>> {
     return this.analytics.pools();
   }
 
   @Get('user')
-  @ApiData(UserAnalytics, { errors: [401] })
+  @ApiData(UserAnalytics, {
+    summary: 'Totals of the caller',
+    description:
+      'What the caller has paid in and claimed, what his own pools have accrued, and both day by day for a chart.',
+    errors: [401],
+  })
   user(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<UserAnalytics>> {
     return this.analytics.user(user);
   }

@@ -34,14 +34,25 @@ export class AuthController {
   @Post('nonce')
   @HttpCode(200)
   @Public()
-  @ApiData(NonceResponse, { bareCopy: true, errors: [400, 413, 415] })
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for a wallet',
+    description:
+      'The first step of signing in: the nonce belongs into the EIP-4361 message that the wallet signs. It signs in that address only, once, within 600 seconds. A second nonce does not cancel the first.',
+    bareCopy: true,
+    errors: [400, 413, 415],
+  })
   async nonceFor(@Body() { address }: NonceRequest): Promise<LegacyEnvelope<NonceResponse>> {
     return new LegacyEnvelope(await this.auth.issueNonce(address));
   }
 
   @Get('nonce')
   @Public()
-  @ApiData(NonceResponse, { bareCopy: true })
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for any wallet',
+    description:
+      'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.',
+    bareCopy: true,
+  })
   async nonce(): Promise<LegacyEnvelope<NonceResponse>> {
     return new LegacyEnvelope(await this.auth.issueNonce());
   }
@@ -50,7 +61,13 @@ export class AuthController {
   @HttpCode(200)
   @Public()
   @ApiBody({ type: VerifyRequest })
-  @ApiData(VerifyResponse, { bareCopy: true, errors: [400, 401, 413, 415] })
+  @ApiData(VerifyResponse, {
+    summary: 'Sign in with a signed message',
+    description:
+      'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
+    bareCopy: true,
+    errors: [400, 'authentication_failed', 413, 415, 'busy'],
+  })
   async verify(
     @Body() body: Partial<Record<keyof VerifyRequest, unknown>> | null | undefined,
     @Req() request: FastifyRequest,
@@ -75,7 +92,12 @@ export class AuthController {
 
   @Post('logout')
   @HttpCode(200)
-  @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
+  @ApiData(LogoutResponse, {
+    summary: 'Sign out',
+    description:
+      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
   async logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
     await this.sessions.end(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out');
@@ -84,7 +106,11 @@ export class AuthController {
 
   @Post('logout/all')
   @HttpCode(200)
-  @ApiData(LogoutResponse, { errors: [400, 401, 413, 415] })
+  @ApiData(LogoutResponse, {
+    summary: 'Sign out everywhere',
+    description: 'Ends every session that the caller was given so far, on all devices.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
   async logoutAll(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
     await this.sessions.endAll(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');

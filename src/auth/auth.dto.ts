@@ -17,12 +17,32 @@ export const MAX_MESSAGE = 8 * 1024;
 /** Characters of hex. Of an EOA it has 132, of contract wallets (ERC-6492 with its factory call) some thousand. */
 export const MAX_SIGNATURE = 16 * 1024;
 
+const EXAMPLE_MESSAGE = `savings.example.org wants you to sign in with your Ethereum account:
+0x70997970C51812dc3A010C7d01b50e0d17dc79C8
+
+Sign in to pooled savings.
+
+URI: https://savings.example.org
+Version: 1
+Chain ID: 1
+Nonce: w8KpXs2Rb7QeT4vN
+Issued At: 2026-11-21T05:09:40.000Z`;
+/** By that wallet. */
+const EXAMPLE_SIGNATURE =
+  '0xb4a421170b06dd54c8cf44f9e993e23958f4999d35f3c0e926fc76239f47378c088cc53bd6955226f973e975959ca56222365a04b451e25bce0409d58acb718b1b';
+
 /** Not validated field by field: whatever is wrong with it, the answer is the same 401. */
 export class VerifyRequest {
-  @ApiProperty({ maxLength: MAX_MESSAGE, description: 'The full signed EIP-4361 message' }) message: string;
+  @ApiProperty({
+    maxLength: MAX_MESSAGE,
+    description: 'The full signed EIP-4361 message',
+    example: EXAMPLE_MESSAGE,
+  })
+  message: string;
   @ApiProperty({
     maxLength: MAX_SIGNATURE,
     description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010',
+    example: EXAMPLE_SIGNATURE,
   })
   signature: string;
 }
@@ -34,7 +54,11 @@ export class SignedInUser {
 }
 
 export class VerifyResponse {
-  @ApiProperty({ description: 'JWT, valid for 7 days unless its session is ended before' }) token: string;
+  @ApiProperty({
+    description: 'JWT, valid for 7 days unless its session is ended before',
+    example: 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIwMWExZmM4MiJ9.signature',
+  })
+  token: string;
   @ApiProperty({ type: SignedInUser }) user: SignedInUser;
 }
 

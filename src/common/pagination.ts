@@ -8,7 +8,13 @@ export const toInteger = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
 
 export class PageQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 2147483647, default: 1 })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: 2147483647,
+    default: 1,
+    description: 'Which page; beyond the last one it is empty',
+  })
   @Transform(toInteger)
   @IsOptional()
   @IsInt()
@@ -16,7 +22,13 @@ export class PageQuery {
   @Max(2147483647)
   page: number = 1;
 
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 20 })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 20,
+    description: 'Items on a page',
+  })
   @Transform(toInteger)
   @IsOptional()
   @IsInt()

@@ -1,5 +1,5 @@
 import { Controller, Get, HttpException } from '@nestjs/common';
-import { ApiResponse } from '@nestjs/swagger';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '../auth/auth.guard';
@@ -7,7 +7,7 @@ import { ApiFailure } from '../openapi/api-docs';
 import { ApiError } from '../common/errors';
 import { RawResponse } from '../common/raw-response';
 import { DatabaseHealthIndicator } from './database.health';
-import { HealthReport, Liveness } from './health.dto';
+import { HealthReport, Liveness, ReadinessReport } from './health.dto';
 import { HealthService } from './health.service';
 import { ProcessHealthIndicator } from './process.health';
 
@@ -26,21 +26,38 @@ export class HealthController {
 
   /** 200 as long as the process serves; the body tells the truth about what it depends on. */
   @Get()
+  @ApiOperation({
+    summary: 'How the service is',
+    description:
+      'Always 200 while the process serves, so that probes may sit on it; the body tells the truth about what it depends on.',
+  })
   @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
+  @ApiFailure(431)
   report(): Promise<HealthReport> {
     return this.health.report();
   }
 
   @Get('live')
+  @ApiOperation({
+    summary: 'Liveness probe',
+    description: 'Says that the process serves, and asks nothing else.',
+  })
   @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
+  @ApiFailure(431)
   live(): Liveness {
     return { status: 'alive' };
   }
 
   /** Whether requests should be sent here: not without the database, and not while draining. */
   @Get('ready')
+  @ApiOperation({
+    summary: 'Readiness probe',
+    description: 'Whether requests should be sent here: not without the database, and not while draining.',
+  })
+  @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
+  @ApiFailure(431)
   @ApiFailure(503, 'Database out, or draining; `details` names which')
-  @HealthCheck()
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async ready(): Promise<HealthCheckResult> {
     try {
       return await this.terminus.check([

@@ -1,8 +1,21 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 
 export type DatabaseStatus = 'connected' | 'disconnected';
 export type BlockchainStatus = 'synced' | 'syncing' | 'disconnected';
 export type RedisStatus = 'connected' | 'disconnected' | 'disabled';
+
+/** By name, as Terminus answers. */
+const indicators = (description: string): ApiPropertyOptions => ({
+  type: 'object',
+  description,
+  additionalProperties: {
+    type: 'object',
+    required: ['status'],
+    properties: { status: { type: 'string' } },
+    additionalProperties: true,
+  },
+  example: { database: { status: 'up' }, process: { status: 'up' } },
+});
 
 export class HealthServices {
   @ApiProperty({ enum: ['connected', 'disconnected'] }) database: DatabaseStatus;
@@ -19,4 +32,12 @@ export class HealthReport {
 
 export class Liveness {
   @ApiProperty({ enum: ['alive'] }) status: 'alive';
+}
+
+export class ReadinessReport {
+  @ApiProperty({ enum: ['ok'] }) status: 'ok';
+  @ApiProperty(indicators('What is up')) info: Record<string, { status: string }>;
+  @ApiProperty({ ...indicators('What is down: nothing, or it would be 503'), example: {} })
+  error: Record<string, { status: string }>;
+  @ApiProperty(indicators('All of them')) details: Record<string, { status: string }>;
 }

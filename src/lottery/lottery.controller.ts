@@ -12,13 +12,23 @@ export class LotteryController {
   constructor(private readonly lottery: LotteryService) {}
 
   @Get('current')
-  @ApiData(CurrentDraw, { errors: [401, 404] })
+  @ApiData(CurrentDraw, {
+    summary: 'The open lottery draw',
+    description:
+      'Its prize, tickets and time. The operator may open the lottery to requests without a token.',
+    errors: [401, 'no_open_draw'],
+  })
   current(): Promise<JsonText<CurrentDraw>> {
     return this.lottery.current();
   }
 
   @Get('winners')
-  @ApiData(Winner, { list: true, errors: [400, 401] })
+  @ApiData(Winner, {
+    summary: 'Past winners',
+    description: 'Of every completed draw who won what, newest first.',
+    list: true,
+    errors: [400, 401],
+  })
   winners(@Query() query: ListWinnersQuery): Promise<Page<Winner>> {
     return this.lottery.winners(query);
   }

@@ -7,7 +7,13 @@ import { MemoizedQuery } from '../common/validation.pipe';
 
 @MemoizedQuery()
 export class ListWinnersQuery extends PageQuery {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: 100, default: 10 })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+    default: 10,
+    description: 'Items on a page',
+  })
   @Transform(toInteger)
   @IsOptional()
   @IsInt()

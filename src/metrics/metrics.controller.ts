@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
-import { ApiBearerAuth, ApiResponse } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { SkipThrottle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
@@ -11,6 +11,11 @@ import { invalidToken } from '../common/errors';
 import { RawResponse } from '../common/raw-response';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
+
+const METRICS_EXAMPLE = `# HELP pools_created_total Pools created
+# TYPE pools_created_total counter
+pools_created_total{type="individual"} 3
+`;
 
 @Controller()
 @Public()
@@ -26,10 +31,15 @@ export class MetricsController {
   /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
   @Get()
   @Header('content-type', register.contentType)
+  @ApiOperation({
+    summary: 'Metrics',
+    description:
+      'In the Prometheus text format. Open, unless the operator set a token for it (`METRICS_TOKEN`).',
+  })
   @ApiResponse({
     status: 200,
     description: 'Prometheus text format',
-    content: { 'text/plain': { schema: { type: 'string' } } },
+    content: { 'text/plain': { schema: { type: 'string' }, example: METRICS_EXAMPLE } },
   })
   @ApiFailure(401)
   @ApiBearerAuth()

@@ -1,37 +1,54 @@
-import { Type, applyDecorators } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtraModels, ApiProperty, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import { type Type, applyDecorators } from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiExtension,
+  ApiExtraModels,
+  ApiOperation,
+  ApiProperty,
+  ApiResponse,
+} from '@nestjs/swagger';
 import { Pagination } from '../common/pagination';
+import { type DocumentedError, statusOf } from './error-codes';
 
 export class ErrorDetailBody {
-  @ApiProperty({ description: 'Path of the field, such as members[2]' }) field: string;
-  @ApiProperty() message: string;
+  @ApiProperty({ description: 'Path of the field, such as members[2]', example: 'members[2]' }) field: string;
+  @ApiProperty({ description: 'What is wrong with it', example: 'must be a wallet address' }) message: string;
 }
 
 export class ErrorResponse {
   @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
-  @ApiProperty() error: string;
-  @ApiProperty({ type: [ErrorDetailBody], required: false }) details?: ErrorDetailBody[];
+  @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
+  @ApiProperty({ type: [ErrorDetailBody], required: false, description: 'Which fields or parts, at most 20' })
+  details?: ErrorDetailBody[];
 }
 
 interface Options {
+  /** A few words, as in a table of contents. */
+  summary?: string;
+  /** What it does and for whom, what the answer means, what else a caller has to know. Markdown. */
+  description?: string;
   status?: number;
   list?: boolean;
   /** The payload's fields stand at the top level too. */
   bareCopy?: boolean;
-  /** Statuses of its own; 403, 429, 500 and 503 may come from every endpoint. */
-  errors?: number[];
+  /** What it may answer with: a code, or a status for the usual errors. Every endpoint may have 403, 429, 500, 503. */
+  errors?: DocumentedError[];
 }
 
+/** Of an operation: what `completeDocument` makes named examples of. */
+export const ERRORS_OF_OPERATION = 'x-errors';
+
 const DESCRIPTIONS: Record<number, string> = {
-  400: 'Validation failed; `details` names the fields',
+  400: 'Refused as it is; `details` names the fields',
   401: 'Token or sign-in refused',
   403: 'Neither owned by the caller nor shared with it, or sent by a foreign web page',
   404: 'Not found',
-  409: 'The first request with this Idempotency-Key is still running',
+  409: 'It contradicts the present state',
   413: 'Body larger than 64 KiB',
   415: 'Body that is not JSON',
   422: 'The Idempotency-Key was used for another request',
   429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
+  431: 'Headers larger than 16 KiB',
   500: 'Internal server error',
   503: 'Database out, or too busy; Retry-After holds the seconds to wait',
 };
@@ -42,29 +59,39 @@ export const ApiFailure = (
   description = DESCRIPTIONS[status] ?? 'Error',
 ): MethodDecorator & ClassDecorator => ApiResponse({ status, description, type: ErrorResponse });
 
-/** Documents the enveloped answers of an endpoint, from the class of its payload. */
+/**
+ * Documents what an endpoint does, its enveloped answers from the class of the payload, and its errors. Examples,
+ * headers and the description of parameters follow from these: see `completeDocument`.
+ */
 export function ApiData(
   model: Type,
-  { status = 200, list = false, bareCopy = false, errors = [] }: Options = {},
+  { summary, description, status = 200, list = false, bareCopy = false, errors = [] }: Options = {},
 ): MethodDecorator {
-  const payload = { $ref: getSchemaPath(model) };
-  const envelope = {
-    type: 'object' as const,
-    required: ['success', 'data', ...(list ? ['pagination'] : [])],
-    properties: {
-      success: { type: 'boolean' as const, enum: [true] },
-      data: list ? { type: 'array' as const, items: payload } : payload,
-      ...(list && { pagination: { $ref: getSchemaPath(Pagination) } }),
-    },
-  };
+  const all: DocumentedError[] = [...errors, 'cross_site_request', 429, 500, 503];
   return applyDecorators(
+    ...(summary ? [ApiOperation({ summary, description })] : []),
     ApiExtraModels(model, Pagination, ErrorResponse),
-    ApiResponse({
-      status,
-      description: 'Success',
-      schema: bareCopy ? { allOf: [envelope, payload] } : envelope,
-    }),
-    ...[...new Set([...errors, 403, 429, 500, 503])].map((code) => ApiFailure(code)),
-    ...(errors.includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
+    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, bareCopy) }),
+    ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
+    ApiExtension(ERRORS_OF_OPERATION, all),
+    ...(errors.map(statusOf).includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );
+}
+
+const envelopes = new Map<string, Type>();
+
+/** The class of an answer, which gives the schema its name: PoolItemList, PoolDetailEnvelope. */
+function envelopeOf(model: Type, list: boolean, bareCopy: boolean): Type {
+  const name = `${model.name}${list ? 'List' : 'Envelope'}`;
+  const known = envelopes.get(name);
+  if (known) return known;
+  const Envelope = bareCopy ? class extends (model as Type<object>) {} : class {};
+  const property = (key: string, options: Parameters<typeof ApiProperty>[0]): void =>
+    ApiProperty(options)(Envelope.prototype, key);
+  property('success', { type: 'boolean', enum: [true] });
+  property('data', { type: list ? [model] : model });
+  if (list) property('pagination', { type: Pagination });
+  Object.defineProperty(Envelope, 'name', { value: name });
+  envelopes.set(name, Envelope);
+  return Envelope;
 }

@@ -1,11 +1,12 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
-import { ApiHeader, ApiOperation } from '@nestjs/swagger';
+import { ApiBody, ApiHeader } from '@nestjs/swagger';
 import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
 import { ApiData } from '../openapi/api-docs';
 import { validationFailed } from '../common/errors';
 import type { JsonText } from '../common/json-text';
 import type { Page } from '../common/pagination';
 import {
+  CREATE_POOL_EXAMPLES,
   CreatePoolRequest,
   CreatedPool,
   LeftPool,
@@ -21,19 +22,31 @@ export class PoolsController {
   constructor(private readonly pools: PoolsService) {}
 
   @Get()
-  @ApiData(PoolItem, { list: true, errors: [400, 401] })
+  @ApiData(PoolItem, {
+    summary: 'List the pools of the caller',
+    description:
+      'Pools that the caller owns or is a member of, newest first, each with its ten newest transactions.',
+    list: true,
+    errors: [400, 401],
+  })
   list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
     return this.pools.list(user, query);
   }
 
   @Post()
-  @ApiOperation({
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description: '1 to 255 visible ASCII characters',
+  })
+  @ApiBody({ type: CreatePoolRequest, examples: CREATE_POOL_EXAMPLES })
+  @ApiData(CreatedPool, {
     summary: 'Create a pool',
     description:
-      'After 503, or no answer at all, send the same request with the same Idempotency-Key again: that makes one pool at most, and gets the first answer as soon as it is known, and 409 until then. A 503 means that no pool was made and none will be, unless the network cut the connection to the database under way: the database may then still make it, until 3.5 seconds after the request.',
+      'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again: that makes one pool at most, and gets the first answer as soon as it is known, and 409 until then. A 503 means that no pool was made and none will be, unless the network cut the connection to the database under way: the database may then still make it, until 3.5 seconds after the request.',
+    status: 201,
+    errors: [400, 'deposit_below_minimum', 401, 'idempotency_in_progress', 413, 415, 422],
   })
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: '1 to 255 visible ASCII characters' })
-  @ApiData(CreatedPool, { status: 201, errors: [400, 401, 409, 413, 415, 422] })
   create(
     @CurrentUser() user: AuthenticatedUser,
     @Body() request: CreatePoolRequest,
@@ -48,13 +61,22 @@ export class PoolsController {
   }
 
   @Get(':id')
-  @ApiData(PoolDetail, { errors: [401, 403, 404] })
+  @ApiData(PoolDetail, {
+    summary: 'Read a pool',
+    description: 'For its owner and members: what it holds and yields, and its 100 newest transactions.',
+    errors: [401, 403, 404],
+  })
   detail(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
     return this.pools.detail(user, id);
   }
 
   @Get(':id/yield')
-  @ApiData(YieldReport, { errors: [401, 403, 404] })
+  @ApiData(YieldReport, {
+    summary: 'Read the yield of a pool',
+    description:
+      'Of the whole pool, not of the caller alone: `claimableYield` is what all who paid in can claim together.',
+    errors: [401, 403, 404],
+  })
   yieldReport(
     @CurrentUser() user: AuthenticatedUser,
     @Param('id') id: string,
@@ -63,12 +85,12 @@ export class PoolsController {
   }
 
   @Delete(':id/membership')
-  @ApiOperation({
+  @ApiData(LeftPool, {
     summary: 'Leave a pool',
     description:
       'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
+    errors: ['invalid_json', 401, 403, 'owner_cannot_leave', 404, 413, 415],
   })
-  @ApiData(LeftPool, { errors: [400, 401, 403, 404, 413, 415] })
   leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<LeftPool>> {
     return this.pools.leave(user, id);
   }

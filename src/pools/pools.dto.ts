@@ -34,14 +34,14 @@ const everyElement: ElementContext = {
 
 @MemoizedQuery()
 export class ListPoolsQuery extends PageQuery {
-  @ApiPropertyOptional({ enum: POOL_TYPES })
+  @ApiPropertyOptional({ enum: POOL_TYPES, description: 'Only pools of this type' })
   @IsOptional()
   @IsIn(POOL_TYPES)
   type?: PoolType;
 }
 
 export class CreatePoolRequest {
-  @ApiProperty({ enum: POOL_TYPES })
+  @ApiProperty({ enum: POOL_TYPES, description: 'Decides which contract holds its deposits' })
   @IsIn(POOL_TYPES)
   type: PoolType;
 
@@ -49,7 +49,7 @@ export class CreatePoolRequest {
   @IsAmount()
   initialDeposit: string;
 
-  @ApiPropertyOptional({ default: false })
+  @ApiPropertyOptional({ default: false, description: 'Whether yield is to be paid in again' })
   @IsOptional()
   @IsBoolean()
   autoCompound: boolean = false;
@@ -64,6 +64,20 @@ export class CreatePoolRequest {
   @Matches(ADDRESS, { each: true, message: 'must be a wallet address', context: everyElement })
   members: string[] = [];
 }
+
+const TWENTY_FIVE = '25000000000000000000';
+export const CREATE_POOL_EXAMPLES = {
+  alone: { summary: 'For oneself', value: { type: 'individual', initialDeposit: TWENTY_FIVE } },
+  together: {
+    summary: 'With others, yield paid in again',
+    value: {
+      type: 'cooperative',
+      initialDeposit: TWENTY_FIVE,
+      autoCompound: true,
+      members: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', '0x90f79bf6eb2c4f870365e785982e1f101e93b906'],
+    },
+  },
+};
 
 export class CreatedPool {
   @ApiProperty({ format: 'uuid' }) id: string;

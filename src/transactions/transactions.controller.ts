@@ -11,7 +11,13 @@ export class TransactionsController {
   constructor(private readonly transactions: TransactionsService) {}
 
   @Get()
-  @ApiData(TransactionItem, { list: true, errors: [400, 401, 403, 404] })
+  @ApiData(TransactionItem, {
+    summary: 'List transactions',
+    description:
+      'Of all pools that the caller owns or is a member of, or of the one that `poolId` names, newest first.',
+    list: true,
+    errors: [400, 401, 403, 404],
+  })
   list(
     @CurrentUser() user: AuthenticatedUser,
     @Query() query: ListTransactionsQuery,
@@ -20,7 +26,11 @@ export class TransactionsController {
   }
 
   @Get(':hash')
-  @ApiData(TransactionDetail, { errors: [401, 403, 404] })
+  @ApiData(TransactionDetail, {
+    summary: 'Read a transaction by its hash',
+    description: 'For whoever may read its pool. Pending deposits have no hash yet.',
+    errors: [401, 403, 404],
+  })
   detail(
     @CurrentUser() user: AuthenticatedUser,
     @Param('hash') hash: string,

@@ -6,12 +6,12 @@ import { MemoizedQuery } from '../common/validation.pipe';
 
 @MemoizedQuery()
 export class ListTransactionsQuery extends PageQuery {
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ description: 'Only transactions of this pool' })
   @IsOptional()
   @IsString()
   poolId?: string;
 
-  @ApiPropertyOptional({ enum: TRANSACTION_TYPES })
+  @ApiPropertyOptional({ enum: TRANSACTION_TYPES, description: 'Only transactions of this type' })
   @IsOptional()
   @IsIn(TRANSACTION_TYPES)
   type?: TransactionType;

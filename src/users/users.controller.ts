@@ -13,7 +13,11 @@ export class UsersController {
 
   @Get('auth/me')
   @Throttle({ auth: {} })
-  @ApiData(MeResponse, { errors: [401] })
+  @ApiData(MeResponse, {
+    summary: 'Who the caller is',
+    description: 'The user of the token, and what he owns. Counts toward the limit of `/auth`.',
+    errors: [401],
+  })
   me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return this.users.me(user);
   }

@@ -3,16 +3,38 @@ import addFormats from 'ajv-formats';
 
 type Json = Record<string, unknown>;
 
+export interface Content {
+  schema?: Json;
+  example?: unknown;
+  examples?: Record<string, { value?: unknown; $ref?: string }>;
+}
+
 export interface Operation {
-  parameters?: { name: string; in: string }[];
-  requestBody?: Json;
+  operationId: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  parameters?: { name: string; in: string; description?: string; example?: unknown }[];
+  requestBody?: { content: Record<string, Content> };
   security?: Json[];
-  responses: Record<string, { content?: Record<string, { schema?: Json }> }>;
+  responses: Record<
+    string,
+    {
+      description: string;
+      headers?: Record<string, { $ref: string }>;
+      content?: Record<string, Content>;
+    }
+  >;
 }
 
 export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Json> };
+  tags: { name: string; description?: string }[];
+  components: {
+    schemas: Record<string, Json>;
+    headers: Record<string, { required?: boolean }>;
+    examples: Record<string, { value: { error: string; code?: string } }>;
+  };
 }
 
 export interface Answer {
@@ -59,6 +81,9 @@ export class DocumentValidator {
     const documented = operation?.responses[status];
     if (operation && !documented) complain('this status is not in the document');
     if (!operation && !UNKNOWN_PATH.includes(status)) complain('no such operation in the document');
+    for (const name of Object.keys(documented?.headers ?? {}))
+      if (this.document.components.headers[name].required && !headers[name.toLowerCase()])
+        complain(`no ${name}`);
     // What its body would be: over a socket Node leaves it out, injected requests show it for some.
     if (method === 'HEAD' && text === '') return;
 
@@ -89,8 +114,14 @@ export class DocumentValidator {
       : undefined;
   }
 
-  private errorContent(): Record<string, { schema: Json }> {
+  private errorContent(): Record<string, Content> {
     return { 'application/json': { schema: { $ref: '#/components/schemas/ErrorResponse' } } };
+  }
+
+  /** What in a value is not as the schema says, fields that it does not mention too. */
+  violations(schema: Json, value: unknown): string | undefined {
+    const validate = this.validator(schema);
+    return validate(value) ? undefined : this.ajv.errorsText(validate.errors);
   }
 
   private validator(schema: Json): ValidateFunction {
@@ -98,7 +129,10 @@ export class DocumentValidator {
     let validate = this.compiled.get(key);
     if (!validate) {
       const { components } = this.document;
-      validate = this.ajv.compile({ ...closed(schema, components.schemas), components });
+      validate = this.ajv.compile({
+        ...closed(schema, components.schemas),
+        components: { schemas: components.schemas },
+      });
       this.compiled.set(key, validate);
     }
     return validate;

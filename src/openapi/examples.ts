@@ -1,0 +1,109 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { ReferenceObject, SchemaObject } from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
+
+export type Schema = SchemaObject | ReferenceObject;
+
+const ADDRESS = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
+const HASH = '0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2';
+const AMOUNT = '25000000000000000000';
+
+/** Of fields whose type does not tell what they look like. The same name has the same example everywhere. */
+const BY_NAME: Record<string, unknown> = {
+  success: true,
+  page: 1,
+  limit: 20,
+  total: 1,
+  pages: 1,
+  address: ADDRESS,
+  from: ADDRESS,
+  contractAddress: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+  contract: '0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9',
+  to: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
+  winner: ADDRESS,
+  members: 1,
+  txHash: HASH,
+  blockNumber: 4_211,
+  chainId: 31_337,
+  gasUsed: '84213',
+  gasPrice: '1000000007',
+  apr: 5.25,
+  apy: 5.39,
+  averageAPR: 5.25,
+  uptime: 86_400,
+  poolId: '01a1fc82-bdbe-7705-b6e7-18a25150920b',
+  poolCount: 1,
+  activePoolsCount: 1,
+  totalPools: 4,
+  individual: 1,
+  cooperative: 1,
+  lottery: 1,
+  rotating: 1,
+  totalYield: '1312500000000000000',
+  claimableYield: '312500000000000000',
+  yieldEarned: '1000000000000000000',
+  pendingBalance: '0',
+  pendingDeposits: '0',
+  drawId: 2,
+  participants: 3,
+  prizePool: '35000000000000000000',
+  prize: '35000000000000000000',
+  tickets: 5,
+  ticketsExact: '5',
+  totalTickets: 10,
+  totalTicketsExact: '10',
+  ended: 'session',
+  nonce: 'w8KpXs2Rb7QeT4vN',
+};
+
+const BY_FORMAT: Record<string, unknown> = {
+  uuid: '01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2',
+  date: '2026-11-21',
+  'date-time': '2026-11-21T05:09:49.118Z',
+  uri: 'https://example.org/hooks',
+};
+
+/** In the order in which they are tried: what a pattern of a DTO lets through. */
+const BY_PATTERN = [AMOUNT, ADDRESS, HASH, '0x'];
+
+/**
+ * An example of what a schema describes, put together from those of its fields: a field's own `example` or `default`,
+ * else that of its name, format, pattern or enum.
+ * @returns undefined where nothing tells what the value looks like
+ */
+export function exampleOf(schema: Schema, { components }: OpenAPIObject, name = ''): unknown {
+  const resolved = resolve(schema, components?.schemas);
+  const { properties, items, allOf, type, format, pattern } = resolved;
+  const { example, default: preset } = resolved as { example?: unknown; default?: unknown };
+  if (example !== undefined) return example;
+  const again = (each: Schema, of = name): unknown => exampleOf(each, { components } as OpenAPIObject, of);
+  if (allOf) return merge(allOf.map((each) => again(each)));
+  if (properties) {
+    const fields = Object.entries(properties).map(([key, each]) => [key, again(each, key)]);
+    return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+  }
+  if (type === 'array') return items ? [again(items, '')].filter((each) => each !== undefined) : undefined;
+  if (resolved.enum) return (resolved.enum as unknown[])[0];
+  if (preset !== undefined) return preset;
+  if (name in BY_NAME && fits(BY_NAME[name], resolved)) return BY_NAME[name];
+  if (format && format in BY_FORMAT) return BY_FORMAT[format];
+  if (pattern) return BY_PATTERN.find((each) => new RegExp(pattern).test(each));
+  return type === 'boolean' ? false : undefined;
+}
+
+/** A schema that allOf joins is one object, and so is its example. */
+const merge = (parts: unknown[]): unknown =>
+  parts.length === 1 ? parts[0] : (Object.assign({}, ...parts) as unknown);
+
+function fits(value: unknown, { type, pattern }: SchemaObject): boolean {
+  if (typeof value === 'number') return type === 'integer' || type === 'number';
+  if (typeof value === 'boolean') return type === 'boolean';
+  return type === 'string' && (!pattern || new RegExp(pattern).test(String(value)));
+}
+
+/** What a reference leads to. A reference with siblings stands in an `allOf`. */
+export function resolve(schema: Schema, schemas: Record<string, Schema> = {}): SchemaObject {
+  if (!('$ref' in schema)) return schema;
+  const target = schemas[schema.$ref.split('/').pop() ?? ''];
+  if (!target) throw new Error(`The OpenAPI document lacks ${schema.$ref}.`);
+  return resolve(target, schemas);
+}

@@ -12,7 +12,9 @@ import { DatabaseModule } from './database/database.module';
 import { HealthModule } from './health/health.module';
 import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
+import { PaymentsModule } from './payments/payments.module';
 import { PoolsModule } from './pools/pools.module';
+
 import { TransactionsModule } from './transactions/transactions.module';
 import { UsersModule } from './users/users.module';
 
@@ -33,6 +35,7 @@ export class AppModule {
         UsersModule,
         PoolsModule,
         TransactionsModule,
+        PaymentsModule,
         AnalyticsModule,
         LotteryModule,
         HealthModule,

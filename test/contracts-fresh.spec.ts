@@ -1,10 +1,23 @@
-import { toEventSelector, toFunctionSignature, type AbiEvent } from 'viem';
+import { type Abi, type AbiEvent, toEventSelector, toFunctionSignature } from 'viem';
 import { artifacts } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { contractAbi } from '../src/chain/contract.abi';
+import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../src/chain/contract.abi';
 
 const indexed = (event: AbiEvent): (boolean | undefined)[] => event.inputs.map((input) => !!input.indexed);
 const describeEvent = (event: AbiEvent): unknown => [event.name, toEventSelector(event), indexed(event)];
+
+type Parameter = { name?: string; type: string; indexed?: boolean };
+
+/** An item without what the compiler says of Solidity's own types. What a function returns has no name to go by. */
+function bare(item: Abi[number]): unknown {
+  const { inputs = [], outputs } = item as { inputs?: readonly Parameter[]; outputs?: readonly Parameter[] };
+  return {
+    ...(item.type === 'event' ? { type: 'event' } : item),
+    ...('name' in item && { name: item.name }),
+    inputs: inputs.map(({ name, type, indexed }) => ({ name, type, indexed: !!indexed })),
+    ...(outputs && { outputs: outputs.map(({ type }) => type) }),
+  };
+}
 
 describe('compiled contracts', () => {
   it('are those of the sources', () => {
@@ -23,5 +36,14 @@ describe('compiled contracts', () => {
     const views = contractAbi.filter((item) => item.type === 'function').map(toFunctionSignature);
     expect(views).toEqual(['seq()']);
     expect(functions).toEqual(expect.arrayContaining(views));
+  });
+
+  it.each([
+    ['SavingsPool', savingsPoolAbi],
+    ['LotteryPool', lotteryPoolAbi],
+    ['TestToken', tokenAbi],
+  ] as const)('have everything that %s clients are told of, by the same names', (contract, abi) => {
+    const compiled = artifacts[contract].abi.map(bare);
+    for (const item of abi as Abi) expect(compiled).toContainEqual(bare(item));
   });
 });

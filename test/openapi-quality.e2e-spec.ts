@@ -113,7 +113,14 @@ describe('the examples of requests', () => {
     for (const { name, path, method, operation } of operations) {
       const parameters = operation.parameters?.filter((parameter) => parameter.in === 'path') ?? [];
       if (parameters.length === 0) continue;
-      const url = parameters.reduce((at, each) => at.replace(`{${each.name}}`, String(each.example)), path);
+      const filled = parameters.reduce(
+        (at, each) => at.replace(`{${each.name}}`, String(each.example)),
+        path,
+      );
+      const query = (operation.parameters ?? []).filter(
+        (each) => each.in === 'query' && each.schema?.example,
+      );
+      const url = `${filled}?${query.map((each) => `${each.name}=${each.schema!.example}`).join('&')}`;
       expect([name, (await app.send({ method, url, as: user })).status]).toEqual([name, 404]);
     }
   });

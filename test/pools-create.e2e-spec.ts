@@ -41,13 +41,16 @@ describe('a valid request', () => {
           contractAddress: CONTRACTS[type],
           balance: TEN,
           createdAt: expect.any(String),
+          depositId: expect.stringMatching(UUID_V7),
         },
       });
       const at = Date.parse(body.data.createdAt as string);
       expect(at).toBeGreaterThanOrEqual(before);
       expect(at).toBeLessThanOrEqual(Date.now());
+      const { depositId, ...pool } = body.data;
       const detail = await app.get(`/pools/${body.data.id}`, me);
-      expect(detail.body.data).toMatchObject({ ...body.data, autoCompound: false, totalYield: '0', apr: 0 });
+      expect(detail.body.data).toMatchObject({ ...pool, autoCompound: false, totalYield: '0', apr: 0 });
+      expect(detail.body.data.transactions[0].id).toBe(depositId);
     },
   );
 

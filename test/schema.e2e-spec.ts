@@ -9,8 +9,9 @@ import * as sessions from '../src/auth/sessions.sql';
 import { pipelinedPoolOptions } from '../src/database/data-source';
 import { type TypedStatement, valuesOf } from '../src/database/statement';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
-import { CHAIN_STATE } from '../src/chain/chain.sql';
+import { CHAIN_FACTS, CHAIN_STATE } from '../src/chain/chain.sql';
 import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.sql';
+import { DRAW_TO_CALL, POOL_TO_CALL } from '../src/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
 import * as pools from '../src/pools/pools.sql';
 import * as transactions from '../src/transactions/transactions.sql';
@@ -262,6 +263,9 @@ describe('a hot statement reads few rows, by index', () => {
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
     run(transactions.LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
     run(pools.LEAVE_POOL, { pool, member: address(8) }),
+    run(CHAIN_FACTS, {}),
+    run(POOL_TO_CALL, { pool, address: caller, transaction: "md5('tx7')::uuid" }),
+    run(DRAW_TO_CALL, {}),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...page }),

@@ -176,6 +176,7 @@ async function main(): Promise<void> {
       contractAddress: environment.POOL_CONTRACTS.get(type)!.at(-1)!,
       balance: balance.toString(),
       createdAt: now.toISOString(),
+      depositId: uuidv7({ msecs: now.getTime() }),
     };
     const values = {
       pool: pool.id,
@@ -186,7 +187,7 @@ async function main(): Promise<void> {
       members: [...others],
       createdAt: pool.createdAt,
       ownerAddress: address,
-      deposit: uuidv7({ msecs: now.getTime() }),
+      deposit: pool.depositId,
       amount: pool.balance,
     };
     await row(CREATE_PLAIN_POOL, values, writes);

@@ -55,7 +55,7 @@ export class StockService {
     return pool;
   }
 
-  async create({ userId, address }: Caller, request: CreatePool): Promise<Pool> {
+  async create({ userId, address }: Caller, request: CreatePool): Promise<{ pool: Pool; depositId: string }> {
     const members = new Set(request.members.map((member) => member.toLowerCase()));
     members.delete(address);
     const [id, createdAt, { type }] = [uuidv7(), new Date(), request];
@@ -89,7 +89,7 @@ export class StockService {
         createdAt,
       };
       await manager.save(Transaction, { ...deposit, requestedAmount: amount });
-      return pool;
+      return { pool, depositId: deposit.id };
     });
   }
 

@@ -75,8 +75,9 @@ class StockController {
 
   @Post('pools')
   async create(@Req() { user }: Authenticated, @Body() request: CreatePool): Promise<object> {
-    const { id, type, contractAddress, balance, createdAt } = await this.stock.create(user, request);
-    return answer({ id, type, contractAddress, balance, createdAt: createdAt.toISOString() });
+    const { pool, depositId } = await this.stock.create(user, request);
+    const { id, type, contractAddress, balance, createdAt } = pool;
+    return answer({ id, type, contractAddress, balance, createdAt: createdAt.toISOString(), depositId });
   }
 
   @Get('pools/:id')

@@ -5,6 +5,7 @@ import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { createSecretKey } from 'node:crypto';
+import { TOKEN_LIFETIME_SECONDS } from '../common/lifetimes';
 import { Environment } from '../config/environment';
 import { AuthController } from './auth.controller';
 import { JwtAuthGuard } from './auth.guard';
@@ -26,7 +27,7 @@ import { ContractWallets } from './wallet-signature';
       useFactory: ({ JWT_SECRET }: Environment) => ({
         // Of a string jsonwebtoken tries at every call whether it is a private key, fifty times the signing itself.
         secret: createSecretKey(JWT_SECRET, 'utf8'),
-        signOptions: { algorithm: 'HS256', expiresIn: '7d' },
+        signOptions: { algorithm: 'HS256', expiresIn: TOKEN_LIFETIME_SECONDS },
       }),
     }),
   ],

@@ -1,7 +1,6 @@
+import { NONCE_LIFETIME_SECONDS } from '../common/lifetimes';
 import { statement } from '../database/statement';
 import type { SignedInUser } from './auth.dto';
-
-const NONCE_LIFETIME_S = 600;
 
 /** `address` null: for any wallet. */
 export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, object>(
@@ -9,7 +8,7 @@ export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, 
   { nonce: 'text', address: 'text' },
   `
     INSERT INTO nonces (nonce, address, expires_at)
-    VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_S}))`,
+    VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_SECONDS}))`,
 );
 
 const USABLE = 'nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)';

@@ -16,3 +16,19 @@ export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
+
+/** SQL: chain and token, as the indexer has read them: one row, or none yet. */
+export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS token FROM chain_facts)`;
+
+/** SQL: the time of the last block that was read. */
+export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
+
+export const CHAIN_FACTS = statement<
+  object,
+  { chainId: string; address: string | null; symbol: string; decimals: number }
+>(
+  'chain_facts',
+  {},
+  `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals
+   FROM chain_facts`,
+);

@@ -1,16 +1,74 @@
 import { parseAbi } from 'viem';
 
-/** All that the service needs of a contract. A deployment may bring its own contracts if they have this. */
-export const contractAbi = parseAbi([
+const POOL_EVENTS = [
   'event Deposited(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event Withdrawn(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldClaimed(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldAccrued(bytes16 indexed poolId, uint256 amount, uint32 aprBps, uint64 seq)',
+] as const;
+
+const DRAW_EVENTS = [
   'event DrawOpened(uint64 indexed drawId, uint256 ticketPrice, uint64 drawTime, uint64 seq)',
   'event TicketsIssued(uint64 indexed drawId, address indexed account, uint256 count, uint64 seq)',
   'event PrizeFunded(uint64 indexed drawId, address indexed funder, uint256 amount, uint64 seq)',
   'event DrawClosed(uint64 indexed drawId, uint64 seq)',
   'event DrawCompleted(uint64 indexed drawId, address indexed winner, uint256 prize, uint64 seq)',
   'event DrawCancelled(uint64 indexed drawId, uint64 seq)',
-  'function seq() view returns (uint64)',
+] as const;
+
+const SEQ = ['function seq() view returns (uint64)'] as const;
+
+/** All that the indexer needs of a contract. A deployment may bring its own contracts if they have this. */
+export const contractAbi = parseAbi([...POOL_EVENTS, ...DRAW_EVENTS, ...SEQ]);
+
+/** What the reference contracts offer to whoever saves, with the errors they revert with. */
+const SAVING = [
+  'function token() view returns (address)',
+  'function minimumDeposit() view returns (uint256)',
+  'function totalOf(bytes16 poolId) view returns (uint256)',
+  'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
+  'function claimableOf(bytes16 poolId, address account) view returns (uint256 owed)',
+  'function deposit(bytes16 poolId, bytes16 ref, uint256 amount)',
+  'function withdraw(bytes16 poolId, bytes16 ref, uint256 amount)',
+  'function claimYield(bytes16 poolId, bytes16 ref)',
+  'error ZeroAmount()',
+  'error BelowMinimum(uint256 minimum)',
+  'error PoolFull()',
+  'error InsufficientBalance(uint256 balance, uint256 needed)',
+  'error NothingToClaim()',
+  'error UnsupportedToken()',
+  'error SafeERC20FailedOperation(address token)',
+] as const;
+
+const DRAWING = [
+  'function currentDraw() view returns (uint64)',
+  'function ticketsOf(uint64 drawId, address account) view returns (uint256)',
+  'function refundableOf(uint64 drawId, address account) view returns (uint256)',
+  'function buyTickets(uint64 drawId, uint256 count)',
+  'function fundPrize(uint64 drawId, uint256 amount)',
+  'function completeDraw(uint64 drawId)',
+  'function claimPrize(uint64 drawId)',
+  'function refund(uint64 drawId)',
+  'error WrongStatus(uint8 status)',
+  'error DrawTimePassed()',
+  'error HashUnavailable()',
+  'error NothingToRefund()',
+  'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
+] as const;
+
+/** For clients: contracts of the types individual, cooperative and rotating. */
+export const savingsPoolAbi = parseAbi([...POOL_EVENTS, ...SEQ, ...SAVING]);
+
+/** For clients: lottery contracts are savings pools with draws. */
+export const lotteryPoolAbi = parseAbi([...POOL_EVENTS, ...DRAW_EVENTS, ...SEQ, ...SAVING, ...DRAWING]);
+
+/** For clients: what paying takes of the ERC-20 token. */
+export const tokenAbi = parseAbi([
+  'function approve(address spender, uint256 value) returns (bool)',
+  'function allowance(address owner, address spender) view returns (uint256)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function decimals() view returns (uint8)',
+  'function symbol() view returns (string)',
+  'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
+  'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
 ]);

@@ -15,6 +15,7 @@ import {
 } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
 import { rpcEndpoints } from '../chain/endpoints';
+export { bytes16 } from '../chain/bytes16';
 import artifactsJson from '../../contracts/artifacts.json';
 
 export type ContractName = 'SavingsPool' | 'LotteryPool' | 'TestToken';
@@ -56,9 +57,6 @@ export async function connect(rpcUrl: string, account: LocalAccount = devAccount
   const chain = defineChain({ id, name: 'local', nativeCurrency, rpcUrls: { default: { http: [url] } } });
   return createWalletClient({ ...options, chain }).extend(publicActions);
 }
-
-/** A UUID as the contracts take it. */
-export const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
 
 /** Sends a call and waits until it is mined. A revert throws with the contract's reason. */
 export async function execute(

@@ -5,7 +5,17 @@ import { statement } from '../database/statement';
 const tickets = (name: string, column: string): string =>
   `'${name}', least(d.${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', d.${column}::text`;
 
-/** The newest open draw of the newest lottery contract that has one: contracts are in the order of POOL_CONTRACTS. */
+/**
+ * SQL: the newest open draw of the newest lottery contract that has one; contracts are in the order of POOL_CONTRACTS.
+ * One row of lottery_draws, or none.
+ */
+export const OPEN_DRAW = `(
+    SELECT d.* FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+      SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
+      ORDER BY draw_id DESC LIMIT 1
+    ) d
+    ORDER BY c.position DESC LIMIT 1)`;
+
 export const CURRENT_DRAW = statement<object, { data: string }>(
   'current_draw',
   {},
@@ -13,11 +23,7 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
     SELECT json_build_object('drawId', d.draw_id, 'contract', d.contract, 'prizePool', d.prize_pool::text,
       'participants', d.participants, ${tickets('totalTickets', 'total_tickets')},
       'drawTime', iso(d.draw_time), 'status', d.status)::text AS data
-    FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
-      SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
-      ORDER BY draw_id DESC LIMIT 1
-    ) d
-    ORDER BY c.position DESC LIMIT 1`,
+    FROM ${OPEN_DRAW} d`,
 );
 
 /** Of all contracts, newest first. */

@@ -1,32 +1,12 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import {
-  IsArray,
-  IsBoolean,
-  IsIn,
-  IsOptional,
-  Matches,
-  ValidateBy,
-  ValidationOptions,
-} from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
+import { AMOUNT, IsAmount } from '../common/amount';
 import { PageQuery } from '../common/pagination';
-import { ADDRESS, canonicalAmount } from '../common/rules';
+import { ADDRESS } from '../common/rules';
 import { POOL_TYPES, PoolType, TRANSACTION_TYPES, TransactionType } from '../common/types';
 import { type ElementContext, MemoizedQuery } from '../common/validation.pipe';
 
-const AMOUNT = '^\\d+$';
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
-
-const IsAmount = (options?: ValidationOptions): PropertyDecorator =>
-  ValidateBy(
-    {
-      name: 'isAmount',
-      validator: {
-        validate: (value) => canonicalAmount(value) !== undefined,
-        defaultMessage: () => 'must be a string of decimal digits, at most 2^256-1',
-      },
-    },
-    options,
-  );
 
 const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
@@ -79,12 +59,20 @@ export const CREATE_POOL_EXAMPLES = {
   },
 };
 
-export class CreatedPool {
+class PoolIdentity {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ enum: POOL_TYPES }) type: PoolType;
   @ApiProperty({ pattern: STORED_ADDRESS }) contractAddress: string;
   @ApiProperty({ pattern: AMOUNT }) balance: string;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+export class CreatedPool extends PoolIdentity {
+  @ApiProperty({
+    format: 'uuid',
+    description: 'The pending DEPOSIT, which GET /pools/{id}/calls/deposit pays',
+  })
+  depositId: string;
 }
 
 export class LeftPool {
@@ -99,7 +87,7 @@ export class TransactionSummary {
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
 
-class PoolFields extends CreatedPool {
+class PoolFields extends PoolIdentity {
   @ApiProperty({ pattern: AMOUNT, description: 'The part of balance that is not on the chain yet' })
   pendingBalance: string;
   @ApiProperty({ pattern: AMOUNT }) totalYield: string;

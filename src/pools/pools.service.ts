@@ -98,6 +98,7 @@ export class PoolsService {
       contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!.at(-1)!,
       balance: amount,
       createdAt: now.toISOString(),
+      depositId: uuidv7({ msecs: now.getTime() }),
     };
     const values: NewPool = {
       pool: pool.id,
@@ -108,7 +109,7 @@ export class PoolsService {
       members: [...members],
       createdAt: pool.createdAt,
       ownerAddress: caller.address,
-      deposit: uuidv7({ msecs: now.getTime() }),
+      deposit: pool.depositId,
       amount,
     };
     const answer = JSON.stringify(pool);

@@ -9,7 +9,7 @@ import { type AppOptions, createApp } from '../../src/app.setup';
 import { type Environment, loadEnvironment } from '../../src/config/environment';
 import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
-import { type Wallet, newWallet, siweMessage } from './wallet';
+import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
 /** Random, as production refuses one that stands in a repository. */
 export const JWT_SECRET = randomBytes(32).toString('hex');
@@ -200,8 +200,10 @@ export class TestApp {
     return (answer.body as { nonce: string }).nonce;
   }
 
-  async signIn(wallet: Wallet = newWallet()): Promise<SignedIn> {
-    const message = siweMessage({ address: wallet.address, nonce: await this.nonce(wallet.address) });
+  /** @param fields of the message, where they have to be others than usual */
+  async signIn(wallet: Wallet = newWallet(), fields: Partial<MessageFields> = {}): Promise<SignedIn> {
+    const nonce = await this.nonce(wallet.address);
+    const message = siweMessage({ address: wallet.address, nonce, ...fields });
     const signature = await wallet.signMessage({ message });
     const answer = await this.post('/auth/verify', { message, signature });
     if (answer.status !== 200) throw new Error(`sign-in failed: ${answer.text}`);

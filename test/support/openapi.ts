@@ -14,7 +14,13 @@ export interface Operation {
   summary?: string;
   description?: string;
   tags?: string[];
-  parameters?: { name: string; in: string; description?: string; example?: unknown }[];
+  parameters?: {
+    name: string;
+    in: string;
+    description?: string;
+    example?: unknown;
+    schema?: { example?: string };
+  }[];
   requestBody?: { content: Record<string, Content> };
   security?: Json[];
   responses: Record<

@@ -1,0 +1,52 @@
+import { KNOWN_CHAIN, LAST_BLOCK_TIME } from '../chain/chain.sql';
+import type { TransactionStatus } from '../common/types';
+import { statement } from '../database/statement';
+import { OPEN_DRAW } from '../lottery/lottery.sql';
+import { isReader } from '../pools/pools.sql';
+
+/** Both null until an indexer has read them from the chain. */
+export interface ChainRow {
+  chainId: string | null;
+  token: string | null;
+}
+
+export interface PoolRow extends ChainRow {
+  readable: boolean;
+  contract: string;
+  /** Of the deposit that was asked for; null if this pool has no such. */
+  account: string | null;
+  status: TransactionStatus | null;
+  amount: string | null;
+}
+
+/** No row: no such pool. */
+export const POOL_TO_CALL = statement<{ pool: string; address: string; transaction: string | null }, PoolRow>(
+  'pool_to_call',
+  { pool: 'uuid', address: 'text', transaction: 'uuid' },
+  `
+    SELECT ${isReader('p.id', ':address')} AS readable, p.contract_address AS contract, chain.*,
+      t.account, t.status, t.amount
+    FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
+    LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+    WHERE p.id = :pool`,
+);
+
+export interface DrawRow extends ChainRow {
+  /** Null while no draw sells tickets. */
+  contract: string | null;
+  drawId: string | null;
+  ticketPrice: string | null;
+}
+
+/**
+ * The draw that GET /lottery/current shows, if it still sells tickets: a block as late as its draw time ends that,
+ * whatever the clock says. Always one row.
+ */
+export const DRAW_TO_CALL = statement<object, DrawRow>(
+  'draw_to_call',
+  {},
+  `
+    SELECT chain.*, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+    FROM (SELECT) one LEFT JOIN ${KNOWN_CHAIN} chain ON true
+    LEFT JOIN ${OPEN_DRAW} d ON d.status = 'ACTIVE' AND d.draw_time > ${LAST_BLOCK_TIME}`,
+);

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { CHAIN_FACTS } from '../chain/chain.sql';
+import { rpcEndpoints } from '../chain/endpoints';
+import { NONCE_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS } from '../common/lifetimes';
+import { POOL_TYPES, type PoolType } from '../common/types';
+import { Environment } from '../config/environment';
+import { Database } from '../database/database';
+import type { ClientConfig } from './config.dto';
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+@Injectable()
+export class ConfigService {
+  private readonly settings: Omit<ClientConfig, 'chainId' | 'token'>;
+
+  constructor(
+    private readonly database: Database,
+    environment: Environment,
+  ) {
+    const { POOL_CONTRACTS: contracts, MIN_DEPOSIT, SIWE_DOMAINS, CHAIN_ID } = environment;
+    const rpcUrl = localRpcUrl(environment);
+    this.settings = {
+      contracts: byType((type) => contracts.get(type)!.at(-1)!),
+      formerContracts: byType((type) => contracts.get(type)!.slice(0, -1)),
+      minimumDeposit: BigInt(MIN_DEPOSIT).toString(),
+      signIn: {
+        domains: SIWE_DOMAINS,
+        chainId: CHAIN_ID ?? null,
+        nonceLifetimeSeconds: NONCE_LIFETIME_SECONDS,
+        tokenLifetimeSeconds: TOKEN_LIFETIME_SECONDS,
+      },
+      ...(rpcUrl && { rpcUrl }),
+    };
+  }
+
+  /** What a client needs to know of service and chain. */
+  async read(): Promise<ClientConfig> {
+    const facts = await this.database.read(CHAIN_FACTS, {});
+    const { chainId = null, address, symbol, decimals } = facts ?? {};
+    return {
+      chainId: chainId === null ? null : Number(chainId),
+      token: address ? { address, symbol: symbol!, decimals: decimals! } : null,
+      ...this.settings,
+    };
+  }
+}
+
+const byType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
+  Object.fromEntries(POOL_TYPES.map((type) => [type, value(type)])) as Record<PoolType, T>;
+
+/**
+ * The address of a chain on this machine, for wallets of developers. Any other may hold a key, in its path too.
+ */
+export function localRpcUrl({
+  NODE_ENV,
+  RPC_URL,
+}: Pick<Environment, 'NODE_ENV' | 'RPC_URL'>): string | undefined {
+  if (NODE_ENV !== 'development' || !RPC_URL) return undefined;
+  const [{ url, headers }] = rpcEndpoints(RPC_URL);
+  const { hostname, pathname, search, hash, origin } = new URL(url);
+  const isPlain = pathname === '/' && search === '' && hash === '' && Object.keys(headers).length === 0;
+  return isPlain && LOOPBACK.test(hostname) ? origin : undefined;
+}

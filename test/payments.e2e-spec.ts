@@ -1,0 +1,373 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { parseEther } from 'viem';
+import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../src/chain/contract.abi';
+import { type DevClient, bytes16, connect, devAccount, execute, read } from '../src/local/deploy';
+import { createIndexer } from '../src/indexer/indexer.setup';
+import { type Response, type SignedIn, TEN, TestApp, settings, useApp } from './support/app';
+import { ChainBench } from './support/chain-bench';
+import { addTransaction } from './support/ledger';
+import type { Wallet } from './support/wallet';
+
+const MAX = 2n ** 256n - 1n;
+const ten = BigInt(TEN);
+/** Seconds until a draw of these tests ends. */
+const DRAW_SECONDS = 3600n;
+
+interface Call {
+  name: string;
+  chainId: number;
+  to: `0x${string}`;
+  data: `0x${string}`;
+  value: string;
+}
+
+/** A wallet does what the API says, and the indexer sees it on a real chain. */
+describe('calls', () => {
+  const bench = new ChainBench();
+  const app = new TestApp();
+  let indexer: NestFastifyApplication;
+  /** Has tokens, but has let no contract take any. */
+  let client: DevClient;
+  let saver: SignedIn;
+  let stranger: SignedIn;
+
+  beforeAll(async () => {
+    await app.start({}, undefined, async (database) => {
+      await bench.start(database);
+      return bench.settings();
+    });
+    client = await connect(bench.anvil.url, devAccount(5));
+    saver = await app.signIn(devAccount(5) as unknown as Wallet);
+    stranger = await app.signIn();
+    await execute(client, 'TestToken', bench.deployment.token, 'mint', [saver.address, parseEther('1000')]);
+    const environment = settings(app.database.url, bench.settings());
+    indexer = await createIndexer(environment, pino({ level: 'silent' }));
+    await bench.atHead();
+    await app.sql(`INSERT INTO chain_facts VALUES (1, $1, $2, 'TEST', 18) ON CONFLICT DO NOTHING`, [
+      client.chain.id,
+      bench.deployment.token.toLowerCase(),
+    ]);
+  });
+  afterAll(async () => {
+    await indexer?.close();
+    await bench.stop();
+    await app.stop();
+  });
+
+  /** Sends the calls one after another, as a wallet would. */
+  async function send({ body }: Response): Promise<string[]> {
+    const { calls } = body.data as { calls: Call[] };
+    for (const { chainId, to, data, value } of calls) {
+      expect(chainId).toBe(client.chain.id);
+      const hash = await client.sendTransaction({ to, data, value: BigInt(value) });
+      const { status } = await client.waitForTransactionReceipt({ hash, checkReplacement: false });
+      expect(status).toBe('success');
+    }
+    await bench.atHead();
+    return calls.map(({ name }) => name);
+  }
+  const statuses = async (pool: string): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      (await app.get(`/transactions?poolId=${pool}`, saver)).body.data.map(
+        ({ id, type, status }: Record<string, string>) => [type === 'DEPOSIT' ? id : type, status],
+      ),
+    );
+  const allowance = (spender: string): Promise<bigint> =>
+    read(client, 'TestToken', bench.deployment.token, 'allowance', [saver.address, spender]);
+  const newPool = (fields: Record<string, unknown> = {}): Promise<{ id: string; depositId: string }> =>
+    app.createPool(saver, { type: 'cooperative', ...fields });
+  const pending = (poolId: string, amount = TEN): Promise<{ id: string }> =>
+    addTransaction(app, { poolId, account: saver.address, amount, status: 'PENDING' });
+  const calls = (pool: string, call: string, as = saver): Promise<Response> =>
+    app.get(`/pools/${pool}/calls/${call}`, as);
+
+  it('a deposit with a transaction pays just that one', async () => {
+    const { id, depositId } = await newPool();
+    const { id: second } = await pending(id);
+    const answer = await calls(id, `deposit?transaction=${second}`);
+    expect(await send(answer)).toEqual(['approve', 'deposit']);
+    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING', [second]: 'CONFIRMED' });
+    expect(await allowance(bench.deployment.contracts.cooperative)).toBe(0n);
+
+    // In any case, and with the amount in any form.
+    await send(await calls(id, `deposit?transaction=${depositId.toUpperCase()}&amount=0${TEN}`));
+    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED', [second]: 'CONFIRMED' });
+  });
+
+  it('a deposit without one is a transaction of its own, and member and owner may pay', async () => {
+    const owner = await app.signIn();
+    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
+    await send(await calls(id, 'deposit?amount=7'));
+    const { body } = await app.get(`/transactions?poolId=${id}`, owner);
+    const found = body.data.map(({ amount, status }: Record<string, string>) => `${status} ${amount}`);
+    expect(found.sort()).toEqual(['CONFIRMED 7', `PENDING ${TEN}`]);
+  });
+
+  it('withdraw and claim pay out what the wallet has', async () => {
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    // Yield is shared by the seconds that the money was there.
+    await bench.rpc('evm_increaseTime', 60);
+    await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
+    expect(await send(await calls(id, 'claim'))).toEqual(['claimYield']);
+    expect(await send(await calls(id, `withdraw?amount=${ten - 1n}`))).toEqual(['withdraw']);
+    expect(await statuses(id)).toEqual({
+      [depositId]: 'CONFIRMED',
+      YIELD_CLAIM: 'CONFIRMED',
+      WITHDRAWAL: 'CONFIRMED',
+    });
+    expect((await app.get(`/pools/${id}`, saver)).body.data.balance).toBe('1');
+    const { body } = await app.get(`/transactions?poolId=${id}&type=WITHDRAWAL`, saver);
+    expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
+  });
+
+  it('goes to the contract of the pool, whichever new pools get', async () => {
+    const { individual: other } = bench.deployment.contracts;
+    const { id, depositId } = await newPool();
+    await app.sql('UPDATE pools SET contract_address = $2 WHERE id = $1', [id, other.toLowerCase()]);
+    for (const call of [`deposit?transaction=${depositId}`, 'withdraw?amount=1', 'claim']) {
+      const { body } = await calls(id, call);
+      expect((body.data.calls as Call[]).at(-1)!.to).toBe(other.toLowerCase());
+    }
+    expect(await send(await calls(id, `deposit?transaction=${depositId}`))).toHaveLength(2);
+    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED' });
+  });
+
+  it('a repeated request to create a pool gives the same deposit', async () => {
+    const create = (): Promise<Response> =>
+      app.post('/pools', { type: 'individual', initialDeposit: TEN }, saver, { 'idempotency-key': 'one' });
+    const [first, second] = [await create(), await create()];
+    expect(second.body).toEqual(first.body);
+    const { id, depositId } = first.body.data as Record<string, string>;
+    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING' });
+  });
+
+  describe('tickets', () => {
+    const tickets = (count: string | bigint, as = saver): Promise<Response> =>
+      app.get(`/lottery/calls/tickets?count=${count}`, as);
+    const NO_DRAW = { success: false, error: 'No draw is open' };
+
+    async function openDraw(price: bigint): Promise<bigint> {
+      const { timestamp } = await bench.owner.getBlock();
+      await bench.lottery(bench.owner, 'openDraw', [price, timestamp + DRAW_SECONDS]);
+      await bench.atHead();
+      return bench.currentDraw();
+    }
+
+    it('are bought in the current draw, until its time has come', async () => {
+      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
+      const draw = await openDraw(parseEther('2'));
+      expect(await send(await tickets(3n))).toEqual(['approve', 'buyTickets']);
+      const { lottery } = bench.deployment.contracts;
+      expect(await read(client, 'LotteryPool', lottery, 'ticketsOf', [draw, saver.address])).toBe(3n);
+      expect((await app.get('/lottery/current', saver)).body.data.totalTickets).toBe(3);
+      expect(await allowance(lottery)).toBe(0n);
+
+      // The sale is over by the chain's time, though the draw is not closed.
+      await bench.rpc('evm_increaseTime', Number(DRAW_SECONDS));
+      await bench.mine(1);
+      await bench.atHead();
+      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
+      await bench.lottery(bench.owner, 'closeDraw', [draw]);
+      await bench.atHead();
+      expect((await tickets(1n)).status).toBe(404);
+      await bench.mine(2);
+      await bench.lottery(bench.owner, 'completeDraw', [draw]);
+    });
+
+    it('cost no more than an amount can be', async () => {
+      await openDraw(2n);
+      expect((await tickets(MAX / 2n)).status).toBe(200);
+      for (const count of [MAX / 2n + 1n, MAX, '0', '-1', '1.5', '', MAX + 1n]) {
+        const { status, body } = await tickets(count);
+        expect([status, body.details[0].field]).toEqual([400, 'count']);
+      }
+      expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
+    });
+  });
+
+  describe('refuses', () => {
+    let pool: { id: string; depositId: string };
+    beforeAll(async () => void (pool = await newPool()));
+
+    it.each(['0', '000', '-1', '1.5', '0x1', '1e3', '', `${MAX + 1n}`, '1&amount=2'])(
+      'the amount %s',
+      async (amount) => {
+        for (const call of ['deposit', 'withdraw']) {
+          const { status, body } = await calls(pool.id, `${call}?amount=${amount}`);
+          expect([status, body.error, body.details[0].field]).toEqual([400, 'Validation failed', 'amount']);
+        }
+      },
+    );
+
+    it('no amount at all, but takes the largest', async () => {
+      expect((await calls(pool.id, 'deposit')).status).toBe(400);
+      expect((await calls(pool.id, 'withdraw')).status).toBe(400);
+      for (const call of ['deposit', 'withdraw'])
+        expect((await calls(pool.id, `${call}?amount=${MAX}`)).body.data.calls.at(-1).data).toContain(
+          'f'.repeat(64),
+        );
+    });
+
+    it('an amount that is not that of the transaction', async () => {
+      const { status, body } = await calls(
+        pool.id,
+        `deposit?transaction=${pool.depositId}&amount=${ten + 1n}`,
+      );
+      expect([status, body.details]).toEqual([
+        400,
+        [{ field: 'amount', message: `must be that of the transaction, ${TEN}` }],
+      ]);
+    });
+
+    it('pools of others, and such as there are none', async () => {
+      for (const call of ['deposit?amount=1', 'withdraw?amount=1', 'claim']) {
+        expect((await calls(pool.id, call, stranger)).status).toBe(403);
+        expect((await calls('00000000-0000-7000-8000-000000000000', call)).status).toBe(404);
+        expect((await calls('x', call)).status).toBe(404);
+        expect((await app.get(`/pools/${pool.id}/calls/${call}`)).status).toBe(401);
+      }
+      expect((await app.get('/lottery/calls/tickets?count=1')).status).toBe(401);
+    });
+
+    it('transactions of other pools and of other wallets', async () => {
+      const status = async (transaction: string): Promise<number> =>
+        (await calls(pool.id, `deposit?transaction=${transaction}`)).status;
+      expect(await status((await newPool()).depositId)).toBe(404);
+      expect(await status('00000000-0000-7000-8000-000000000000')).toBe(404);
+      expect(await status('x')).toBe(404);
+      const { id: poolId } = pool;
+      const row = { poolId, status: 'PENDING' } as const;
+      const other = await addTransaction(app, { ...row, account: stranger.address });
+      expect(await status(other.id)).toBe(403);
+    });
+
+    it('a deposit that is confirmed or expired', async () => {
+      const { id, depositId } = await newPool();
+      await send(await calls(id, `deposit?transaction=${depositId}`));
+      const { id: expired } = await addTransaction(app, {
+        poolId: id,
+        account: saver.address,
+        status: 'EXPIRED',
+      });
+      for (const transaction of [depositId, expired]) {
+        const { status, body } = await calls(id, `deposit?transaction=${transaction}`);
+        expect([status, body.error]).toEqual([409, 'The deposit is not pending']);
+      }
+    });
+  });
+
+  it('the configuration names chain, token and contracts', async () => {
+    const { body, headers } = await app.get('/config');
+    const lower = Object.entries(bench.deployment.contracts).map(([type, at]) => [type, at.toLowerCase()]);
+    expect(body.data).toMatchObject({
+      chainId: client.chain.id,
+      token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
+      contracts: Object.fromEntries(lower),
+    });
+    expect(headers['cache-control']).toBe('public, max-age=60');
+  });
+});
+
+describe('before the chain is known', () => {
+  const app = useApp();
+
+  it('nothing can be called, and the configuration says so', async () => {
+    const user = await app.signIn();
+    const { id, depositId } = await app.createPool(user);
+    for (const call of [
+      `deposit?transaction=${depositId}`,
+      'deposit?amount=1',
+      'withdraw?amount=1',
+      'claim',
+    ]) {
+      const { status, body, headers } = await app.get(`/pools/${id}/calls/${call}`, user);
+      expect([status, body.error]).toEqual([503, 'The chain is not known yet']);
+      expect(headers['retry-after']).toBeDefined();
+    }
+    expect((await app.get('/lottery/calls/tickets?count=1', user)).status).toBe(503);
+    const { body, headers } = await app.get('/config');
+    expect(body.data).toMatchObject({ chainId: null, token: null });
+    // Nobody keeps that for a minute.
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('a token that could not be read hinders payments only', async () => {
+    const user = await app.signIn();
+    const { id } = await app.createPool(user);
+    await app.sql('INSERT INTO chain_facts (chain_id) VALUES (5)');
+    expect((await app.get(`/pools/${id}/calls/deposit?amount=1`, user)).status).toBe(503);
+    expect((await app.get(`/pools/${id}/calls/claim`, user)).body.data.calls[0].chainId).toBe(5);
+    expect((await app.get('/config')).body.data).toMatchObject({ chainId: 5, token: null });
+    await app.sql('DELETE FROM chain_facts');
+  });
+});
+
+describe('the configuration', () => {
+  const [OLD, NEW, OTHER] = ['aa', 'bb', 'cc'].map((byte) => `0x${byte.repeat(20)}`);
+  const contracts = `individual=${OLD},individual=${NEW},cooperative=${OTHER},lottery=${OTHER},rotating=${OTHER}`;
+  const local = { NODE_ENV: 'development', RPC_URL: 'http://127.0.0.1:8545' };
+  const app = useApp({
+    ...local,
+    POOL_CONTRACTS: contracts,
+    MIN_DEPOSIT: '0010',
+    CHAIN_ID: '31337',
+    SIWE_DOMAINS: 'app.example.org',
+    CORS_ORIGINS: 'https://app.example.org',
+  });
+
+  it('says what a client has to keep to', async () => {
+    const { status, body } = await app.get('/config');
+    expect(status).toBe(200);
+    expect(body.data).toEqual({
+      chainId: null,
+      token: null,
+      contracts: { individual: NEW, cooperative: OTHER, lottery: OTHER, rotating: OTHER },
+      formerContracts: { individual: [OLD], cooperative: [], lottery: [], rotating: [] },
+      minimumDeposit: '10',
+      signIn: {
+        domains: ['app.example.org'],
+        chainId: 31337,
+        nonceLifetimeSeconds: 600,
+        tokenLifetimeSeconds: 604_800,
+      },
+      rpcUrl: 'http://127.0.0.1:8545',
+    });
+  });
+
+  it('has lifetimes that are those of nonces and tokens', async () => {
+    const { nonceLifetimeSeconds, tokenLifetimeSeconds } = (await app.get('/config')).body.data.signIn;
+    await app.nonce();
+    const [{ seconds }] = await app.sql<{ seconds: number }>(
+      'SELECT round(extract(epoch FROM expires_at - now()))::int AS seconds FROM nonces',
+    );
+    expect(Math.abs(seconds - nonceLifetimeSeconds)).toBeLessThan(60);
+    const fields = { domain: 'app.example.org', chainId: 31337 };
+    const { token } = await app.signIn(undefined, fields);
+    const { iat, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()) as {
+      iat: number;
+      exp: number;
+    };
+    expect(exp - iat).toBe(tokenLifetimeSeconds);
+  });
+
+  it('may be read by pages of known origins, whose answers caches keep apart', async () => {
+    const { headers } = await app.get('/config/abi', undefined, { origin: 'https://app.example.org' });
+    expect(headers['access-control-allow-origin']).toBe('https://app.example.org');
+    expect(headers.vary).toMatch(/origin/i);
+  });
+
+  it('has the ABI that the calls are encoded by', async () => {
+    const { body, headers } = await app.get('/config/abi');
+    expect(body.data).toEqual(
+      JSON.parse(
+        JSON.stringify({ savingsPool: savingsPoolAbi, lotteryPool: lotteryPoolAbi, token: tokenAbi }),
+      ),
+    );
+    expect(body.data.lotteryPool).toEqual(
+      expect.arrayContaining(JSON.parse(JSON.stringify(contractAbi)) as unknown[]),
+    );
+    expect(headers['cache-control']).toBe('public, max-age=3600');
+  });
+});

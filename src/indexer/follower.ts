@@ -1,15 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseError } from 'pg';
-import { Environment } from '../config/environment';
 import { Disagreement } from './cross-check';
 import type { Endpoint } from './endpoint';
 import { EndpointPool, type Heads, type Reading } from './endpoint-pool';
 import { fillGas } from './gas';
 import type { Cursor, EventWriter, Standing } from './event-writer';
-import { openCursor } from './chain-identity';
-import { followContracts } from './contract-set';
 import type { Lead } from './lead-connection';
+import { Preflight } from './preflight';
 import { MalformedAnswer } from './raw-chain';
 import { Halted, Recovery } from './recovery';
 import { RetryableChainError, RpcError, RpcUnavailable } from './rpc';
@@ -46,7 +44,7 @@ export class Follower {
   private failures = 0;
 
   constructor(
-    private readonly environment: Environment,
+    private readonly preflight: Preflight,
     private readonly pool: EndpointPool,
     private readonly sequence: SequenceCheck,
     private readonly recovery: Recovery,
@@ -91,15 +89,13 @@ export class Follower {
   }
 
   private async open({ client, writer }: Lead): Promise<Cursor> {
-    const known = await writer.knownChain();
-    this.reader = await this.pool.identify(known, this.environment.CHAIN_ID);
-    const { source } = this.reader;
-    const cursor = await openCursor(client, writer, source, this.environment);
-    await followContracts(client, source, cursor, this.environment.POOL_CONTRACTS, this.logger);
+    const { reader, head } = await this.preflight.identify(writer);
+    this.reader = reader;
+    const cursor = await this.preflight.open({ client, writer }, reader);
     await this.sequence.load(writer);
     this.telemetry.showSetAside(await writer.setAside());
-    this.sync.chainId = this.reader.identity?.chainId;
-    this.sync.start(cursor, known?.head ?? 0, await writer.window());
+    this.sync.chainId = reader.identity?.chainId;
+    this.sync.start(cursor, head, await writer.window());
     this.logger.log(`leading from block ${cursor.number}`);
     await this.fillWindow(writer, cursor);
     return cursor;
@@ -151,6 +147,7 @@ export class Follower {
     const atHead = head.number >= cursor.number - SYNCED_WITHIN && cursor.number >= best - SYNCED_WITHIN;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
+    await this.beating(writer, moved, this.preflight.retryToken(client, moved, reader));
     if (!(await fillGas(client, reader.source.rpc))) await this.pause(POLL_MS);
     return moved;
   }

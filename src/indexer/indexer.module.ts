@@ -8,6 +8,7 @@ import { Follower } from './follower';
 import { IndexerController } from './indexer.controller';
 import { Indexer } from './indexer.service';
 import { LeadConnection } from './lead-connection';
+import { Preflight } from './preflight';
 import { Recovery } from './recovery';
 import { Rewind } from './rewind';
 import { SequenceCheck } from './sequence-check';
@@ -57,7 +58,14 @@ export class IndexerModule {
       module: IndexerModule,
       imports: [ConfigModule.register(environment), ...modules],
       controllers: [IndexerController],
-      providers: [...PARTS, Follower, Indexer, Verification, { provide: APP_FILTER, useClass: ErrorFilter }],
+      providers: [
+        ...PARTS,
+        Preflight,
+        Follower,
+        Indexer,
+        Verification,
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
     };
   }
 }

@@ -1,0 +1,134 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { toFunctionSelector } from 'viem';
+import { ChainFacts } from '../src/chain/chain-facts.entity';
+import { WrongChain } from '../src/indexer/chain-identity';
+import { createIndexer } from '../src/indexer/indexer.setup';
+import { Indexer } from '../src/indexer/indexer.service';
+import { artifacts, deploy } from '../src/local/deploy';
+import { settings } from './support/app';
+import { eventually, useChain } from './support/chain-bench';
+import { migrationSource } from './support/database';
+
+const TOKEN = toFunctionSelector('function token()');
+
+/** What the indexer reads from the chain for others: the chain id and the one token of all contracts. */
+describe('facts of the chain', () => {
+  const bench = useChain();
+  let indexer: NestFastifyApplication | undefined;
+
+  async function start(): Promise<NestFastifyApplication> {
+    const environment = settings(bench.database.url, bench.settings());
+    indexer = await createIndexer(environment, pino({ level: 'silent' }));
+    return indexer;
+  }
+  /** Until the database stands at the head. */
+  async function follow(): Promise<void> {
+    await start();
+    await bench.converged();
+    await indexer!.close();
+  }
+  const facts = async (): Promise<unknown> => {
+    const [row] = await bench.sql(
+      `SELECT chain_id::int AS id, token_address AS token, token_symbol AS symbol, token_decimals AS decimals FROM chain_facts`,
+    );
+    return row;
+  };
+  const test = () => ({
+    id: 31337,
+    token: bench.deployment.token.toLowerCase(),
+    symbol: 'TEST',
+    decimals: 18,
+  });
+  const refuseToken = (): void => {
+    bench.proxy.faults = {
+      refuse: (method, [call]) => method === 'eth_call' && (call as { data: string }).data === TOKEN,
+    };
+  };
+  afterEach(async () => {
+    await indexer?.close();
+    bench.proxy.faults = {};
+    bench.further.length = 0;
+  });
+
+  it('a node that does not tell of the token holds nothing up, and is asked again', async () => {
+    refuseToken();
+    await start();
+    await bench.deposit(bench.pools[0], 5n);
+    await bench.converged();
+    expect(await facts()).toEqual({ id: 31337, token: null, symbol: null, decimals: null });
+    bench.proxy.faults = {};
+    await eventually('the token', facts, (found: any) => found.token !== null);
+    expect(await facts()).toEqual(test());
+  });
+
+  it('are kept, as the entity says', async () => {
+    await follow();
+    const source = await migrationSource(bench.database.url);
+    const found = await source
+      .getRepository(ChainFacts)
+      .find()
+      .finally(() => source.destroy());
+    const { id: chainId, token: tokenAddress } = test();
+    expect(found).toEqual([{ id: 1, chainId, tokenAddress, tokenSymbol: 'TEST', tokenDecimals: 18 }]);
+  });
+
+  it('stay when the node no longer tells of the token', async () => {
+    refuseToken();
+    await bench.deposit(bench.pools[0], 6n);
+    await follow();
+    expect(await facts()).toEqual(test());
+  });
+
+  it('stay when the endpoint does not answer, and the indexer goes on when it does', async () => {
+    await start();
+    bench.proxy.faults = { http: () => 'drop' };
+    await eventually(
+      'an outage',
+      () => bench.cursor(),
+      (cursor) => cursor?.state === 'disconnected',
+    );
+    bench.proxy.faults = {};
+    await bench.deposit(bench.pools[0], 7n);
+    await bench.converged();
+    expect(await facts()).toEqual(test());
+  });
+
+  it('contracts with several tokens are refused, and the ledger is left as it is', async () => {
+    await follow();
+    const before = JSON.stringify(await bench.actual());
+    const { address: token } = await deploy(bench.owner, artifacts.TestToken);
+    const args = [token, bench.owner.account.address, 1n];
+    const { address } = await deploy(bench.owner, artifacts.SavingsPool, args);
+    bench.further.push(['rotating', address]);
+    const { ended } = (await start()).get(Indexer);
+    await expect(ended).rejects.toThrow(WrongChain);
+    await expect(ended).rejects.toThrow(
+      new RegExp(
+        `must have one token.*cooperative=\\w+ is ${test().token}.*rotating=${address} is ${token}`,
+        'i',
+      ),
+    );
+    expect([JSON.stringify(await bench.actual()), await facts()]).toEqual([before, test()]);
+  });
+
+  it('another token than that of the ledger is refused, unless the ledger is empty', async () => {
+    const former = `0x${'5'.repeat(40)}`;
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
+    const [{ first }] = await bench.sql<{ first: number }>(
+      'SELECT min(block_number)::int AS first FROM chain_events',
+    );
+    const { ended } = (await start()).get(Indexer);
+    await expect(ended).rejects.toThrow(
+      new RegExp(
+        `amounts of the token ${former}, but .* have ${test().token}.*rewind --to ${first - 1}$`,
+        'i',
+      ),
+    );
+    await indexer!.close();
+    await bench.startAfresh();
+    await bench.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'OLD', 6)`, [former]);
+    await follow();
+    expect(await facts()).toEqual(test());
+  });
+});

@@ -1,11 +1,11 @@
 import { contractsOf } from '../chain/chain.sql';
 import { statement } from '../database/statement';
 
-/** A count of tickets as a JSON number that every client reads as what it is, and exactly. */
+/** A ticket count twice: as a JSON number that every client can represent, and as an exact string. */
 const tickets = (name: string, column: string): string =>
   `'${name}', least(d.${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', d.${column}::text`;
 
-/** The newest open draw of the newest lottery contract that has one: contracts are in the order of POOL_CONTRACTS. */
+/** The newest open draw of the newest lottery contract that has one. Contracts are in the order of POOL_CONTRACTS. */
 export const CURRENT_DRAW = statement<object, { data: string }>(
   'current_draw',
   {},
@@ -20,7 +20,7 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
     ORDER BY c.position DESC LIMIT 1`,
 );
 
-/** Of all contracts, newest first. */
+/** Winners of all contracts, newest first. */
 export const LIST_WINNERS = statement<{ limit: number; offset: number }, { total: number; data: string }>(
   'list_winners',
   { limit: 'bigint', offset: 'bigint' },

@@ -17,22 +17,19 @@ export interface CompareOptions {
 interface Result {
   endpoint: string;
   bare: number;
-  stock: number;
   service: number;
   /** service to bare. */
   ratio: number;
 }
 
 /** Seconds of a run and of the warming up before it, rounds, and sign-ins of each wallet in a run. */
-const FULL = { seconds: 4, warmUp: 1, rounds: 5, stockRounds: 3, signIns: 30 };
-const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, stockRounds: 1, signIns: 4 };
+const FULL = { seconds: 4, warmUp: 1, rounds: 5, signIns: 30 };
+const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, signIns: 4 };
 type Plan = typeof FULL;
-/** stock is busy with these; with more they would only wait longer in line. */
-const STOCK_CONNECTIONS = 8;
 
 const SIZE = { pools: 100_000, transactions: 200_000 };
 
-/** Drives all peers on the same data, alternately, and writes results.json. */
+/** Drives both peers on the same data, in turn, and writes results.json. */
 export async function compare(database: BenchDatabase, { quick, only = '' }: CompareOptions): Promise<void> {
   const plan = quick ? QUICK : FULL;
   const filled = await database.filled(SIZE);
@@ -41,15 +38,15 @@ export async function compare(database: BenchDatabase, { quick, only = '' }: Com
   await dropTriggers(plainUrl);
   const peers: Peer[] = [];
   try {
-    for (const name of ['bare', 'service', 'stock'] as const) {
+    for (const name of ['bare', 'service'] as const) {
       peers.push(await startPeer(name, { databaseUrl, plainUrl }));
     }
     const all = endpoints(await callers(databaseUrl, 32), await callers(databaseUrl, 64, 32));
-    say(`${await checkSameAnswers(peers, all)} requests are answered alike by every peer`);
+    say(`${await checkSameAnswers(peers, all)} requests are answered alike by both`);
 
     const chosen = all.filter(({ name }) => name.includes(only));
     const names = [...chosen.map(({ name }) => name), ...(SIGN_IN.includes(only) ? [SIGN_IN] : [])];
-    const progress = new Progress('Driving', names.length * (plan.rounds * 2 + plan.stockRounds));
+    const progress = new Progress('Driving', names.length * plan.rounds * 2);
     const results: Result[] = [];
     for (const name of names) {
       const endpoint = chosen.find((each) => each.name === name);
@@ -62,7 +59,7 @@ export async function compare(database: BenchDatabase, { quick, only = '' }: Com
   }
 }
 
-/** Every peer in turn, several times, the order reversed from round to round, so that what drifts falls on all. */
+/** Both peers in turn, several times. The order changes every round, so that a slowdown of the machine hits both. */
 async function rounds(
   database: BenchDatabase,
   peers: Peer[],
@@ -70,22 +67,18 @@ async function rounds(
   plan: Plan,
   progress: Progress,
 ): Promise<Result> {
-  const rates: Record<PeerName, number[]> = { bare: [], stock: [], service: [] };
+  const rates: Record<PeerName, number[]> = { bare: [], service: [] };
   for (let round = 0; round < plan.rounds; round++) {
     for (const peer of round % 2 ? [...peers].reverse() : peers) {
-      if (peer.name === 'stock' && round >= plan.stockRounds) continue;
       rates[peer.name].push(await rate(peer, endpoint, plan));
       await database.quiet();
       progress.step(`${endpoint?.name ?? SIGN_IN} ${peer.name}`);
     }
   }
-  const [bare, stock, service] = [rates.bare, rates.stock, rates.service].map((each) =>
-    rounded(median(each)),
-  );
+  const [bare, service] = [rates.bare, rates.service].map((each) => rounded(median(each)));
   return {
     endpoint: endpoint?.name ?? SIGN_IN,
     bare,
-    stock,
     service,
     ratio: Math.round((service / bare) * 1000) / 1000,
   };
@@ -93,21 +86,20 @@ async function rounds(
 
 async function rate(peer: Peer, endpoint: Endpoint | undefined, plan: Plan): Promise<number> {
   if (!endpoint) return (await signIns(peer, plan.signIns)).rate;
-  const load = { ...endpoint.load, ...(peer.name === 'stock' && { connections: STOCK_CONNECTIONS }) };
-  await drive(peer.url, load, { seconds: plan.warmUp });
-  return (await drive(peer.url, load, { seconds: plan.seconds })).rate;
+  await drive(peer.url, endpoint.load, { seconds: plan.warmUp });
+  return (await drive(peer.url, endpoint.load, { seconds: plan.seconds })).rate;
 }
 
 /** To a tenth below 100, else to a whole number. */
 const rounded = (rate: number): number => (rate < 100 ? Math.round(rate * 10) / 10 : Math.round(rate));
 
 function report(results: Result[]): void {
-  const rows = results.map(({ endpoint, bare, stock, service, ratio }) => [
+  const rows = results.map(({ endpoint, bare, service, ratio }) => [
     endpoint,
-    ...[bare, stock, service].map((rate) => rate.toLocaleString('en')),
+    ...[bare, service].map((rate) => rate.toLocaleString('en')),
     ratio.toFixed(2),
   ]);
-  console.log(table(['requests/s', 'bare', 'stock', 'service', 'service/bare'], rows));
+  console.log(table(['requests/s', 'bare', 'service', 'service/bare'], rows));
   const file = path.join(__dirname, 'results.json');
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
   say(`written to ${path.relative(process.cwd(), file)}`);

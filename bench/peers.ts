@@ -6,13 +6,13 @@ import { freePort } from '../src/local/postgres-host';
 
 const ROOT = path.resolve(__dirname, '..');
 const LOGS = path.join(__dirname, '.data', 'logs');
-const TYPESCRIPT = ['-r', 'ts-node/register/transpile-only'];
 
 export const PEERS = {
   /** Fastify and pg: the ceiling. */
-  bare: { script: path.join(__dirname, 'peers', 'bare.ts'), flags: TYPESCRIPT },
-  /** NestJS and TypeORM by their documentation. */
-  stock: { script: path.join(__dirname, 'peers', 'stock.ts'), flags: TYPESCRIPT },
+  bare: {
+    script: path.join(__dirname, 'peers', 'bare.ts'),
+    flags: ['-r', 'ts-node/register/transpile-only'],
+  },
   /** What production runs. */
   service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] },
 };
@@ -51,8 +51,9 @@ const ENVIRONMENT = {
 };
 
 interface Start {
-  /** Holds the data; and, for a peer that keeps no totals, the copy without triggers that it writes to. */
+  /** Holds the data. */
   databaseUrl: string;
+  /** A copy without triggers, which bare writes to: it keeps no totals. */
   plainUrl: string;
   /** Further flags of node. */
   flags?: string[];
@@ -70,7 +71,7 @@ export async function startPeer(name: PeerName, { databaseUrl, plainUrl, flags =
       ...ENVIRONMENT,
       PORT: `${port}`,
       DATABASE_URL: databaseUrl,
-      ...(name !== 'service' && { PLAIN_URL: plainUrl }),
+      ...(name === 'bare' && { PLAIN_URL: plainUrl }),
     },
     execArgv: [...own, ...flags],
     stdio: ['ignore', log, log, 'ipc'],

@@ -9,7 +9,7 @@ import { scale } from './scale';
 
 const USAGE = `npm run bench -- [options]
 
-  (none)          compares bare, stock and service; writes bench/results.json
+  (none)          compares bare and service; writes bench/results.json
   --quick         the same within two minutes, with shorter runs
   --only <text>   only endpoints whose name contains the text
   --profile       where service and bare spend their time, in the endpoint that --only names

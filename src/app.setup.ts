@@ -32,8 +32,7 @@ import { RateLimiter } from './rate-limit/rate-limiter';
 import { RouteLimits } from './rate-limit/route-limits';
 import { watchConnections } from './shutdown';
 
-/** Bytes. */
-const BODY_LIMIT = 64 * 1024;
+const BODY_LIMIT_BYTES = 64 * 1024;
 const EXPOSED_HEADERS = [
   'X-Request-Id',
   'Retry-After',
@@ -43,13 +42,13 @@ const EXPOSED_HEADERS = [
 ];
 
 export interface AppOptions {
-  /** Beside those of the service. */
+  /** Modules to add to those of the service. */
   modules?: AppImports;
-  /** What a main.ts would do with the application before it starts: plugins, WebSocket adapters, global interceptors. */
+  /** Runs before the application starts. Register plugins, WebSocket adapters and global interceptors here. */
   prepare?: (app: NestFastifyApplication) => unknown;
-  /** Whether lines of the Logger of NestJS name the request; see `canTrackCheaply` for when they do by default. */
+  /** Whether lines of the NestJS Logger carry the request id. `canTrackCheaply` is the default. */
   requestIds?: boolean;
-  /** Makes the application; tests override providers here. */
+  /** Creates the application. Tests override providers here. */
   create?: (
     module: DynamicModule,
     adapter: EnvelopeAdapter,
@@ -57,7 +56,7 @@ export interface AppOptions {
   ) => Promise<NestFastifyApplication>;
 }
 
-/** Builds the API as production serves it; the tests use the same. It does not listen yet. */
+/** Builds the API as production serves it. Tests use the same function. The application does not listen yet. */
 export async function createApp(
   environment: Environment,
   logger: Logger = createLogger(environment),
@@ -72,30 +71,30 @@ export async function createApp(
   const app = await create(AppModule.register(environment, modules), adapter, {
     logger: new NestLogger(logger),
     abortOnError: false,
-    // Fastify's own parser for JSON, and none for anything else: other content types are 415.
+    // Only Fastify's own JSON parser. Other content types are 415.
     bodyParser: false,
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
   if (requestIds) trackRequests(fastify);
-  // Whatever has no rule of its own is private, or true for this moment only.
+  // The default is not to cache: most answers are private, or true only at this moment.
   const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
   fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
-  // Ahead of the rate limit, so that a browser may read a 429.
+  // Before the rate limit, so that a browser can read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
     done();
   });
   const { CORS_ORIGINS: origins } = environment;
-  // Ends every OPTIONS ahead of the rate limit too: browsers send a preflight with each kind of request, which would
-  // halve the limit of their users, and its answer takes less than a 429 does. It reaches no handler and no body.
+  // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap, and
+  // reaches no handler and no body.
   if (origins.length > 0)
     await app.register(cors, {
       origin: origins.includes('*') ? true : origins,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED_HEADERS,
       maxAge: 600,
-      // An OPTIONS that is no preflight is answered as one, not with an error body of the plugin's own.
+      // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
       strictPreflight: false,
     });
   const targets = app.get(RouteTargets);
@@ -127,7 +126,7 @@ function securityHeaders(): Record<string, string> {
     removeHeader: () => undefined,
   };
   const options = {
-    // Of use to pages only, and the API's answers are data.
+    // These headers protect pages, and the API serves data.
     contentSecurityPolicy: false,
     crossOriginOpenerPolicy: false,
     originAgentCluster: false,
@@ -142,7 +141,7 @@ function securityHeaders(): Record<string, string> {
 
 function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapter {
   return new EnvelopeAdapter({
-    // One child logger a request costs more than its line; what is logged names the request instead.
+    // A child logger per request costs more than the log line. The log line carries the request id instead.
     childLoggerFactory: (parent: FastifyBaseLogger) => parent,
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -150,27 +149,28 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
       const given = request.headers['x-request-id'];
       return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
     },
-    bodyLimit: BODY_LIMIT,
-    // What still comes on an open connection while the server drains is answered, not refused with a body of Fastify's.
+    bodyLimit: BODY_LIMIT_BYTES,
+    // While the server drains, answer requests on open connections; Fastify would refuse them with a body of its own.
     return503OnClosing: false,
     trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
     rewriteUrl: ({ url = '/' }: IncomingMessage) => {
       // Every path works with and without a leading /api.
       const path = url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/');
-      // The router would refuse it ahead of every hook: unlimited, unlogged, without a request id. A hook does instead.
+      // The router rejects malformed URLs before hooks run. Escape them so that a hook can count, log and reject
+      // them.
       return isDecodable(url) ? path : path.replaceAll('%', '%25');
     },
-    // Whatever else the router refuses, which neither Nest nor the error handler gets.
+    // Other errors of the router reach neither Nest nor the error handler.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
       sendError(hideText(error), request, reply),
-    // A client that sends nothing, or byte by byte, or does not read its answers holds no connection for longer; in ms.
+    // Limits in ms for clients that send nothing, send byte by byte, or do not read their answers.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
     requestTimeout: 15_000,
     connectionTimeout: 15_000,
-    // Between requests; longer than balancers wait, so that it is they who close a connection.
+    // Keep idle connections longer than load balancers do, so that they close first.
     keepAliveTimeout: 65_000,
     clientErrorHandler: refuseConnection,
-    // No shorter than what Node accepts for all headers: an id that is too long is one that does not exist.
+    // Accept ids as long as all headers may be, so that over-long ids return 404.
     routerOptions: { maxParamLength: 16 * 1024 },
   });
 }

@@ -5,10 +5,10 @@ import { Connections } from './common/connections';
 import type { Environment } from './config/environment';
 import { HealthService } from './health/health.service';
 
-/** How long load balancers get, in ms, to see that readiness failed before new connections are refused. */
-const NOTICE = 1500;
-/** After this, in ms, requests that still run are cut, so that the process ends within 10 s of the signal. */
-const GRACE = 7000;
+/** Time for load balancers to see the failing readiness before new connections are refused. */
+const NOTICE_MS = 1500;
+/** After this time running requests are cut, so that the process ends within 10 s of the signal. */
+const GRACE_MS = 7000;
 
 /** Listens, and on SIGTERM or SIGINT drains: readiness fails, requests in flight finish, the process ends. */
 export async function runUntilSignal(
@@ -23,7 +23,7 @@ export async function runUntilSignal(
     if (stopping) return;
     stopping = true;
     logger.info({ signal }, 'draining');
-    drain(app, NODE_ENV === 'production' ? NOTICE : 0).then(
+    drain(app, NODE_ENV === 'production' ? NOTICE_MS : 0).then(
       () => exit(logger, 0),
       (error: Error) => {
         logger.error({ err: error }, 'shutdown failed');
@@ -32,26 +32,26 @@ export async function runUntilSignal(
     );
   };
   process.on('SIGTERM', stop).on('SIGINT', stop);
-  // Under a parent that forked it (npm start) the process says when it is ready, and does not outlive it.
+  // Under a parent that forked it (npm start) the process reports when it is ready, and ends with the parent.
   process.on('disconnect', () => stop('disconnect'));
   process.send?.('listening');
 }
 
 const connections = new WeakMap<Server, Connections>();
 
-/** Keeps account of the connections of a server that does not listen yet, for it to be drained later. */
+/** Tracks the connections of a server that does not listen yet, so that it can be drained later. */
 export function watchConnections(server: Server, proxies: string[]): void {
   connections.set(server, new Connections(server, proxies));
 }
 
-/** @param notice ms in which requests are still accepted after readiness failed */
-export async function drain(app: NestFastifyApplication, notice: number): Promise<void> {
+/** @param noticeMs how long requests are still accepted after readiness failed */
+export async function drain(app: NestFastifyApplication, noticeMs: number): Promise<void> {
   app.get(HealthService).drain();
-  await new Promise((resolve) => setTimeout(resolve, notice));
+  await new Promise((resolve) => setTimeout(resolve, noticeMs));
   const server = app.getHttpServer();
-  // Idle connections would keep the server open for as long as the client likes.
+  // Idle connections would keep the server open as long as the client likes.
   const idle = setInterval(() => connections.get(server)?.closeIdle(), 100);
-  const all = setTimeout(() => server.closeAllConnections(), GRACE);
+  const all = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   try {
     await app.close();
   } finally {

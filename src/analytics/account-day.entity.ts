@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * What an address did in a UTC day, and how many transactions of that day it may list in its own right: those of its
- * own pools, and its payments into pools of others that it is no member of. Kept by the database.
+ * What an address did on a UTC day, and how many transactions of that day its own list shows: those of its own pools,
+ * and its payments into other people's pools of which it is not a member. The database keeps these rows.
  */
 @Entity('account_days', {
   comment:
@@ -15,14 +15,14 @@ export class AccountDay {
   @PrimaryColumn('date', { primaryKeyConstraintName: 'account_days_pkey' })
   day: string;
 
-  /** 0 the indexer, 1 all others. A day is the sum of both. */
+  /** 0: the indexer, 1: everyone else. A day's total is the sum of both rows. */
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'account_days_pkey' })
   writer: number;
 
   @Column('numeric', { default: 0 })
   deposited: string;
 
-  /** The part of what was deposited that is not on the chain yet. */
+  /** The part of the deposits that is not on the chain yet. */
   @Column('numeric', { default: 0 })
   pending: string;
 

@@ -1,7 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '../common/types';
 
-/** A shard of the global totals by pool type, kept by the database; a total is the sum over its shards. */
+/**
+ * A shard of the totals over all pools of a type. A total is the sum of its shards. The database keeps these rows.
+ */
 @Entity('pool_totals', {
   comment:
     'Derived: global totals, split over shards so that writers do not queue behind one row; a total is the sum of its shards',
@@ -19,7 +21,7 @@ export class PoolTotal {
   @Column('numeric', { default: 0 })
   deposited: string;
 
-  /** The part of what was deposited that is not on the chain yet. */
+  /** The part of the deposits that is not on the chain yet. */
   @Column('numeric', { default: 0 })
   pending: string;
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 
 /**
- * The address that an entry of X-Forwarded-For or a socket names, without port, brackets and zone. IPv4 mapped into
- * IPv6 (RFC 4291 section 2.5.5.2) is IPv4: a client is the same one whichever socket it comes in by.
- * @returns undefined for what is no address
+ * The address in an X-Forwarded-For entry or of a socket, without port, brackets and zone. IPv4 mapped into IPv6 (RFC
+ * 4291 section 2.5.5.2) becomes IPv4, so that a client has one address on every socket.
+ * @returns undefined if it is not an address
  */
 export function plainAddress(text: string): string | undefined {
   const entry = text.trim();
@@ -22,8 +22,8 @@ function mappedAddress(groups: number[]): string | undefined {
 }
 
 /**
- * An X-Forwarded-For header with plain addresses only. What stands left of an entry that is no address is left out:
- * nobody knows who wrote it.
+ * An X-Forwarded-For header reduced to plain addresses. Everything left of an invalid entry is dropped, because
+ * nobody can tell who wrote it.
  */
 export function plainForwardedFor(header: string): string {
   const addresses: string[] = [];
@@ -36,7 +36,9 @@ export function plainForwardedFor(header: string): string {
   return addresses.reverse().join(', ');
 }
 
-/** What counts as one client: an IPv4 address; of IPv6 the /64 network, since a client has all the addresses in it. */
+/**
+ * The key of one client: an IPv4 address, or the /64 network of an IPv6 address, because one client owns all of it.
+ */
 export function clientKey(ip: string): string {
   if (!isIPv6(ip)) return ip;
   const groups = groupsOf(ip);
@@ -44,14 +46,14 @@ export function clientKey(ip: string): string {
   return mappedAddress(groups) ?? `${a}:${b}:${c}:${d}`;
 }
 
-/** The key of a client that is known by something else than its address, spread like those of IPv6 networks. */
+/** A key for a client that is not known by its address, spread like those of IPv6 networks. */
 export const trackerKey = (tracker: string): string =>
   createHash('sha256').update(tracker).digest('hex').slice(0, 16).match(/.{4}/g)!.join(':');
 
 /**
- * The networks around a client, the narrower first: IPv4 /24, /16, /8; IPv6 /56, /48, /32, /16. The last kind has at
- * most 65,536 members.
- * @param client a client's key
+ * The networks around a client, narrowest first: IPv4 /24, /16, /8; IPv6 /56, /48, /32, /16. There are at most 65,536
+ * networks of the widest kind.
+ * @param client the client's key
  */
 export function widerNetworks(client: string): string[] {
   if (!client.includes(':')) {

@@ -4,30 +4,32 @@ import { clientKey, plainAddress } from './client-address';
 import { trustedProxies } from './proxies';
 
 /**
- * Idle connections that a client may hold. Browsers hold 6 and busy clients some dozens, also behind one address of
- * an office; a thousand such addresses fit below the usual limits of open files.
+ * Idle connections that a client may hold. Browsers hold 6, and busy clients behind one office address hold dozens. A
+ * thousand such addresses stay below the usual limits of open files.
  */
 export const MAX_IDLE = 256;
 
 interface Connection {
-  /** Key of the client; none for trusted proxies, which are not counted. */
+  /** The client's key. Undefined for trusted proxies, which are not counted. */
   peer?: string;
-  /** Requests that are not answered yet. */
+  /** Requests without an answer yet. */
   requests: number;
-  /** Whether it ever sent a whole request. */
+  /** Whether it has sent a complete request. */
   used: boolean;
 }
 
-/** Idle connections of a client, the longest idle first: those that never sent a request, and those between two. */
+/**
+ * Idle connections of a client, longest idle first: those that never sent a request, and those between two requests.
+ */
 interface Idle {
   unused: Set<Socket>;
   resting: Set<Socket>;
 }
 
 /**
- * The open connections of a server that does not listen yet. Of one client's idle connections beyond `MAX_IDLE` the
- * oldest is closed, those first that never sent a request. Proxies in TRUST_PROXY speak for many clients and may
- * hold as many as they like.
+ * The open connections of a server that does not listen yet. Beyond `MAX_IDLE` idle connections of one client the
+ * oldest is closed, first those that never sent a request. Proxies in TRUST_PROXY speak for many clients, so they
+ * have no limit.
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
@@ -71,7 +73,7 @@ export class Connections {
     if (idle.unused.size + idle.resting.size <= MAX_IDLE) return;
     const [oldest] = idle.unused.size > 0 ? idle.unused : idle.resting;
     oldest.destroy();
-    // Ahead of its event, which comes later.
+    // Before its close event, which comes later.
     this.wake(oldest, connection);
   }
 
@@ -83,7 +85,7 @@ export class Connections {
     if (idle.unused.size + idle.resting.size === 0) this.idle.delete(peer!);
   }
 
-  /** Closes those between two requests, and those that never sent one, which Node counts among the busy ones. */
+  /** Closes connections between two requests, and those that never sent one, which Node counts as busy. */
   closeIdle(): void {
     this.server.closeIdleConnections();
     for (const socket of this.open.keys()) if (socket.bytesRead === 0) socket.destroy();

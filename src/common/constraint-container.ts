@@ -5,8 +5,8 @@ import { useContainer } from 'class-validator';
 type Class = abstract new (...args: never[]) => unknown;
 
 /**
- * The constraints of one application that are providers. class-validator asks for each rule of each request, and
- * every rule is a class, so what was found is remembered: to find that a class is no provider takes Nest an exception.
+ * The constraints of one application that are providers. class-validator asks for each rule of each request, so
+ * results are remembered: finding out that a class is not a provider costs an exception.
  */
 class Constraints {
   private readonly found = new Map<Class, unknown>();
@@ -27,12 +27,13 @@ class Constraints {
   }
 }
 
-/** Of the applications of this process, the newest last; tests have several. */
+/** One for each application of this process, newest last. Tests have several. */
 const applications: Constraints[] = [];
 
 /**
- * Lets constraints of class-validator be providers, with what is injected into them. Those that are none are made by
- * class-validator. @returns what to call when the application closes
+ * Lets class-validator constraints be providers with injected dependencies. class-validator creates all others
+ * itself.
+ * @returns a function to call when the application closes
  */
 export function provideConstraints(app: INestApplication): () => void {
   const constraints = new Constraints(app.get(ModuleRef));

@@ -8,11 +8,11 @@ import { LegacyEnvelope, Page, type Pagination } from './pagination';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What stands around a payload: nothing, or more than `success` and `data`. */
+/** How a payload is wrapped, where it differs from `success` and `data`. */
 export interface EnvelopeOptions {
   raw?: boolean;
   pagination?: Pagination;
-  /** The payload's fields stand at the top level too. */
+  /** Repeat the payload's fields at the top level. */
   legacy?: boolean;
 }
 
@@ -25,11 +25,11 @@ declare module 'fastify' {
 type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 
 /**
- * Puts the success envelope around what a handler returns: `{ success: true, data }`, lists with `pagination`.
+ * Wraps what a handler returns in the success envelope: `{ success: true, data }`, lists with `pagination`.
  *
- * It does so where NestJS hands answers to Fastify, beneath interceptors: a single NestInterceptor for all routes
- * sends every request through rxjs observables and async resources, which cost as much as the rest of the framework.
- * Left as they are: files, streams, buffers, what has a content type of its own, errors, and `@RawResponse()`.
+ * It works where NestJS hands answers to Fastify, below interceptors. A NestInterceptor for all routes would send
+ * every request through rxjs observables and async resources, which cost as much as the rest of the framework. Files,
+ * streams, buffers, answers with a content type of their own, errors and `@RawResponse()` pass unchanged.
  */
 export class EnvelopeAdapter extends FastifyAdapter {
   private hasMiddleware = false;
@@ -39,7 +39,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     this.instance.decorateReply('envelope', null);
   }
 
-  /** NestJS gives a status with the bodies of errors only: those of handlers have theirs already. */
+  /** NestJS passes a status only with error bodies. Handlers have set theirs already. */
   override reply(response: FastifyReply, payload: unknown, status?: number): FastifyReply {
     if (status !== undefined || !takesEnvelope(response, payload))
       return super.reply(response, withoutEnvelope(response, payload), status);
@@ -47,14 +47,14 @@ export class EnvelopeAdapter extends FastifyAdapter {
     return response.header('content-type', JSON_TYPE).send(envelope(payload, response.envelope));
   }
 
-  /** Hides the texts of Fastify's own errors before NestJS makes exceptions of them that look like a module's. */
+  /** Hides the texts of Fastify's own errors before NestJS turns them into exceptions that look like a module's. */
   override setErrorHandler(handler: ErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
     return super.setErrorHandler((error, request, reply) =>
       (handler as (...args: unknown[]) => void)(hideText(error), request, reply),
     );
   }
 
-  /** The host of middleware costs every request, so it is loaded by the first module or `app.use` that has some. */
+  /** The middleware host slows every request, so only the first middleware or `app.use` loads it. */
   override async init(): Promise<void> {
     if (this.hasMiddleware) await super.init();
   }
@@ -71,7 +71,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     return super.createMiddlewareFactory(...args);
   }
 
-  /** Middleware may answer on Node's response, which knows nothing of the headers set on Fastify's so far. */
+  /** Middleware may answer on Node's response, which lacks the headers set on Fastify's reply so far. */
   private beforeMiddleware(): void {
     if (this.hasMiddleware) return;
     this.hasMiddleware = true;
@@ -92,7 +92,7 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
   return typeof payload !== 'object' || payload === null || !isBytes(payload);
 }
 
-/** What Fastify sends as it is: files, streams of Node and the web, buffers, and fetch's Response. */
+/** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {
   if (payload instanceof JsonText || payload instanceof Page) return false;
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown };
@@ -113,12 +113,12 @@ function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
   return payload instanceof LegacyEnvelope ? payload.payload : payload;
 }
 
-/** The body of a successful answer, as JSON text. */
+/** The body of a successful answer as JSON text. */
 export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
   if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
   if (payload instanceof Page) return list(payload.items.text, payload.pagination);
   if (payload instanceof LegacyEnvelope) return legacy(payload.payload as object);
-  // What an interceptor made of such a payload.
+  // An interceptor has changed the payload.
   if (options?.pagination && Array.isArray(payload)) return list(JSON.stringify(payload), options.pagination);
   if (options?.legacy && typeof payload === 'object' && payload !== null) return legacy(payload);
   return JSON.stringify({ success: true, data: payload ?? null });

@@ -16,7 +16,7 @@ import { describeViolations } from './validation.pipe';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Texts for errors that the framework raised, or that were thrown without one. */
+/** Texts for errors of the framework, and for exceptions without a text. */
 const TEXTS: Record<number, string> = {
   401: 'Unauthorized',
   403: 'Forbidden',
@@ -40,7 +40,7 @@ export interface ErrorBody {
   success: false;
   error: string;
   details?: ErrorDetail[];
-  /** What a module put into its exception. */
+  /** The body that a module put into its exception. */
   [field: string]: unknown;
 }
 
@@ -49,15 +49,15 @@ interface ErrorAnswer {
   body: ErrorBody;
 }
 
-/** Turns whatever was thrown into the status and body that the interface specifies. */
+/** Turns anything thrown into the status and body of the interface. */
 export function describeError(error: unknown): ErrorAnswer {
   if (error instanceof ApiError) return answer(error.getStatus(), error.message, error.details);
   if (error instanceof HttpException) return describeException(error);
   if (isUnavailable(error)) return describeError(serviceUnavailable());
   const { code, expose, statusCode, message } = (error ?? {}) as Record<string, unknown>;
-  // A convention of the http-errors package: the text is meant for the client.
+  // By convention of the http-errors package the text is meant for the client.
   if (expose === true && isErrorStatus(statusCode)) return answer(statusCode, String(message));
-  // Of a Fastify plugin, such as a file that is too large.
+  // From a Fastify plugin, such as a file that is too large.
   if (typeof code === 'string' && code.startsWith('FST_') && isErrorStatus(statusCode))
     return describeError(hideText(error));
   return answer(500, textOf(500));
@@ -67,13 +67,13 @@ function answer(status: number, error: string, details?: ErrorDetail[]): ErrorAn
   return { status, body: { success: false, error, ...(details && { details: boundDetails(details) }) } };
 }
 
-/** An exception of NestJS was thrown on purpose, by code or a pipe: its status and text are for the client. */
+/** Code or a pipe throws NestJS exceptions on purpose: their status and text are for the client. */
 function describeException(exception: HttpException): ErrorAnswer {
   const thrown = exception.getStatus();
   const status = thrown >= 300 && thrown < 600 ? thrown : 500;
   const response = exception.getResponse();
   if (typeof response === 'string') return answer(status, response || textOf(status));
-  // `new ConflictException(error)`: the text of another error was not written for the client.
+  // `new ConflictException(error)`: the other error's text was not written for clients.
   if (response instanceof Error) return answer(status, textOf(status));
   const {
     message,
@@ -82,20 +82,20 @@ function describeException(exception: HttpException): ErrorAnswer {
     success: _success,
     ...fields
   } = response as Record<string, unknown>;
-  // `new NotFoundException()`: NestJS sets the status's name as text.
+  // `new NotFoundException()`: NestJS uses the status name as the text.
   const name = STATUS_CODES[status]?.toLowerCase();
   if (error === undefined && String(message).toLowerCase() === name) return answer(status, textOf(status));
   if (Array.isArray(message)) {
     const text = status === 400 ? 'Validation failed' : typeof error === 'string' ? error : textOf(status);
     return answer(status, text, message.flatMap(toDetails));
   }
-  // What NestJS throws when a guard says no.
+  // NestJS throws this when a guard refuses.
   if (status === 403 && message === FORBIDDEN_MESSAGE) return answer(status, textOf(status));
   const text = [message, error].find((each) => typeof each === 'string' && each !== '');
   return { status, body: { ...fields, success: false, error: (text as string) ?? textOf(status) } };
 }
 
-/** A message for the client: text, a detail of ours, or an error of class-validator. */
+/** A message for the client: a text, one of our details, or a class-validator error. */
 function toDetails(message: unknown): ErrorDetail[] {
   if (typeof message !== 'object' || message === null)
     return [{ field: 'request', message: String(message) }];
@@ -105,7 +105,7 @@ function toDetails(message: unknown): ErrorDetail[] {
   return [{ field: String(field), message: String(text) }];
 }
 
-/** The error of a status alone, for what Fastify raised: its own text would tell about the implementation. */
+/** An error for a status alone. Fastify's own text would reveal the implementation. */
 export function hideText(error: unknown): unknown {
   if (error instanceof HttpException) return error;
   const { statusCode } = (error ?? {}) as { statusCode?: unknown };
@@ -113,7 +113,7 @@ export function hideText(error: unknown): unknown {
   return isErrorStatus(statusCode) ? new ApiError(statusCode, textOf(statusCode), undefined, error) : error;
 }
 
-/** The one place where error bodies are made. */
+/** All error bodies are made here. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
@@ -122,13 +122,16 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** Whether the client went before its request was complete. Middleware gets Node's request, which has no `raw`. */
+/** Whether the client left before its request was complete. Middleware gets Node's request, which has no `raw`. */
 function isAborted(request: FastifyRequest | IncomingMessage): boolean {
   const { destroyed, complete } = 'raw' in request ? request.raw : request;
   return destroyed && !complete;
 }
 
-/** Also for errors that Fastify raises before Nest sees the request, and those of middleware, which has Node's reply. */
+/**
+ * Also handles errors that Fastify raises before Nest sees the request, and middleware errors, which have Node's
+ * reply.
+ */
 export function sendError(
   error: unknown,
   request: FastifyRequest,
@@ -138,14 +141,14 @@ export function sendError(
     request.log.info({ reqId: request.id, ip: request.ip }, 'request ended by its client');
     return void ('raw' in reply ? reply.hijack() : reply.destroy());
   }
-  // The router's own text repeats the path.
+  // The router's own text would repeat the path.
   const unknownRoute = request.is404 && error instanceof NotFoundException;
   const { status, body } = describeError(unknownRoute ? notFound() : error);
   if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,
-    // Whatever the handler had said of its answer before it failed.
+    // The handler may have set headers before it failed.
     'cache-control': 'no-store',
     ...(status === 503 && { 'retry-after': '1' }),
   };
@@ -156,7 +159,7 @@ export function sendError(
   }
 }
 
-/** What a module puts into an exception need not be fit for JSON. */
+/** A module may put anything into an exception, even what JSON cannot hold. */
 function toJson(body: ErrorBody): string {
   try {
     return JSON.stringify(body, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
@@ -165,7 +168,7 @@ function toJson(body: ErrorBody): string {
   }
 }
 
-/** For what never became a request, for it was too slow, too large or no HTTP: there is only the socket to answer on. */
+/** For connections that never sent a valid request: write straight to the socket. */
 export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const statusCode = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }[error.code ?? ''] ?? 400;

@@ -17,7 +17,7 @@ export class ApiError extends HttpException {
   }
 }
 
-/** Details that an answer names, and characters of each of their texts: the client decides how many it could have. */
+/** Limits for details and their texts, because the client decides how many there could be. */
 export const MAX_DETAILS = 20;
 const MAX_TEXT = 200;
 

@@ -4,7 +4,10 @@ import { describeError } from './redact';
 
 let stamped = { at: 0, text: '' };
 
-/** Time of a line. Many fall into one millisecond, and writing a date takes longer than the rest of the line. */
+/**
+ * The time of a log line. Many lines share a millisecond, and formatting a date takes longer than the rest of the
+ * line.
+ */
 function isoTime(): string {
   const at = Date.now();
   if (at !== stamped.at) stamped = { at, text: `,"time":"${new Date(at).toISOString()}"` };
@@ -12,8 +15,8 @@ function isoTime(): string {
 }
 
 /**
- * Structured logs on standard output. Requests are logged by their path alone: headers and bodies, which hold tokens,
- * nonces and signatures, never reach the log; what libraries write into their errors is redacted.
+ * Structured logs on standard output. Requests are logged by path only: headers and bodies hold tokens, nonces and
+ * signatures. Texts of library errors are redacted.
  */
 export function createLogger(
   { LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>,
@@ -31,7 +34,10 @@ export function createLogger(
   );
 }
 
-/** Production writes lines in blocks, at least once a second and at exit: a write a request costs more than the line. */
+/**
+ * Production writes lines in blocks, at least once a second and at exit. One write per request would cost more than
+ * the line.
+ */
 const standardOutput = (environment: Environment['NODE_ENV']): DestinationStream =>
   pino.destination({
     dest: 1,

@@ -3,7 +3,7 @@ import type { Level, Logger } from 'pino';
 import { describeError, redact, redactText } from './redact';
 import { currentRequestId } from './request-context';
 
-/** Contexts of NestJS that list every module and route at start. */
+/** NestJS contexts that log every module and route at startup. */
 const WIRING = new Set<string | undefined>([
   'InstanceLoader',
   'RoutesResolver',
@@ -14,9 +14,8 @@ const WIRING = new Set<string | undefined>([
 const STACK = /^.*\n\s+at /;
 
 /**
- * Sends what code gives to the Logger of NestJS through pino, with the id of the request that it serves: text as
- * `msg`, objects as `data`, errors as `err`; the last text is the context, as in the ConsoleLogger. Secrets are
- * left out by the names of their fields and by their form.
+ * Passes lines of the NestJS Logger to pino with the id of the current request: text as `msg`, objects as `data`,
+ * errors as `err`. The last text is the context, as in ConsoleLogger. Secrets are removed by field name and by form.
  */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
@@ -79,13 +78,13 @@ function contextOf(rest: unknown[]): string | undefined {
   return typeof last === 'string' && !STACK.test(last) ? last : undefined;
 }
 
-/** Classes are logged by their names, and functions by what they return, as the ConsoleLogger does. */
+/** Logs classes by name and functions by what they return, as ConsoleLogger does. */
 function nameOf(part: unknown): string {
   if (typeof part !== 'function') return redactText(part);
   return redactText(part.toString().startsWith('class ') ? part.name : (part as () => unknown)());
 }
 
-/** Logging must not throw, whatever a getter, a proxy or a function does. */
+/** Logging must not throw, even if a getter, a proxy or a function does. */
 function safely<T>(read: () => T): T | string {
   try {
     return read();

@@ -44,7 +44,7 @@ export class Pagination {
   @ApiProperty({ type: 'integer', description: '0 for an empty list' }) pages: number;
 }
 
-/** One page of a list of T: the items as JSON text, and where it stands. */
+/** One page of a list of T: the items as JSON text, and the pagination. */
 export class Page<T = unknown> {
   readonly pagination: Pagination;
 
@@ -57,7 +57,7 @@ export class Page<T = unknown> {
   }
 }
 
-/** A payload that older clients expect at the top level too. */
+/** A payload whose fields older clients expect at the top level too. */
 export class LegacyEnvelope<T extends object> {
   constructor(readonly payload: T) {}
 }

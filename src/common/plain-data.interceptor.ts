@@ -13,7 +13,7 @@ import { type Observable, map } from 'rxjs';
 import { JsonText } from './json-text';
 import { LegacyEnvelope, Page } from './pagination';
 
-/** Gives interceptors what a handler means: objects and arrays. What the envelope needs to know is kept aside. */
+/** Gives interceptors plain objects and arrays. What the envelope needs is kept aside. */
 class PlainData implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (context.getType() !== 'http') return next.handle();
@@ -38,8 +38,8 @@ function plain(payload: unknown, reply: FastifyReply): unknown {
 const PLAIN_DATA = new PlainData();
 
 /**
- * Makes PlainData the innermost interceptor of every handler that has others, and of no other one: payloads then pass
- * through unparsed. To be called before the routes are made.
+ * Adds PlainData as the innermost interceptor to every handler that has interceptors. All other payloads pass
+ * unparsed. Call this before the routes are made.
  */
 export function givePlainData(app: INestApplication): void {
   const { config } = app as unknown as { config: ApplicationConfig };

@@ -16,8 +16,8 @@ export function trustedProxies(ranges: string[]): (address: string) => boolean {
 }
 
 /**
- * A hook ahead of all others that makes `request.ip` a plain address: it is what limits, logs and Redis keys name.
- * Fastify takes the entries of X-Forwarded-For as they are, with ports and whatever else proxies and clients write.
+ * A hook before all others that makes `request.ip` a plain address, as limits, logs and Redis keys use it. Fastify
+ * keeps X-Forwarded-For entries unchanged, with ports and anything else that proxies and clients write.
  */
 export function plainClientAddress(proxies: string[], logger: Logger) {
   let warned = false;

@@ -1,11 +1,11 @@
 const REDACTED = '[redacted]';
-/** By the end of a field's name, without `-` and `_` and in lower case. */
+/** Matches the end of a field name, in lower case without `-` and `_`. */
 const SECRET_FIELD =
   /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
-/** In text: a JWT, what stands behind `Bearer`, and hex as long as a wallet's signature. */
+/** In text: a JWT, what follows `Bearer`, and hex as long as a wallet's signature. */
 const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x[0-9a-f]{128,}/gi;
 
-/** Levels of objects, and elements or fields of each, that a line of the log takes. */
+/** Levels of objects, and elements or fields of each, that a log line takes. */
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
@@ -14,8 +14,8 @@ const MAX_CAUSES = 5;
 const URL_TEXT =
   /\b((?:https?|wss?|postgres(?:ql)?|rediss?(?:\+[a-z]+)?):\/\/)([^\s"'`<>]*(?:["'`<>]\S{0,200}@[^\s"'`<>]*)?)/gi;
 /**
- * A text fit for a log. Of addresses only scheme and host are left, as the rest may hold passwords and API keys; of
- * what a chain client was asked, nothing, as that may be a signature. Libraries put both into their errors.
+ * A text that is safe to log. URLs keep only scheme and host, because the rest may hold passwords and API keys.
+ * Requests to the chain are removed, because they may hold signatures. Libraries put both into their errors.
  */
 export const redactText = (text: unknown): string =>
   String(text)
@@ -25,20 +25,20 @@ export const redactText = (text: unknown): string =>
 
 function hostOf(rest: string): string | undefined {
   const [authority = ''] = rest.split(/[/?#]/);
-  // A password may have been written with a slash in it.
+  // A password may contain a slash.
   if (rest.lastIndexOf('@') > authority.length) return undefined;
   const hosts = authority.slice(authority.lastIndexOf('@') + 1);
-  // What stands where a port should may be half of a password with a space in it.
+  // What looks like a port may be half of a password with a space in it.
   return hosts.split(',').every(isHost) ? hosts : undefined;
 }
 
-/** With a port or none, and what may follow an address in a sentence. */
+/** With or without a port, and what may follow a URL in a sentence. */
 function isHost(text: string): boolean {
   const [, port = '', ...rest] = text.replace(/^\[[^\]]*\]/, '').split(':');
   return /^\d*[).;!]*$/.test(port) && rest.every((each) => each === '');
 }
 
-/** Of an error what helps to find it. Others of its fields may hold statements' parameters, bodies or tokens. */
+/** The fields of an error that help to find it. Others may hold statement parameters, bodies or tokens. */
 export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
   if (!(error instanceof Error)) return { message: redactText(error) };
   const { name, message, stack, code, constraint, table, cause } = error as Error & Record<string, unknown>;
@@ -53,7 +53,7 @@ export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
   };
 }
 
-/** A copy of what is logged that JSON can hold, without the values of secret fields. */
+/** A copy of a logged value that JSON can hold, without the values of secret fields. */
 export function redact(value: unknown, depth = MAX_DEPTH): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint' || typeof value === 'symbol') return String(value);

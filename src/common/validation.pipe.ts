@@ -3,33 +3,33 @@ import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
 import { ErrorDetail, MAX_DETAILS, validationFailed } from './errors';
 
 /**
- * Context of a rule on array elements: tells which elements break it, so that the error can name them.
+ * Context of a rule on array elements. It tells which elements break the rule, so that the error can name them.
  * @example `@Matches(ADDRESS, { each: true, context: { element: isAddress } })`
  */
 export interface ElementContext {
   element: (value: unknown) => boolean;
 }
 
-/** Validated queries that are remembered, of each kind. */
+/** Validated queries that are remembered for each class. */
 const MAX_REMEMBERED = 1000;
-/** Longer ones are rare and would cost memory. */
+/** Longer queries are rare, and would cost memory. */
 const MAX_QUERY = 200;
 
-/** Levels of lists and objects in a field. No request needs as many, and what transforms them is recursive. */
+/** Levels of lists and objects in a field. No request needs that many, and the transformation is recursive. */
 const MAX_DEPTH = 16;
 
 const memoized = new Set<unknown>();
 
 /**
- * For a query DTO whose rules depend on nothing but the query: what validated once is not validated again. Handlers
- * then share one frozen object. It holds for the class itself, not for those that extend it.
+ * For a query DTO whose rules depend only on the query: a valid query is validated once. Handlers then share one
+ * frozen object. Subclasses need a decorator of their own.
  */
 export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add(target);
 
 /**
- * Validates and transforms DTOs as the ValidationPipe of NestJS does; every violation becomes a detail with the path
- * of its field, and fields without a rule are left out. Classes without any rules, which have no list of what they
- * take, stay as they came. null in a field that has a default counts as absent; elsewhere the rules decide about it.
+ * Validates and transforms DTOs as NestJS's ValidationPipe does. Every violation becomes a detail with the path of
+ * its field, and fields without a rule are removed. Classes without rules stay unchanged. null counts as absent in a
+ * field that has a default; elsewhere the rules decide.
  */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
@@ -40,13 +40,13 @@ export class DtoPipe extends ValidationPipe {
       transform: true,
       transformOptions: { exposeUnsetFields: false },
       forbidUnknownValues: false,
-      // With the value: a path in brackets is one of a list.
+      // The value tells whether a path in brackets belongs to a list.
       validationError: { target: false, value: true },
       exceptionFactory: (errors) => validationFailed(...describeViolations(errors)),
     });
   }
 
-  // Not async: most parameters are not DTOs, and pass at once.
+  // Not async: most parameters are not DTOs and return at once.
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
     if (metadata.type === 'query' && memoized.has(metadata.metatype) && isRecord(value))
@@ -78,7 +78,7 @@ export class DtoPipe extends ValidationPipe {
     } else if (isDeeper(value, MAX_DEPTH)) {
       throw validationFailed({ field: name, message: 'is nested too deeply' });
     } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
-      // A part that is absent, as of `@Body('part')`, is judged by its rules.
+      // The rules decide about an absent part, as of `@Body('part')`.
       throw validationFailed({ field: name, message: 'must be a JSON object' });
     }
     return super.transform(value, metadata) as Promise<unknown>;
@@ -101,7 +101,7 @@ function hasRules(dto: unknown): boolean {
   );
 }
 
-/** Puts defaults of DTOs, nested ones too, in the place of null. */
+/** Replaces null by the default of its field, in nested DTOs too. */
 function restoreDefaults(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value) || value instanceof Set || value instanceof Map)
@@ -144,7 +144,7 @@ function describe(error: ValidationError, field: string): ErrorDetail[] {
   return messages.map((message) => ({ field, message }));
 }
 
-/** Freezes plain data all the way down. @returns false for what cannot be frozen, such as a Date */
+/** Freezes plain data at every level. @returns false if it holds what cannot be frozen, such as a Date */
 function freeze(value: unknown): boolean {
   if (typeof value === 'function') return false;
   if (typeof value !== 'object' || value === null) return true;

@@ -63,7 +63,10 @@ export class Environment {
 
   @Integer() @IsInt() @Min(2) @Max(500) DATABASE_POOL_SIZE = 20;
 
-  /** Ends a statement that runs longer, in ms; the service answers 503 within 5 s whatever the database does. */
+  /**
+   * Statements that run longer than this many ms are cancelled. The service answers within 5 s whatever the database
+   * does.
+   */
   readonly statementTimeout: number = 4000;
 
   @IsOptional()
@@ -78,7 +81,7 @@ export class Environment {
 
   @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
 
-  /** By pool type the addresses of its contracts. All are followed; new pools get the last one. */
+  /** The contract addresses of each pool type. The indexer follows all of them; new pools get the last one. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
   @IsInstance(Map, {
     message:
@@ -90,7 +93,7 @@ export class Environment {
 
   @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
 
-  /** Seconds; 0: the clock does not count. Unset: by the chain's own pace. See `SyncState`. */
+  /** Seconds. 0: the age does not count. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
 
   /** Seconds of block time. */
@@ -131,17 +134,19 @@ export class Environment {
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
 
-  /** Seconds between rounds of the indexer's verification; 0: none. */
+  /** Seconds between rounds of the indexer's verification. 0: none. */
   @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
 
-  /** Pools, and as many addresses, in a round. */
+  /** Pools, and the same number of addresses, in a round. */
   @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
 
   /** Port of the indexer's own health and metrics server. */
   @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
 }
 
-/** Names of all settings: whatever has a rule. Other variables, secrets of other programs too, stay outside. */
+/**
+ * Names of all settings: every field with a rule. Other variables, such as secrets of other programs, are ignored.
+ */
 export const SETTINGS = [
   ...new Set(
     getMetadataStorage()
@@ -150,7 +155,7 @@ export const SETTINGS = [
   ),
 ].sort();
 
-/** What a process cannot do without: ever, and in production. */
+/** Settings that a process needs, always and in production. */
 const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
   api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS', 'POOL_CONTRACTS'] },
   indexer: { always: ['RPC_URL'], production: ['POOL_CONTRACTS'] },
@@ -158,7 +163,7 @@ const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof E
 
 /**
  * Reads and checks the environment of a process.
- * @throws Error whose message names every variable that is wrong or missing, one a line, never its value
+ * @throws Error whose message names every wrong or missing variable, one per line, never its value
  */
 export function loadEnvironment(
   variables: NodeJS.ProcessEnv,
@@ -185,7 +190,7 @@ export function loadEnvironment(
   return environment;
 }
 
-/** Those that have no other problem. */
+/** Variables without another problem. */
 const weakSecrets = (environment: Environment, problems: string[]): string[] =>
   (['JWT_SECRET', 'JWT_PREVIOUS_SECRET'] as const)
     .filter((name) => environment[name] && !problems.some((problem) => problem.startsWith(`${name} `)))
@@ -198,8 +203,8 @@ const isMissing = (value: unknown): boolean =>
   (value instanceof Map && [...value.values()].flat().includes(ZERO_ADDRESS));
 
 /**
- * A contract may serve several types, as its events name the pool and pools know their type.
- * @returns null if it is not a list of types and addresses, lacks a type or names an address twice for one
+ * A contract may serve several types: its events name the pool, and pools know their type.
+ * @returns null if it is not a list of types and addresses, lacks a type, or names an address twice for one type
  */
 function parseContracts(text: string): Map<PoolType, string[]> | null {
   const contracts = new Map(POOL_TYPES.map((type): [PoolType, string[]] => [type, []]));

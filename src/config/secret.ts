@@ -1,21 +1,21 @@
-/** Secrets that stand in this repository, where anybody can read them. */
+/** Secrets that this repository publishes. */
 const PUBLISHED = new Set(['only-for-development-on-one-laptop', 'your-256-bit-secret']);
 
-/** Words of placeholders and of made-up sentences, six letters and more: in a random secret they do not occur. */
+/** Words of placeholders and invented sentences, six letters or more. Random secrets do not contain them. */
 const PLACEHOLDER =
   /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark|savings/i;
 
-/** Least estimated entropy in bits. 16 random bytes in hex have at least 90, by the same estimate. */
+/** The least estimated entropy in bits. By the same estimate, 16 random bytes in hex have at least 90. */
 const MIN_BITS = 80;
 
-/** Whether a secret may sign tokens in production: not published, no placeholder, and not easy to guess. */
+/** Whether a secret may sign tokens in production: it is not published, not a placeholder, and hard to guess. */
 export const isStrongSecret = (secret: string): boolean =>
   !PUBLISHED.has(secret) && !PLACEHOLDER.test(secret) && estimateBits(secret) >= MIN_BITS;
 
 /**
- * Entropy of a random text that looks like this one, in bits. Each character counts as one of those that occur; what
- * follows from the characters before it counts nothing: runs (aaa), sequences (123, cba) and repeated triples.
- * It cannot know a sentence from random letters, hence the words above.
+ * The estimated entropy in bits of a random text that looks like this one. The alphabet is the set of characters that
+ * occur. Characters that follow from earlier ones count nothing: runs (aaa), sequences (123, cba) and repeated
+ * triples. The estimate cannot tell a sentence from random letters, hence the words above.
  */
 export function estimateBits(secret: string): number {
   const codes = [...secret].map((character) => character.codePointAt(0) ?? 0);

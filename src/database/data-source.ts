@@ -5,8 +5,8 @@ import type { Environment } from '../config/environment';
 import { DatabasePool } from './database-pool';
 
 /**
- * Every named statement of the API touches few rows by key, so one generic plan of nested index scans serves all
- * values: no planning per request, and no change of plan with the statistics.
+ * Every named statement of the API touches few rows by key, so one generic plan of nested index scans fits all
+ * values. Requests then need no planning, and plans do not change with the statistics.
  */
 const NAMED_STATEMENT_SETTINGS = [
   'plan_cache_mode=force_generic_plan',
@@ -17,11 +17,11 @@ const NAMED_STATEMENT_SETTINGS = [
   'lock_timeout=800ms',
   'TimeZone=UTC',
 ];
-/** PostgreSQL's defaults: for repositories, transactions, reports and migrations, however long they take. */
+/** PostgreSQL's defaults, for repositories, transactions, reports and migrations, however long they take. */
 const API_SETTINGS = ['TimeZone=UTC'];
 const INDEXER_SETTINGS = ['jit=off', 'TimeZone=UTC'];
 
-/** More connections only have the server switch between processes. */
+/** With more connections the server only switches between processes more often. */
 const MAX_READS = 4;
 const MAX_WRITES = 8;
 const CONNECT_TIMEOUT_MS = 1500;
@@ -32,8 +32,8 @@ export type Application = 'api' | 'indexer';
 type Settings = Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
 
 /**
- * How the connections of an API process are divided: `typeorm` gets what the named statements have no use for, but
- * at least a quarter. Without a connection to spare (`reads` 0) named reads and writes share one.
+ * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a
+ * quarter. If there is no connection to spare (`reads` 0), named reads and writes share one.
  * @param total at least 2
  */
 export function poolSizes(total: number): { typeorm: number; reads: number; writes: number } {
@@ -51,7 +51,7 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
     max: reads + writes,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     pipeline: true,
-    // With the wait for a connection this stays below the 5 s in which every request is answered.
+    // Together with the wait for a connection this stays below 5 s, within which every request is answered.
     statement_timeout: environment.statementTimeout - CONNECT_TIMEOUT_MS,
     options: settingsOf(NAMED_STATEMENT_SETTINGS),
     keepAlive: true,
@@ -59,7 +59,7 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
   };
 }
 
-/** Connection options of TypeORM, shared by the processes, the tests and the migration command line. */
+/** Connection options of TypeORM for all processes, the tests and the migration command line. */
 export function dataSourceOptions(
   environment: Settings,
   application: Application = 'api',

@@ -5,19 +5,19 @@ import { DatabaseUnavailable } from './unavailable';
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
 
-/** pg's client, with its overloads of `query` in one and the socket that its types leave out. */
+/** pg's client with the overloads of `query` as one, and with the socket that its types omit. */
 const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 'query'> & {
   query(...args: unknown[]): unknown;
   readonly connection: { readonly stream: Socket };
 };
 
-/** A connection that knows when it is lost: pg reports that by errors that only their text tells from others. */
+/** A connection that knows when it is lost. pg reports this by errors that differ from others only in their text. */
 export class DatabaseClient extends PgClient {
   private isLost = false;
 
   constructor(config?: PoolConfig) {
     super(config);
-    // pg emits this ahead of failing the statements; without a listener it would end the process.
+    // pg emits this before it fails the statements. Without a listener it would end the process.
     this.on('error', () => (this.isLost = true));
   }
 
@@ -25,18 +25,18 @@ export class DatabaseClient extends PgClient {
     return this.isLost;
   }
 
-  /** Ends the connection at once, without a word to the server. */
+  /** Ends the connection at once, without telling the server. */
   cut(): void {
     this.isLost = true;
     this.connection.stream.destroy();
   }
 
-  /** What a failed statement is reported as: `DatabaseUnavailable` when it failed with its connection. */
+  /** The error of a failed statement: `DatabaseUnavailable` if its connection was lost. */
   describe(error: Error): Error {
     return this.isLost ? new DatabaseUnavailable('database connection lost', { cause: error }) : error;
   }
 
-  /** As pg's; its promise, which TypeORM uses, rejects as `describe` says. */
+  /** As pg's `query`, but the promise, which TypeORM uses, rejects with the error of `describe`. */
   override query(...args: unknown[]): unknown {
     const result = super.query(...args);
     if (!(result instanceof Promise)) return result;
@@ -46,11 +46,11 @@ export class DatabaseClient extends PgClient {
   }
 }
 
-/** A pool of such connections. Whatever keeps it from giving one is `DatabaseUnavailable`. */
+/** A pool of such connections. When it cannot give one, it throws `DatabaseUnavailable`. */
 export class DatabasePool extends Pool {
   constructor(options: PoolConfig) {
     super({ ...options, Client: DatabaseClient as unknown as PoolConfig['Client'] });
-    // A connection that ends while it is idle has left the pool; the next request gets another one.
+    // An idle connection that ends has left the pool. The next request gets another one.
     this.on('error', () => undefined);
   }
 

@@ -29,7 +29,7 @@ export class DatabaseModule {
           inject: [Environment],
           useFactory: (environment: Environment) => ({
             ...dataSourceOptions(environment, application),
-            // Entities of modules that are not in src.
+            // Finds entities of modules outside src.
             autoLoadEntities: true,
             retryAttempts: 10,
             retryDelay: 1000,

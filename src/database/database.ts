@@ -8,20 +8,20 @@ import { DatabasePool } from './database-pool';
 import { PipelinedPool } from './pipelined-pool';
 import { type TypedStatement, valuesOf } from './statement';
 
-/** Statements at once on a connection. */
+/** Statements in flight on one connection. */
 const READ_DEPTH = 32;
-/** Commits that wait for the disk do so together; those behind one that waits for a lock wait with it. */
+/** Waiting commits share one write to the disk, but statements behind a locked one wait with it. */
 const WRITE_DEPTH = 4;
-/** A server that does not answer keeps the process no longer from ending. */
+/** The longest wait for the server at shutdown. */
 const END_MS = 1000;
 
 /**
- * Runs named prepared statements, pipelined over a pool of their own. Hot paths use it, as building the query and
- * hydrating entities in TypeORM costs several times what the statement itself does.
+ * Runs named prepared statements, pipelined over a pool of their own. Hot paths use it, because building queries and
+ * hydrating entities in TypeORM costs several times the statement itself.
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
- * the reason. A write that failed was not done and will not be, unless the connection was lost: then the server may
- * still do it, until 3.5 s after it was asked for.
+ * the reason. A failed write was not done and will not be, unless the connection was lost: then the server may still
+ * do it until 3.5 s after the request.
  */
 @Injectable()
 export class Database implements OnApplicationShutdown {
@@ -33,18 +33,19 @@ export class Database implements OnApplicationShutdown {
     @InjectDataSource() private readonly dataSource: DataSource,
     environment: Environment,
   ) {
-    // The database tells the indexer's writes from those of an API by this name.
+    // The database recognises the indexer's writes by this name.
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
     this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
     const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
     this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH, guarded: true });
-    // Apart, as a write may have to wait for a lock; but not if there is one connection for both.
+    // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
+    // it.
     this.reads = reads
       ? new PipelinedPool(this.pool, { width: reads, depth: READ_DEPTH, guarded: false })
       : this.writes;
   }
 
-  /** Of both pools of this process. `waiting` are statements and requests that wait for one. */
+  /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
   get connections(): { busy: number; idle: number; waiting: number } {
     const pools = [this.pool, (this.dataSource.driver as unknown as { master: Pool }).master];
     const sum = (count: (pool: Pool) => number): number =>
@@ -65,7 +66,7 @@ export class Database implements OnApplicationShutdown {
     return (await this.readAll(statement, values))[0];
   }
 
-  /** Every row of a statement that only reads. */
+  /** All rows of a statement that only reads. */
   readAll<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
@@ -73,7 +74,7 @@ export class Database implements OnApplicationShutdown {
     return this.reads.run<Row>(statement, valuesOf(statement, values));
   }
 
-  /** The first row of a statement that writes: a transaction of its own. */
+  /** The first row of a statement that writes. The statement is a transaction of its own. */
   async write<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,

@@ -1,9 +1,9 @@
 import { type PoolClient, Query, type QueryConfig, type QueryResult } from 'pg';
 import { DatabaseUnavailable } from './unavailable';
 
-/** After this time the server's clock is asked again. */
+/** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
-/** For a new connection to say what time it is. */
+/** Time limit for reading the clock on a new connection. */
 const CLOCK_TIMEOUT_MS = 1500;
 
 const CLOCK = {
@@ -13,8 +13,8 @@ const CLOCK = {
 };
 
 /**
- * Fails when the deadline, in ms of the server's clock since 1970, has passed, and else gives the statement behind it
- * until then: -1 is outside the setting's range, and 0 would switch the timeout off. Answers no row.
+ * Fails if the deadline, in ms of the server's clock since 1970, has passed; otherwise limits the next statement to
+ * the time that is left. -1 is outside the setting's range, and 0 would switch the timeout off. Returns no row.
  */
 const DEADLINE = {
   name: 'statement_deadline',
@@ -26,35 +26,37 @@ const DEADLINE = {
 const OUT_OF_RANGE = '22023';
 
 /**
- * The clock of a connection's server, in which deadlines are given to it. What it says is never ahead of that clock,
- * so a deadline passes on the server before it passes here.
+ * The clock of a connection's server, which deadlines refer to. The estimate is never ahead of the server, so a
+ * deadline passes on the server before it passes here.
  */
 export class ServerClock {
   private time = 0;
-  /** Of `performance.now()`, when the answer came: later than the server looked at its clock. */
+  /** The `performance.now()` at which the answer came, which is later than the server read its clock. */
   private readAt = 0;
   private refreshAt = Infinity;
 
   private constructor(private readonly client: PoolClient) {}
 
-  /** Asks a new connection for the time, and prepares the guard on it. */
+  /** Reads the clock on a new connection and prepares the guard on it. */
   static read(client: PoolClient, callback: (error: Error | null, clock: ServerClock) => void): void {
     const clock = new ServerClock(client);
     let failed: Error | null = null;
-    // Sent at once, answered in order.
+    // Sent together, answered in order.
     clock.ask((error) => (failed = error));
     client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) =>
       callback(failed ?? error, clock),
     );
   }
 
-  /** The server's time at one of `performance.now()`. */
+  /** The server's time at a given `performance.now()`. */
   at(time: number): number {
     if (performance.now() > this.refreshAt) this.ask(() => undefined);
     return this.time + (time - this.readAt);
   }
 
-  /** One of the two clocks was set, or stood still: the server is asked before the next use. */
+  /**
+   * Forgets the clock, because one of the two clocks was set or stood still. It is read again before the next use.
+   */
   doubt(): void {
     this.refreshAt = -Infinity;
   }
@@ -72,7 +74,7 @@ export class ServerClock {
   }
 }
 
-/** What pg's query has beside its public types. */
+/** Members of pg's query beside its public types. */
 interface QueryInternals {
   prepare(connection: Connection): void;
   handleCommandComplete(message: unknown, connection: Connection): void;
@@ -86,15 +88,15 @@ type Callback = (error: Error | null, result?: QueryResult) => void;
 const PgQuery = Query as unknown as new (config: QueryConfig, callback: Callback) => Query & QueryInternals;
 
 /**
- * A statement that the server begins before its deadline or not at all, and that it ends by then. The guard goes
- * ahead of it in the same transaction, since there is no Sync between the two: where it fails, the server skips the
- * statement. So whatever happens to this process or the network, nothing is done after the deadline, but for a commit
- * that had begun.
+ * A statement that the server starts before its deadline or not at all, and ends by then. The guard precedes it in
+ * the same transaction, with no Sync between the two: if the guard fails, the server skips the statement. So nothing
+ * happens after the deadline, whatever happens to this process or the network, except a commit that had already
+ * begun.
  */
 export class GuardedQuery extends PgQuery {
   private begun = false;
 
-  /** @param deadline of `performance.now()` */
+  /** @param deadline as a `performance.now()` */
   constructor(
     config: QueryConfig,
     private readonly clock: ServerClock,
@@ -111,7 +113,7 @@ export class GuardedQuery extends PgQuery {
     super.prepare(connection);
   }
 
-  /** The first is the guard's. */
+  /** The first completion is the guard's. */
   override handleCommandComplete(message: unknown, connection: Connection): void {
     if (this.begun) super.handleCommandComplete(message, connection);
     this.begun = true;

@@ -4,15 +4,15 @@ import type { Counter } from 'prom-client';
 import { Database } from './database';
 import type { TypedStatement } from './statement';
 
-/** Between two sweeps, on average; each wait is half to one and a half times as long, so that processes differ. */
+/** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;
-/** Rows a statement removes: some 10 ms of work. */
+/** Rows that one statement removes: about 10 ms of work. */
 const BATCH = 1000;
-/** From time to time a sweep starts at the oldest row again, for what was locked or came late. */
+/** How often a sweep starts at the oldest row again, for rows that were locked or came late. */
 const FROM_START_MS = 3_600_000;
 
 export interface ExpiryParameters {
-  /** What the batch before reached. */
+  /** The value that the previous batch reached. */
   after: string | null;
   batch: number;
 }
@@ -22,9 +22,9 @@ export interface ExpiryResult {
 }
 
 /**
- * Text of a statement that removes the oldest rows whose `column` is before `before`, unless another process is at it.
- * It does not look at what it removed earlier: while a long transaction such as a backup is open, the index still
- * holds all of that, and looking for the oldest row from its start would take longer with every row.
+ * The text of a statement that removes the oldest rows whose `column` is before `before`, unless another process is
+ * doing so. It skips what it removed earlier: during a long transaction, such as a backup, the index still holds
+ * those rows, and a scan from its start would take longer with every row.
  */
 export const removeExpired = (table: string, column: string, before: string): string => `
   WITH turn AS MATERIALIZED (
@@ -46,8 +46,8 @@ interface Expiry {
 }
 
 /**
- * Removes rows that have expired, in batches of which one process at a time runs one. Nothing depends on when: rows
- * past their time are refused wherever they are read.
+ * Removes expired rows in batches, one process at a time. Nothing depends on the moment: expired rows are refused
+ * wherever they are read.
  */
 @Injectable()
 export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
@@ -63,7 +63,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     @InjectMetric('expired_rows_removed_total') private readonly removed: Counter<'table'>,
   ) {}
 
-  /** To be called before the application has started, with a statement of `removeExpired`. */
+  /** Call this before the application has started, with a statement of `removeExpired`. */
   register(table: string, statement: TypedStatement<ExpiryParameters, ExpiryResult>): void {
     this.tables.push({ table, statement, after: null, startedAt: 0 });
   }
@@ -79,7 +79,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Removes all that has expired by now.
+   * Removes all rows that have expired.
    * @returns the number of rows
    * @throws as Database.write
    */
@@ -113,7 +113,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     this.timer.unref();
   }
 
-  /** An outage is reported once, when it begins. */
+  /** Reports an outage once, when it begins. */
   private async sweepAndReport(): Promise<void> {
     try {
       const total = await this.sweep();

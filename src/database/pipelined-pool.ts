@@ -4,28 +4,28 @@ import { GuardedQuery, ServerClock } from './deadline';
 import type { Statement } from './statement';
 import { DatabaseUnavailable } from './unavailable';
 
-/** Statements that may wait to be sent; more would be answered too late anyway. */
+/** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;
 
-/** From the request for a statement, in ms. */
+/** Limits in ms from the request for a statement. */
 export interface TimeLimits {
-  /** Until then it is sent, or never will be. */
+  /** It is sent by then or never. */
   sendMs: number;
-  /** Until then a guarded one is done, or never will be. */
+  /** A guarded statement is done by then or never. */
   deadlineMs: number;
-  /** Until then it is answered; after the deadline, so that the server says what happened, if it can. */
+  /** It is answered by then. This is after the deadline, so that the server can report what happened. */
   answerMs: number;
 }
-/** With what else a request takes this stays below 5 s. */
+/** Together with the rest of a request this stays below 5 s. */
 const LIMITS: TimeLimits = { sendMs: 1500, deadlineMs: 3500, answerMs: 4500 };
 
-/** A process that was busy for long sees first what has come meanwhile: timers run ahead of the sockets. */
+/** Reads what has arrived before a timeout counts, because in a busy process timers run before sockets. */
 const afterIo = (ms: number, callback: () => void): NodeJS.Timeout =>
   setTimeout(() => setImmediate(callback), ms);
 
-/** After these the connection is not used again: shutdown, crash, a demoted server, a statement that is not there. */
+/** After these errors the connection is not used again: shutdown, crash, a demoted server, a missing statement. */
 const CONNECTION_ENDS = /^(08...|25006|26000|57P..)$/;
-/** A prepared statement is not there, as poolers lose them. Nothing was done, so it may be sent again. */
+/** A prepared statement is missing, as poolers lose them. Nothing was done, so it can be sent again. */
 const NOT_PREPARED = '26000';
 
 interface Work {
@@ -39,33 +39,36 @@ interface Work {
 
 /** A connection of the pool while it has statements to run. */
 interface PipelinedConnection {
-  /** Undefined while the pool connects. */
+  /** Undefined while the pool is connecting. */
   client?: PoolClient & DatabaseClient & { connection: { parsedStatements: Record<string, string> } };
   clock?: ServerClock;
-  /** Not answered yet, in the order in which they were sent. */
+  /** Statements without an answer, in the order they were sent. */
   sent: Set<Work>;
-  /** Names whose first use on this connection is under way: others of that name would fail with it. */
+  /** Statements being prepared on this connection. Others of the same name would fail with them. */
   preparing: Set<string>;
-  /** It gets no more statements, and is closed when those it has are answered. */
+  /** It gets no more statements and closes after its last answer. */
   retired: boolean;
   release: (destroy: boolean) => void;
   watchdog?: NodeJS.Timeout;
 }
 
 export interface PipelineOptions {
-  /** Connections at once. */
+  /** Maximum number of connections. */
   width: number;
-  /** Statements at once on each. */
+  /** Maximum number of statements in flight on each connection. */
   depth: number;
-  /** Statements end on the server by their deadline: for writes, as what was answered 503 must not be done later. */
+  /**
+   * Whether statements end on the server by their deadline: for writes, because a write answered with 503 must not
+   * happen later.
+   */
   guarded: boolean;
 }
 
 /**
- * Sends statements over few connections without waiting for the answers to those before (PostgreSQL's pipelining).
- * Under load one system call then carries several, and there are fewer processes to switch between, which costs more
- * than the statements themselves. Each is a transaction of its own and fails alone. Without load, a connection
- * carries one statement and goes back to the pool.
+ * Sends statements over few connections without waiting for earlier answers (PostgreSQL's pipelining). Under load one
+ * system call carries several statements, and the server switches between fewer processes, which costs more than the
+ * statements. Each statement is a transaction of its own and fails alone. Without load a connection carries one
+ * statement and returns to the pool.
  */
 export class PipelinedPool {
   private connections: PipelinedConnection[] = [];
@@ -85,7 +88,7 @@ export class PipelinedPool {
 
   /**
    * @throws DatabaseUnavailable, or pg's DatabaseError. A guarded statement that failed was not done and will not be,
-   * unless its connection was lost: then the server may still do it, until the deadline.
+   * unless its connection was lost: then the server may still do it until the deadline.
    */
   run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     return new Promise((resolve, reject) => {
@@ -102,7 +105,7 @@ export class PipelinedPool {
     });
   }
 
-  /** So that a slow statement keeps few others waiting. */
+  /** Chooses the least busy connection, so that a slow statement delays few others. */
   private leastBusy(work: Work): PipelinedConnection | undefined {
     let best: PipelinedConnection | undefined;
     for (const each of this.connections)
@@ -146,10 +149,10 @@ export class PipelinedPool {
       const opening = this.connections.filter((each) => !each.client).length;
       connection.client = client as NonNullable<PipelinedConnection['client']>;
       connection.clock = this.clocks.get(client);
-      // The rest is for the connections that are still being opened.
+      // The others wait for connections that are still opening.
       this.fill(connection, Math.ceil(this.queue.length / opening));
     };
-    // Callbacks, as the driver's promises around each of the two steps cost more than the steps.
+    // Callbacks, because the driver's promises around each of the two steps cost more than the steps.
     this.pool.connect((error, client, release) => {
       if (error || !client) return this.failed(connection, error!);
       connection.release = release;
@@ -161,7 +164,7 @@ export class PipelinedPool {
     });
   }
 
-  /** One statement learns of it; the others try for themselves. */
+  /** One statement gets the error; the others try for themselves. */
   private failed(connection: PipelinedConnection, error: Error): void {
     connection.retired = true;
     this.dequeue()?.callback(error);
@@ -213,7 +216,7 @@ export class PipelinedPool {
     if (!repeat) work.callback(error, result);
   }
 
-  /** Cuts the connection when the server does not answer in time: then all that it carries fails. */
+  /** Closes the connection when the server does not answer in time. All its statements then fail. */
   private watch(connection: PipelinedConnection): NodeJS.Timeout {
     const [oldest] = connection.sent;
     const left = oldest.requested + this.limits.answerMs - performance.now();

@@ -3,11 +3,11 @@ import type { QueryResultRow } from 'pg';
 /** A statement that PostgreSQL parses and plans once per connection; the name must be unique in the service. */
 export interface Statement {
   readonly name: string;
-  /** With parameters $1, $2, … */
+  /** The text with parameters $1, $2, … */
   readonly text: string;
 }
 
-/** PostgreSQL's types for a parameter of that TypeScript type. */
+/** PostgreSQL types that fit a TypeScript type. */
 type TypeOf<Value> =
   NonNullable<Value> extends string
     ? 'text' | 'uuid' | 'numeric' | 'timestamptz' | 'date' | 'jsonb'
@@ -23,25 +23,25 @@ type TypeOf<Value> =
               ? 'integer[]' | 'bigint[]'
               : never;
 
-/** One of named parameters. `Row` is what each of its rows holds. */
+/** A statement with named parameters. `Row` is the type of its rows. */
 export interface TypedStatement<Parameters extends object, Row extends QueryResultRow> extends Statement {
-  /** Names in the order of their numbers. */
+  /** Parameter names in the order of their numbers. */
   readonly parameters: readonly (keyof Parameters & string)[];
-  /** Keeps the type; never set. */
+  /** Only carries the type; never set. */
   readonly row?: Row;
 }
 
 /**
- * What of a statement's text is no place for a parameter, or is one: comments (which nest), string literals, quoted
+ * Parts of a statement's text that hold no parameter, or are one: comments (which nest), string literals, quoted
  * names, dollar quotes, casts, and `:name`.
  */
 const TOKEN =
   /--[^\n]*|\/\*|\*\/|\b[eE]'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|::|:=|(?<![\w\]]):([A-Za-z_]\w*)/g;
 
 /**
- * A statement with parameters by name, `:name` in the text. Each is given its PostgreSQL type once, so the text needs
- * no casts for them. An array's slice is written with a space, `[1 : 2]`, if its end is a name.
- * @throws Error when the module loads, if a name of the text has no type, or a parameter is not in the text
+ * A statement with named parameters, `:name` in the text. Each has one PostgreSQL type, so the text needs no casts.
+ * Write an array slice with a space, `[1 : 2]`, if its end is a name.
+ * @throws Error when the module loads, if a name in the text has no type, or a parameter is not in the text
  */
 export function statement<Parameters extends object, Row extends QueryResultRow>(
   name: string,

@@ -11,7 +11,7 @@ import { HealthReport, Liveness, ReadinessReport } from './health.dto';
 import { HealthService } from './health.service';
 import { ProcessHealthIndicator } from './process.health';
 
-/** Probes; reports stand without the envelope. */
+/** Probes. Their reports have no envelope. */
 @Controller('health')
 @Public()
 @SkipThrottle()
@@ -70,7 +70,7 @@ export class HealthController {
   }
 }
 
-/** What Terminus found, in the form of the service's errors. */
+/** Terminus's result in the form of the service's errors. */
 const notReady = ({ error = {} }: HealthCheckResult): ApiError =>
   new ApiError(
     503,

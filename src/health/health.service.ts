@@ -4,7 +4,7 @@ import { RateLimitStorage } from '../rate-limit/rate-limit.storage';
 import { Database } from '../database/database';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
 
-/** Probes come often and from several sides; within this time they share one look at the database. */
+/** Probes are frequent and come from several sides. Within this time they share one query. */
 const REUSE_MS = 500;
 
 @Injectable()
@@ -55,7 +55,7 @@ export class HealthService {
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];
     } catch {
-      // The indexer's state is in the database: without it nothing is known.
+      // The indexer's state is in the database, so without it nothing is known.
       return ['disconnected', 'disconnected'];
     }
   }

@@ -15,14 +15,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './postgres-host';
 
 export interface AnvilOptions {
-  /** Keeps the chain in this file. The node then outlives a killed parent, and the next start takes it over. */
+  /** The chain is kept in this file. The node then outlives a killed parent, and the next start takes it over. */
   stateFile?: string;
   port?: number;
   chainId?: number;
-  /** Seconds between blocks; without it every transaction is mined at once. */
+  /** Seconds between blocks. Unset: every transaction is mined at once. */
   blockTime?: number;
   extraArgs?: string[];
-  /** Without it cancun. */
+  /** The default is cancun. */
   hardfork?: string;
 }
 
@@ -31,7 +31,7 @@ export interface AnvilNode {
   port: number;
   pid: number;
   chainId: number;
-  /** Ends the node; with a stateFile the chain is saved first. Safe to call twice. */
+  /** Ends the node. With a stateFile it saves the chain first. Safe to call twice. */
   stop(): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export class AnvilUnavailable extends Error {
 interface StateFiles {
   /** Read at the start, never written by anvil. */
   state: string;
-  /** Written by anvil, in place: half a file if it is killed meanwhile, hence apart from `state`. */
+  /** Written by anvil in place. A killed anvil leaves half a file, so this is not `state` itself. */
   dump: string;
   pid: string;
   log: string;
@@ -57,9 +57,9 @@ const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 const RPC_TIMEOUT_MS = 1_000;
 const POLL_MS = 20;
-/** Seconds between saves: what a killed node loses of its chain. A save writes everything, idle or not. */
-const SAVE_INTERVAL = 10;
-/** Without pruning, mining gets slower with every block; reorganisations down to depth 300 still work. */
+/** A killed node loses this much of its chain. A save writes everything, idle or not. */
+const SAVE_INTERVAL_SECONDS = 10;
+/** Without pruning, mining gets slower with every block. Reorganisations of up to 300 blocks still work. */
 const KEPT_STATES = 400;
 
 /** Nodes that must not outlive this process. */
@@ -78,7 +78,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<AnvilNode>
   return launch(options, files);
 }
 
-/** The node that a killed parent left behind, if it fits. If not it is ended: two must never share a state. */
+/** The node that a killed parent left, if it fits. Otherwise it is ended: two nodes must never share a state. */
 async function takeOver(files: StateFiles, options: AnvilOptions): Promise<AnvilNode | undefined> {
   const { pid, port } = readJson<{ pid: number; port: number }>(files.pid) ?? {};
   if (!pid || !port || !isRunning(pid, files)) return undefined;
@@ -91,14 +91,14 @@ async function takeOver(files: StateFiles, options: AnvilOptions): Promise<Anvil
 }
 
 async function launch(options: AnvilOptions, files?: StateFiles): Promise<AnvilNode> {
-  // The wanted one must be free: else another node there would be taken for ours.
+  // The port must be free; otherwise another node on it would be mistaken for ours.
   const port = await freePort(options.port);
   const log = files && openSync(files.log, 'w');
   const child = spawn(findAnvil(), argumentsFor(port, options, files), {
     stdio: ['ignore', 'ignore', log ?? 'inherit'],
-    // A group of its own: Ctrl-C must reach the parent alone, which then saves and stops the chain in its turn.
+    // A process group of its own: Ctrl-C must reach only the parent, which then saves and stops the chain.
     detached: files !== undefined,
-    // Nothing else: the parent's environment holds secrets.
+    // Pass nothing else: the parent's environment holds secrets.
     env: { PATH: process.env.PATH, HOME: process.env.HOME },
   });
   if (log !== undefined) closeSync(log);
@@ -126,7 +126,7 @@ async function launch(options: AnvilOptions, files?: StateFiles): Promise<AnvilN
   }
 }
 
-/** The packaged binary, else whatever the PATH has. */
+/** The packaged binary, or else the one in the PATH. */
 function findAnvil(): string {
   try {
     return join(dirname(require.resolve('@foundry-rs/anvil-linux-amd64/package.json')), 'bin/anvil');
@@ -140,7 +140,7 @@ function argumentsFor(port: number, options: AnvilOptions, files?: StateFiles): 
   args.push('--prune-history', `${KEPT_STATES}`);
   if (options.chainId !== undefined) args.push('--chain-id', `${options.chainId}`);
   if (options.blockTime !== undefined) args.push('--block-time', `${options.blockTime}`);
-  if (files) args.push('--dump-state', files.dump, '--state-interval', `${SAVE_INTERVAL}`);
+  if (files) args.push('--dump-state', files.dump, '--state-interval', `${SAVE_INTERVAL_SECONDS}`);
   if (files && existsSync(files.state)) args.push('--load-state', files.state);
   return [...args, ...(options.extraArgs ?? [])];
 }
@@ -163,8 +163,8 @@ async function terminate(pid: number, files?: StateFiles): Promise<void> {
 }
 
 /**
- * Makes the last dump the state if it is whole. Every process of anvil makes a genesis block of its own, and saves it
- * beside the one that it loaded: the oldest is the chain's, and with several the next process would take any.
+ * Makes the last dump the state if it is complete. Every anvil process creates a genesis block and saves it beside
+ * the one that it loaded. The oldest is the chain's; with several, the next process would take any of them.
  */
 function promoteDump({ state, dump }: StateFiles): void {
   const saved = readJson<{ blocks: { header: { number: string; timestamp: string } }[] }>(dump);
@@ -188,13 +188,13 @@ function readJson<T>(file: string): T | undefined {
   }
 }
 
-/** Whether the process is still that node, and not another one that got its number. */
+/** Whether the process is still that node, not another process that reuses its id. */
 function isRunning(pid: number, files?: StateFiles): boolean {
   const command = commandOf(pid);
   return command.includes('anvil') && command.includes(files?.dump ?? '');
 }
 
-/** Empty when there is no such process, or only the remains of one. */
+/** Empty if there is no such process, or only a zombie. */
 function commandOf(pid: number): string {
   try {
     if (existsSync('/proc/self/cmdline')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');

@@ -7,9 +7,9 @@ export interface LocalChain {
   url: string;
   chainId: number;
   deployment: Deployment;
-  /** The chain of an earlier start was lost, and this is a new one. */
+  /** The chain of an earlier start was lost; this is a new one. */
   replaced: boolean;
-  /** Whether it still has that block: a chain that was killed has lost what it had not saved. */
+  /** Whether it still has that block. A killed chain loses what it had not saved. */
   has(blockHash: string): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
   }
 }
 
-/** A chain whose clock was ahead of ours when it was saved goes on from there: block times only ever rise. */
+/** A chain whose saved clock is ahead of ours continues from there, because block times only rise. */
 async function neverGoBack(client: DevClient): Promise<void> {
   const { timestamp } = await client.getBlock();
   const ahead = Number(timestamp) - Math.floor(Date.now() / 1000);
@@ -57,7 +57,7 @@ function read(file: string): Deployment | undefined {
   }
 }
 
-/** Whether the chain is the one that the contracts were deployed to, and still has them. */
+/** Whether this is the chain that the contracts were deployed to, and it still has them. */
 async function isOn(url: string, { genesisHash, contracts }: Deployment): Promise<boolean> {
   const client = await connect(url);
   const genesis = await client.getBlock({ blockNumber: 0n });

@@ -4,7 +4,7 @@ import { parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { type Deployment, type DevClient, anvilRpc, connect, fund } from './deploy';
 
-/** What a running `npm start` leaves in .data/running.json. */
+/** What a running `npm start` writes to .data/running.json. */
 export interface Running {
   api: string;
   rpc: string;
@@ -18,7 +18,7 @@ export interface Saver {
   call: <T>(method: string, path: string, body?: unknown) => Promise<T>;
 }
 
-/** Every saver comes from an address of its own on the loopback network, as the sign-in limit is per address. */
+/** Every saver has an address of its own on the loopback network, because the sign-in limit counts per address. */
 function client(
   base: string,
 ): (method: string, path: string, body?: unknown, token?: string) => Promise<unknown> {

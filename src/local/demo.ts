@@ -21,7 +21,7 @@ const tokens = (amount: string): string => `${formatEther(BigInt(amount))} token
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 const step = (text: string): void => say(`\n== ${text}`);
 
-/** Asks until the answer is as wanted: the indexer needs a moment for each block. */
+/** Asks until the answer is as expected; the indexer needs a moment for each block. */
 async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
   for (const start = Date.now(); Date.now() - start < 30_000; await sleep(200)) {
     const answer = await ask();
@@ -162,7 +162,7 @@ async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token:
   };
   const running = await current();
   if (running > 0n) await run('cancelDraw', [running]);
-  // A second a block, so that the draw's time comes by mining, not by a jump of the clock.
+  // One second per block, so that mining reaches the draw's time without a jump of the clock.
   await anvilRpc(keeper, 'anvil_setBlockTimestampInterval', 1);
   const id = await open(15);
   for (const [i, { name, chain }] of savers.entries()) {
@@ -196,7 +196,7 @@ async function draw(savers: Saver[], keeper: DevClient, lottery: Address, token:
   );
   const name = savers.find(({ chain }) => chain.account.address.toLowerCase() === winner.winner)?.name;
   say(`${name} wins ${tokens(winner.prize)}`);
-  // As found: with a draw open.
+  // Leaves an open draw, as it was at the start.
   await fund(keeper, token, lottery, parseEther('25'));
   const next = await open(7 * 86_400);
   await run('fundPrize', [next, parseEther('25')]);

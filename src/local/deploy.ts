@@ -37,17 +37,17 @@ const MNEMONIC = 'test test test test test test test test test test test junk';
 const TICKET_PRICE = parseEther('1');
 const TICKETS = [5n, 3n, 2n];
 const GIFT = parseEther('25');
-/** One for each of five transactions, and some for a chain that mines by itself meanwhile. */
+/** One block for each of five transactions, and some more for a chain that mines by itself meanwhile. */
 const FINISHED_DRAW_BLOCKS = 20;
 const OPEN_DRAW_SECONDS = 7 * 86_400;
-/** Smallest deposit where none is given: small beside a pool's first deposit of 10 tokens, too much to send as dust. */
+/** The default smallest deposit: small beside a pool's first deposit of 10 tokens, too much to send as dust. */
 export const MINIMUM_DEPOSIT = parseEther('0.01');
 
 export function devAccount(index: number): LocalAccount {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
 }
 
-/** A client that reads and writes; it polls fast, for local chains. Of several endpoints it takes the first. */
+/** A client that reads and writes. It polls fast, for local chains, and uses the first of several endpoints. */
 export async function connect(rpcUrl: string, account: LocalAccount = devAccount(0)) {
   const [{ url, headers }] = rpcEndpoints(rpcUrl);
   const transport = http(url, { fetchOptions: { headers } });
@@ -82,8 +82,8 @@ export async function deploy(
 }
 
 async function mined(client: DevClient, hash: Hash): Promise<TransactionReceipt> {
-  // While viem looks for a replacement it misses the block that holds the transaction; on a quiet chain it then waits
-  // until its timeout.
+  // While viem looks for a replacement it misses the block with the transaction. On a quiet chain it then waits until
+  // its timeout.
   const receipt = await client.waitForTransactionReceipt({ hash, checkReplacement: false });
   if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`);
   return receipt;
@@ -120,8 +120,8 @@ export async function deployContracts(
 }
 
 /**
- * Leaves a finished draw with its prize paid out, and an open one, both with tickets of three accounts.
- * Needs anvil, and no draw open. Block times run some seconds ahead of the clock until it catches up.
+ * Creates a finished draw with its prize paid out, and an open one, both with tickets of three accounts. Needs anvil,
+ * and no open draw. Block times run some seconds ahead of the clock until it catches up.
  */
 export async function seedDraws(
   rpcUrl: string,
@@ -145,7 +145,7 @@ export async function seedDraws(
     return drawId;
   };
 
-  // A second a block, rather than a jump of the clock: anvil would keep a jump for good.
+  // One second per block instead of a jump of the clock, which anvil would keep.
   await anvilRpc(owner, 'anvil_setBlockTimestampInterval', 1);
   const finished = await open(FINISHED_DRAW_BLOCKS);
   await anvilRpc(owner, 'anvil_mine', toHex(FINISHED_DRAW_BLOCKS));
@@ -178,7 +178,7 @@ export async function read<T>(
   return (await client.readContract({ abi: artifacts[contract].abi, address, functionName, args })) as T;
 }
 
-/** A call of anvil's own methods, which viem's types do not list. */
+/** Calls one of anvil's own methods, which viem's types do not list. */
 export async function anvilRpc(client: DevClient, method: string, ...params: unknown[]): Promise<unknown> {
   return client.request({ method, params } as never);
 }

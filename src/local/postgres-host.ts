@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-/** Who the server runs as; undefined: the account we run as. */
+/** The account that the server runs as. Undefined: our own. */
 export type Account = { uid: number; gid: number } | undefined;
 
 /** PostgreSQL refuses to run as root, so root runs it as `postgres` or, without one, `nobody`. */
@@ -26,7 +26,7 @@ export function accountForServer(): Account {
   return { uid: user.uid, gid: user.gid };
 }
 
-/** Whether the account can enter every folder of an absolute path (and execute what is there). */
+/** Whether the account can enter every folder of an absolute path, and execute what is there. */
 export function reaches(path: string, account: Account): boolean {
   if (!account) return true;
   const { uid, gid, mode } = statSync(path);
@@ -34,7 +34,7 @@ export function reaches(path: string, account: Account): boolean {
   return (mode & bit) !== 0 && (path === dirname(path) || reaches(dirname(path), account));
 }
 
-/** A folder for things the account could not reach in their place; one that outlives a reboot if possible. */
+/** A folder for files whose own place the account cannot reach; one that survives a reboot if possible. */
 export function sharedFolder(account: Account): string {
   const folder = ['/var/lib', tmpdir(), '/tmp'].find((path) => {
     return existsSync(path) && isWritable(path) && reaches(path, account);
@@ -43,20 +43,20 @@ export function sharedFolder(account: Account): string {
   return folder;
 }
 
-/** A reachable folder that stands in for an unreachable one; named after it, so the next start finds it. */
+/** A reachable folder that replaces an unreachable one. It is named after it, so that the next start finds it. */
 export async function standIn(original: string, account: Account): Promise<string> {
   const me = process.getuid?.();
   const name = createHash('sha256').update(`${me}:${original}`).digest('hex').slice(0, 16);
   const folder = join(sharedFolder(account), `pooled-savings-${name}`);
   await fs.mkdir(folder, { recursive: true });
-  // In a folder that others can write to, someone may have taken the name.
+  // Someone else may have created this name in a shared folder.
   const { uid } = await fs.lstat(folder).then((found) => (found.isDirectory() ? found : { uid: undefined }));
   if (uid !== me) throw new Error(`${folder} belongs to someone else: remove it`);
   await fs.chmod(folder, 0o711);
   return folder;
 }
 
-/** The folder of the PostgreSQL binaries for this platform, or of a copy when they cannot be used in place. */
+/** The folder of the PostgreSQL binaries for this platform, or of a copy if they cannot be used in place. */
 export async function findBinaries(account: Account): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   let root: string;
@@ -68,7 +68,7 @@ export async function findBinaries(account: Account): Promise<string> {
     );
   }
   const native = join(root, 'native');
-  // npm packages cannot hold symlinks; an install script makes them, unless scripts are switched off.
+  // npm packages cannot hold symlinks. An install script creates them, unless scripts are switched off.
   const complete = (await missingLinks(root)).length === 0;
   if (reaches(join(native, 'bin/postgres'), account) && (complete || isWritable(join(native, 'lib')))) {
     await link(root);
@@ -105,7 +105,7 @@ async function link(root: string): Promise<void> {
   }
 }
 
-/** An error handler that lets pass the given system errors only. */
+/** An error handler that ignores only the given system errors. */
 export function ignore(...codes: string[]): (error: NodeJS.ErrnoException) => void {
   return (error) => {
     if (!codes.includes(error.code ?? '')) throw error;
@@ -121,12 +121,12 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** Removes a folder, also while an orphaned process still writes to it. */
+/** Removes a folder, even while an orphaned process still writes to it. */
 export async function removeFolder(path: string): Promise<void> {
   await fs.rm(path, { recursive: true, force: true, maxRetries: 10 });
 }
 
-/** Removes what dead processes left: our folders named `<prefix><pid>-…`, and the servers running in them. */
+/** Removes what dead processes left: our folders named `<prefix><pid>-…` and the servers running in them. */
 export async function sweep(parent: string, prefix: string): Promise<void> {
   for (const name of await fs.readdir(parent)) {
     const pid = name.startsWith(prefix) && Number(name.slice(prefix.length).split('-')[0]);
@@ -139,7 +139,7 @@ export async function sweep(parent: string, prefix: string): Promise<void> {
   }
 }
 
-/** Ends a cluster's server, by force when it does not end by itself, and waits until it is gone. */
+/** Ends a cluster's server, by force if necessary, and waits until it is gone. */
 export async function halt(pid: number | undefined, data: string): Promise<void> {
   for (const [signal, patience] of [
     ['SIGINT', 10_000],
@@ -155,7 +155,7 @@ export async function halt(pid: number | undefined, data: string): Promise<void>
   }
 }
 
-/** Whether a process has this id, be it ours or not. */
+/** Whether a process with this id exists, ours or not. */
 function isProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -164,24 +164,24 @@ function isProcess(pid: number): boolean {
   }
 }
 
-/** Whether a process id is that of the cluster's server: ids get reused, and a zombie has no command line. */
+/** Whether the process id belongs to the cluster's server: ids are reused, and a zombie has no command line. */
 export function isServer(pid: number, data: string): boolean {
   if (!(pid > 0) || !isProcess(pid)) return false;
   if (!existsSync('/proc/self/cmdline')) return true; // not Linux: no way to tell
   return read(`/proc/${pid}/cmdline`)?.split('\0').includes(data) ?? false;
 }
 
-/** What the server says of itself in its data folder; pid is 0 when a crash left the file empty. */
+/** What the server wrote about itself into its data folder. pid is 0 if a crash left the file empty. */
 export function readPidFile(data: string): { pid: number; port: number; ready: boolean } | undefined {
   const lines = read(join(data, 'postmaster.pid'))?.split('\n');
   return lines && { pid: Number(lines[0]), port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' };
 }
 
-/** The cluster's running server, if any: left by a killed process, or started by another one this moment. */
+/** The cluster's running server, if any: one that a killed process left, or that another process has just started. */
 export async function findServer(data: string): Promise<ReturnType<typeof readPidFile>> {
   const found = readPidFile(data);
   if (!found || isServer(found.pid, data)) return found;
-  // After a crash the pid may be another program's by now, or the file empty: PostgreSQL gives up on both.
+  // After a crash the pid may belong to another program, or the file be empty. PostgreSQL fails in both cases.
   if (!(found.pid > 0) || isProcess(found.pid)) await fs.rm(join(data, 'postmaster.pid'), { force: true });
   return undefined;
 }
@@ -200,7 +200,7 @@ function read(file: string): string | undefined {
   }
 }
 
-/** A port nobody listens on, for the moment. @throws EADDRINUSE when the wanted one is taken */
+/** A port that is free at the moment. @throws EADDRINUSE when the wanted one is taken */
 export async function freePort(wanted = 0): Promise<number> {
   const server = createServer().listen(wanted, '127.0.0.1');
   await once(server, 'listening');

@@ -25,7 +25,7 @@ import {
   sweep,
 } from './postgres-host';
 
-/** A running PostgreSQL server of our own. */
+/** A PostgreSQL server that we started. */
 export interface LocalPostgres {
   url: string; // postgres://…/database on 127.0.0.1, password included
   port: number;
@@ -44,8 +44,9 @@ export interface PostgresOptions {
 
 type Cluster = PostgresOptions & { native: string; data: string; password: string; account: Account };
 
-const START_TIMEOUT = 60_000; // ms; crash recovery on a busy machine takes its time
-const LOG_LIMIT = 10_000_000; // bytes
+/** Crash recovery on a busy machine takes time. */
+const START_TIMEOUT_MS = 60_000;
+const LOG_LIMIT_BYTES = 10_000_000;
 const EPHEMERAL = 'pooled-savings-test-';
 const HALF_MADE = 'new-';
 const UTC = { timezone: 'UTC', log_timezone: 'UTC' };
@@ -53,12 +54,12 @@ const COMMON = { listen_addresses: '127.0.0.1', unix_socket_directories: '', ...
 const DURABLE = { max_connections: '100' };
 const UNSAFE = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 const FAST = { ...UNSAFE, max_connections: '200', shared_buffers: '128MB' };
-// PG* variables would change the server, and our secrets are none of its business.
+// PG* variables would change the server, and it needs none of our secrets.
 const ENV = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
 /**
- * Starts a PostgreSQL server, or takes over the one a killed process has left running on the same folder.
- * Fails when another living process holds that folder's server.
+ * Starts a PostgreSQL server, or takes over the one that a killed process left in the same folder. Fails if another
+ * living process holds that folder's server.
  */
 export async function startPostgres(options: PostgresOptions): Promise<LocalPostgres> {
   let account = accountForServer();
@@ -101,7 +102,7 @@ export async function createDatabase(url: string, name: string, template?: strin
   return target.href;
 }
 
-/** The superuser's password, kept beside the cluster; made at the first start. */
+/** The superuser's password. It is created at the first start and kept beside the cluster. */
 async function readPassword(dir: string, data: string): Promise<string> {
   const file = join(dir, 'password');
   if (!existsSync(file)) {
@@ -109,12 +110,12 @@ async function readPassword(dir: string, data: string): Promise<string> {
       throw new Error(`${file} is missing: restore it, or remove ${data} to start with an empty database`);
     const draft = `${file}-${process.pid}-${randomBytes(4).toString('hex')}`;
     await fs.writeFile(draft, randomBytes(24).toString('hex'), { mode: 0o600 });
-    // link() never replaces: of two starts at once one wins, and none reads a half-written file.
+    // link() never replaces a file: of two simultaneous starts one wins, and neither reads a half-written file.
     await fs.link(draft, file).catch(ignore('EEXIST'));
     const won = statSync(file).ino === statSync(draft).ino;
     await fs.rm(draft);
     if (won && existsSync(data)) {
-      // `dir` was removed to start afresh; its stand-in elsewhere goes too.
+      // `dir` was removed to start afresh, so its replacement elsewhere goes too.
       await halt(readPidFile(data)?.pid, data);
       await removeFolder(data);
     }
@@ -122,7 +123,7 @@ async function readPassword(dir: string, data: string): Promise<string> {
   return fs.readFile(file, 'utf8');
 }
 
-/** initdb, under another name until it is complete: a cluster that exists is never a half-made one. */
+/** Runs initdb under another name until it is complete, so that a cluster never exists half-made. */
 async function initialise({ native, data, password, account, ephemeral }: Cluster): Promise<void> {
   const work = await fs.mkdtemp(join(dirname(data), `${HALF_MADE}${process.pid}-`));
   const [fresh, secret] = [join(work, 'data'), join(work, 'password')];
@@ -137,7 +138,7 @@ async function initialise({ native, data, password, account, ephemeral }: Cluste
       for (const path of [fresh, secret]) await fs.chown(path, account.uid, account.gid);
     }
     await promisify(execFile)(join(native, 'bin/initdb'), args, { ...account, env: ENV, cwd: '/' });
-    // Another start may have been faster: then its cluster stays.
+    // If another start was faster, its cluster stays.
     await fs.rename(fresh, data).catch(ignore('EEXIST', 'ENOTEMPTY'));
   } finally {
     await removeFolder(work);
@@ -146,7 +147,7 @@ async function initialise({ native, data, password, account, ephemeral }: Cluste
 
 async function launch(cluster: Cluster): Promise<LocalPostgres> {
   const { data, dir } = cluster;
-  const until = Date.now() + START_TIMEOUT;
+  const until = Date.now() + START_TIMEOUT_MS;
   let port = cluster.port ?? lastPort(data) ?? (await freePort());
   let problem = `its server does not accept the password in ${dir}`;
   while (Date.now() < until) {
@@ -166,7 +167,7 @@ async function launch(cluster: Cluster): Promise<LocalPostgres> {
     problem = output();
     if (runs()) await halt(child.pid, data);
     else if (/could not create any TCP\/IP sockets/.test(problem)) port = await freePort();
-    // The last server's processes may need a moment to go, and another start may be ahead of this one.
+    // The last server's processes may need a moment to end, and another start may be ahead of this one.
     else if (/postmaster\.pid|shared memory block/.test(problem)) await wait(200);
     else break;
   }
@@ -179,21 +180,21 @@ async function spawnServer({ native, dir, data, account, ephemeral, settings }: 
   const wanted = Object.entries({ ...COMMON, ...(ephemeral ? FAST : DURABLE), ...settings });
   const flags = wanted.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const args = ['-D', data, '-p', `${port}`, ...flags];
-  const fd = openSync(log, logged < LOG_LIMIT ? 'a' : 'w', 0o600);
-  // In a process group of its own a persistent server does not get Ctrl-C before its users have finished.
+  const fd = openSync(log, logged < LOG_LIMIT_BYTES ? 'a' : 'w', 0o600);
+  // In a process group of its own, a persistent server does not get Ctrl-C before its users have finished.
   const spawning = { ...account, env: ENV, cwd: '/', detached: !ephemeral };
   const child = spawn(join(native, 'bin/postgres'), args, { ...spawning, stdio: ['ignore', fd, fd] });
   closeSync(fd);
   if (!child.pid) throw new Error(`cannot run PostgreSQL: ${String((await once(child, 'error'))[0])}`);
   child.unref(); // it is the connection to the server that keeps us alive
-  const start = logged < LOG_LIMIT ? logged : 0;
+  const start = logged < LOG_LIMIT_BYTES ? logged : 0;
   const output = () => readFileSync(log).subarray(start).toString().trim().split('\n').slice(-15).join('\n');
   return { child, output };
 }
 
 /**
- * Connects and holds an advisory lock for as long as we live. However we end, the connection ends too,
- * so a lock that is held means a living owner. Undefined while the server is not up.
+ * Connects and holds an advisory lock for as long as this process lives. The connection ends with the process, so a
+ * held lock means a living owner. Undefined while the server is not up.
  */
 async function takeOver(cluster: Cluster): Promise<LocalPostgres | undefined> {
   const { data, dir, database, ephemeral, password } = cluster;

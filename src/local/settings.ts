@@ -1,20 +1,22 @@
 import { rpcEndpoints } from '../chain/endpoints';
 
-/** This machine only, unless HOST says otherwise: what is for trying out is not for the network. */
+/** Listens on this machine only unless HOST is set: a development service should not be on the network. */
 export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
 
 export const portOf = ({ PORT }: NodeJS.ProcessEnv): number => Number(PORT || 3001);
 
 /**
- * What API and indexer are started with.
- * @param given wins over what was made; an empty variable counts as not set
+ * The environment of the API and the indexer.
+ * @param given overrides what was made; an empty variable counts as not set
  */
 export function settings(given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const set = Object.entries(given).filter(([, value]) => value !== '');
   return { ...made, ...Object.fromEntries(set), HOST: hostOf(given) };
 }
 
-/** What `npm start` says when everything runs. Of addresses that were given, neither passwords nor keys are shown. */
+/**
+ * The text that `npm start` prints when everything runs. It hides passwords and keys in addresses that were given.
+ */
 export function announcement(given: NodeJS.ProcessEnv, { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv): string {
   const base = `http://localhost:${portOf(given)}`;
   const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;

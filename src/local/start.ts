@@ -21,9 +21,9 @@ const stops: Stop[] = [];
 let stopping = false;
 
 /**
- * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, migrates, and runs the API and the indexer
- * until Ctrl-C. For development and trying out; never part of production. With `--watch` (`npm run start:dev`) the code
- * is compiled as it changes, and API and indexer start anew; database and chain stay up.
+ * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, runs the migrations, then the API and the
+ * indexer until Ctrl-C. For development only. With `--watch` (`npm run start:dev`) it compiles changed code and
+ * restarts API and indexer; database and chain keep running.
  */
 export function start(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
@@ -37,7 +37,7 @@ async function main(): Promise<void> {
   try {
     process.loadEnvFile();
   } catch {
-    // There need not be a .env file.
+    // The .env file is optional.
   }
   const port = portOf(process.env);
   await assertFree(port);
@@ -84,7 +84,7 @@ function chainSettings(chain: LocalChain | undefined): NodeJS.ProcessEnv {
   };
 }
 
-/** One database a chain, named by its genesis, so that data of two chains are never mixed. */
+/** One database per chain, named by the genesis block, so that the data of two chains never mix. */
 async function database(chain: LocalChain | undefined): Promise<string> {
   const name = chain ? `savings_${chain.deployment.genesisHash.slice(2, 10)}` : 'savings';
   const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: name });
@@ -104,7 +104,7 @@ async function migrate(url: string): Promise<void> {
   }
 }
 
-/** A chain that was killed may be older than what the database knows of it, all of which is then read anew. */
+/** A killed chain may be older than what the database knows of it. All data are then read again. */
 async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<void> {
   const client = new Client({ connectionString: environment.DATABASE_URL });
   await client.connect();
@@ -119,7 +119,7 @@ async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<
     throw new Error('The database cannot be brought back to the chain: remove .data to begin afresh.');
 }
 
-/** A random JWT secret, kept so that tokens survive a restart. */
+/** A random JWT secret. It is kept, so that tokens survive a restart. */
 function secret(): string {
   const file = path.join(DATA, 'jwt-secret');
   try {
@@ -143,7 +143,7 @@ async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void
   await new Promise((resolve) => child.once('message', resolve));
 }
 
-/** @returns once everything has been compiled a first time */
+/** @returns after the first complete compilation */
 async function compileOnChange(): Promise<void> {
   const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
   const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
@@ -164,7 +164,7 @@ async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');
-  // Node's watcher can miss the signal while it restarts what it watches, which ends by itself without its parent.
+  // Node's watcher can miss the signal during a restart. The process it watches ends without its parent.
   const kill = WATCH && setTimeout(() => child.kill('SIGKILL'), KILL_WATCHER_MS);
   await ended;
   if (kill) clearTimeout(kill);
@@ -178,7 +178,7 @@ async function assertFree(port: number): Promise<void> {
   });
 }
 
-/** Stops what was started, newest first. */
+/** Stops everything that was started, newest first. */
 async function stop(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DrawStatus } from '../common/types';
 
-/** A lottery draw, as its events on the chain make it. */
+/** A lottery draw, built from its events on the chain. */
 @Entity('lottery_draws')
 @Index('lottery_draws_open_idx', ['contract', 'drawId'], { where: `status IN ('ACTIVE', 'DRAWING')` })
 @Index('lottery_draws_completed_idx', ['drawnAt', 'drawId', 'contract'], { where: `status = 'COMPLETED'` })
@@ -13,7 +13,7 @@ import type { DrawStatus } from '../common/types';
   `(status = 'COMPLETED') = (winner IS NOT NULL AND prize IS NOT NULL AND drawn_at IS NOT NULL)`,
 )
 export class LotteryDraw {
-  /** Each contract counts its draws from 1. */
+  /** Each contract numbers its draws from 1. */
   @PrimaryColumn('text', { collation: 'C', primaryKeyConstraintName: 'lottery_draws_pkey' })
   contract: string;
 

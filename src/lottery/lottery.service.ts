@@ -10,7 +10,7 @@ import { CURRENT_DRAW, LIST_WINNERS } from './lottery.sql';
 export class LotteryService {
   constructor(private readonly database: Database) {}
 
-  /** @throws ApiError 404 while no draw is open at any contract */
+  /** @throws ApiError 404 if no contract has an open draw */
   async current(): Promise<JsonText<CurrentDraw>> {
     const row = await this.database.read(CURRENT_DRAW, {});
     if (!row) throw notFound();

@@ -1,7 +1,7 @@
 import { contractsOf } from '../chain/chain.sql';
 import { statement } from '../database/statement';
 
-/** A count of tickets as a JSON number that every client reads as what it is, and exactly. */
+/** A ticket count twice: as a JSON number that every client can represent, and as an exact string. */
 const tickets = (name: string, column: string): string =>
   `'${name}', least(d.${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', d.${column}::text`;
 
@@ -26,7 +26,7 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
     FROM ${OPEN_DRAW} d`,
 );
 
-/** Of all contracts, newest first. */
+/** Winners of all contracts, newest first. */
 export const LIST_WINNERS = statement<{ limit: number; offset: number }, { total: number; data: string }>(
   'list_winners',
   { limit: 'bigint', offset: 'bigint' },

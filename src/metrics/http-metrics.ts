@@ -6,7 +6,7 @@ import type { AuthenticatedUser } from '../auth/current-user';
 
 /**
  * Measures and logs every finished request. Labels hold the matched route, never the raw path, so their number is
- * bounded whatever clients ask for.
+ * bounded.
  */
 @Injectable()
 export class HttpMetrics {
@@ -27,7 +27,7 @@ export class HttpMetrics {
         route,
         status: reply.statusCode,
         ip: request.ip,
-        // Of the caller, where a token told it.
+        // The caller, if the token was valid.
         address: (request as { user?: AuthenticatedUser }).user?.address,
         ms: Math.round(reply.elapsedTime * 100) / 100,
       },
@@ -37,7 +37,7 @@ export class HttpMetrics {
   };
 }
 
-/** Without the query, which is the client's business. */
+/** Without the query, which may hold private data. */
 function pathOf(url: string): string {
   const end = url.indexOf('?');
   return end < 0 ? url : url.slice(0, end);

@@ -3,12 +3,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import path from 'node:path';
 import { createDocument } from './document';
 
-/** Browsers ask again after this, and get a 304. */
+/** Browsers check for changes after this time, and get a 304. */
 const ASSET_AGE_MS = 3_600_000;
 /** Files of swagger-ui-dist. */
 const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
 
-/** Nothing from elsewhere, no inline scripts, no eval. The page's library writes style attributes. */
+/** No foreign sources, inline scripts or eval. The page's library writes style attributes. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -10,7 +10,7 @@ import { ME } from './users.sql';
 export class UsersService {
   constructor(private readonly database: Database) {}
 
-  /** @throws ApiError 401 when the token outlived its user's record */
+  /** @throws ApiError 401 if the user no longer exists */
   async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     const row = await this.database.read(ME, { user: userId });
     if (!row) throw invalidToken();

@@ -12,6 +12,7 @@ import { DatabaseModule } from './database/database.module';
 import { HealthModule } from './health/health.module';
 import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
+import { OutboxModule } from './outbox/outbox.module';
 import { PoolsModule } from './pools/pools.module';
 import { TransactionsModule } from './transactions/transactions.module';
 import { UsersModule } from './users/users.module';
@@ -28,6 +29,7 @@ export class AppModule {
         ConfigModule.register(environment),
         DatabaseModule.register('api'),
         ChainModule,
+        OutboxModule,
         RateLimitModule,
         AuthModule,
         UsersModule,

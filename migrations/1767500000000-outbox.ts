@@ -175,7 +175,9 @@ const ACCRUALS = `
 `;
 
 /** What a draw's event says, by its kind; those of other kinds have no topic. */
-const drawEvent = (row: string): string => `${row}.draw_id AS "drawId", ${row}.contract, ${row}.tx_hash AS "txHash",
+const drawEvent = (
+  row: string,
+): string => `${row}.draw_id AS "drawId", ${row}.contract, ${row}.tx_hash AS "txHash",
     ${row}.block_number AS "blockNumber", CASE ${row}.kind WHEN 'TicketsIssued' THEN ${row}.account END AS account,
     CASE ${row}.kind WHEN 'TicketsIssued' THEN ${row}.amount::text END AS tickets,
     CASE ${row}.kind WHEN 'DrawCompleted' THEN ${row}.account END AS winner,

@@ -126,7 +126,9 @@ class Hold {
     public cursor: Cursor,
     private since: number,
   ) {
-    this.timer = setInterval(() => (this.prolonging ??= this.prolong()), PROLONG_MS);
+    this.timer = setInterval(() => {
+      this.prolonging ??= this.prolong();
+    }, PROLONG_MS);
   }
 
   /** Whether no other process can have taken it. */

@@ -33,7 +33,8 @@ export class HandlerExplorer {
         );
         if (!metadata) continue;
         const place = `${metatype.name}.${method}`;
-        if (!wrapper.isDependencyTreeStatic()) throw new Error(`${place}: a handler's provider is a singleton`);
+        if (!wrapper.isDependencyTreeStatic())
+          throw new Error(`${place}: a handler's provider is a singleton`);
         if (handlers.has(metadata.consumer))
           throw new Error(`${place}: another handler is the consumer "${metadata.consumer}" already`);
         const instance = wrapper.instance as Instance;

@@ -25,6 +25,10 @@ export class OutboxPoller implements OnModuleDestroy {
     return () => void this.tasks.delete(task);
   }
 
+  get isRunning(): boolean {
+    return this.running !== undefined;
+  }
+
   /** Looks again without waiting. */
   hurry(): void {
     this.wake();

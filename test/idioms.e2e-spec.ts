@@ -13,7 +13,7 @@ import { AnswersController, Stamp } from './support/example/answers';
 import { SECRET, THROWN } from './support/example/errors';
 import { Greetings } from './support/example/events';
 import { ExampleModule } from './support/example/example.module';
-import { Note } from './support/example/note.entity';
+import { type Note } from './support/example/note.entity';
 import { Members, NotesService } from './support/example/repositories';
 import { NobodyGuard } from './support/example/rest';
 import { addTransaction } from './support/ledger';

@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 /** What every part of the service may build on. */
-const FOUNDATION = 'common|config|database|chain|rate-limit|openapi';
+const FOUNDATION = 'common|config|database|chain|rate-limit|openapi|outbox';
 /** What a feature may use of auth beside what follows. */
 const SHARED_AUTH = 'auth/(auth\\.guard|current-user)$';
 /** What a feature may use of another one: entities, statements, and its module and service, which have its name. */
@@ -28,7 +28,7 @@ const boundary = (files, regex, message, ignores = []) => ({
 });
 
 const FEATURE_RULE =
-  "A feature depends on common, config, database, chain, rate-limit and openapi, on entities, statements, module and service of other features, and on auth's guard and current-user.";
+  "A feature depends on common, config, database, chain, rate-limit, openapi and outbox, on entities, statements, module and service of other features, and on auth's guard and current-user.";
 
 const boundaries = [
   boundary(
@@ -48,9 +48,9 @@ const boundaries = [
     'src/openapi/write.ts',
   ]),
   boundary(
-    ['src/{common,config,database,chain,rate-limit,openapi}/**/*.ts'],
+    ['src/{common,config,database,chain,rate-limit,openapi,outbox}/**/*.ts'],
     leavesFor(`(${FOUNDATION})/`),
-    'common, config, database, chain, rate-limit and openapi depend on each other only.',
+    'common, config, database, chain, rate-limit, openapi and outbox depend on each other only.',
     ['src/openapi/write.ts'],
   ),
   boundary(

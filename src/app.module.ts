@@ -13,6 +13,7 @@ import { HealthModule } from './health/health.module';
 import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
 import { PaymentsModule } from './payments/payments.module';
+import { OutboxModule } from './outbox/outbox.module';
 import { PoolsModule } from './pools/pools.module';
 
 import { TransactionsModule } from './transactions/transactions.module';
@@ -30,6 +31,7 @@ export class AppModule {
         ConfigModule.register(environment),
         DatabaseModule.register('api'),
         ChainModule,
+        OutboxModule,
         RateLimitModule,
         AuthModule,
         UsersModule,

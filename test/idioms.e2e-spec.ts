@@ -8,13 +8,15 @@ import WebSocket from 'ws';
 import { JwtAuthGuard } from '../src/auth/auth.guard';
 import { createLogger } from '../src/common/logger';
 import { HealthService } from '../src/health/health.service';
-import { type TestApp, TestApp as App, until, useApp } from './support/app';
+import { TEN, type TestApp, TestApp as App, until, useApp } from './support/app';
 import { AnswersController, Stamp } from './support/example/answers';
 import { SECRET, THROWN } from './support/example/errors';
+import { Greetings } from './support/example/events';
 import { ExampleModule } from './support/example/example.module';
-import { Note } from './support/example/note.entity';
+import { type Note } from './support/example/note.entity';
 import { Members, NotesService } from './support/example/repositories';
 import { NobodyGuard } from './support/example/rest';
+import { addTransaction } from './support/ledger';
 
 interface Answer {
   status: number;
@@ -567,5 +569,18 @@ describe('TypeORM', () => {
     expect(await notes.list(id)).toEqual([]);
     await notes.addBoth(id, ['first', 'second']);
     expect((await notes.list(id)).map(({ text }: Note) => text).sort()).toEqual(['first', 'second']);
+  });
+});
+
+describe('events', () => {
+  it('of pools, ledger and draws come to the methods that ask for them', async () => {
+    const { sent } = app.nest.get(Greetings, { strict: false });
+    await until(async () => (await app.sql('SELECT FROM outbox_consumers')).length === 2);
+    const user = await app.signIn();
+    const { id } = (await app.createPool(user)) as { id: string };
+    await addTransaction(app, { poolId: id, account: user.address, amount: '5' });
+    const expected = [`${user.address} opened ${id} with ${TEN}`, `${user.address} paid 5`];
+    await until(() => expected.every((line) => sent.includes(line)));
+    expect(sent.filter((line) => expected.includes(line))).toHaveLength(2);
   });
 });

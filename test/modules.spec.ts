@@ -41,7 +41,7 @@ function cycles(graph: Map<string, Map<string, string>>): string[][] {
 }
 
 /** Folders whose imports of each other are not ordered: every feature may build on all of them. */
-const FOUNDATION = ['common', 'config', 'database', 'chain', 'rate-limit', 'openapi'];
+const FOUNDATION = ['common', 'config', 'database', 'chain', 'rate-limit', 'openapi', 'outbox'];
 const features = (): Map<string, Map<string, string>> =>
   new Map(
     [...importsByFolder()]

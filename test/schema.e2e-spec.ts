@@ -13,6 +13,7 @@ import { CHAIN_FACTS, CHAIN_STATE } from '../src/chain/chain.sql';
 import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '../src/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
+import * as outbox from '../src/outbox/outbox.sql';
 import * as pools from '../src/pools/pools.sql';
 import * as transactions from '../src/transactions/transactions.sql';
 import { ME } from '../src/users/users.sql';
@@ -149,6 +150,10 @@ const FILL = `
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
     FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO outbox (xid, position, count, items, created_at) OVERRIDING SYSTEM VALUE
+    SELECT (3 + n / 100)::text::xid8, n, 1, '[]', now() - make_interval(secs => 20 * (${ROWS} - n))
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
   INSERT INTO chain_contracts VALUES ('lottery', ${hex('0', 40)}, 0, 0);
   INSERT INTO lottery_draws SELECT ${hex('0', 40)}, n, 'COMPLETED', 1, 1, 1, 1, now(), ${hex('n', 40)}, 1, 1,
     now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;`;
@@ -161,6 +166,8 @@ const CONSTANT = [
   'chain_facts',
   'lottery_totals',
   'set_aside_counts',
+  'outbox_consumers',
+  'outbox_removed',
 ];
 /** Rows of one table that a statement may touch; far below what the tables hold. */
 const FEW = 400;
@@ -218,6 +225,7 @@ describe('a hot statement reads few rows, by index', () => {
   const heavyOwner = { user: `md5('user${OWNER}')::uuid`, address: address(OWNER) };
   const heavyMember = { user: `md5('user${MEMBER}')::uuid`, address: address(MEMBER) };
   const me = { user, address: caller };
+  const cursor = { xid: '203', position: 20_000, item: 1 };
   const page = { type: null, limit: 20, offset: 0 };
   const deposits = { ...page, type: 'DEPOSIT' as const };
   const newPool: pools.NewPool = {
@@ -268,6 +276,19 @@ describe('a hot statement reads few rows, by index', () => {
     run(DRAW_TO_CALL, {}),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
+    run(outbox.READ_OUTBOX, { ...cursor, rows: 20, events: 20 }),
+    run(outbox.ADD_CONSUMER, { name: 'another', fromNow: true }),
+    run(outbox.DUE_CONSUMERS, { names: ['reader'] }),
+    run(outbox.HOLD_CONSUMER, { name: 'reader', holder: uuidv7(), seconds: 15 }),
+    run(outbox.MOVE_CONSUMER, {
+      ...cursor,
+      name: 'reader',
+      holder: uuidv7(),
+      seconds: 0,
+      failures: 0,
+      wait: 0,
+    }),
+    run(outbox.REMOVE_OLD_EVENTS, { after: null, batch: 20 }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: heavyOwner.address, ...page }),

@@ -5,6 +5,7 @@ import { connect } from '../../src/indexer/leader';
 import type { Block } from '../../src/indexer/raw-chain';
 import { WINDOW } from '../../src/indexer/source';
 import { type TestDatabase, freshDatabase } from './database';
+import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './outbox';
 
 export const SAVER = `0x${'5a'.repeat(20)}`;
 export const OTHER = `0x${'0b'.repeat(20)}`;
@@ -178,6 +179,7 @@ export class Written {
     const state: Record<string, unknown> = {};
     for (const [name, text] of Object.entries(tables)) state[name] = await this.sql(text);
     expect(state.setAside).toEqual(state.counted);
+    expect(foldOutbox(await this.sql<PublishedRow>(READ_ALL))).toEqual(await this.sql(TOLD));
     return state;
   }
 }

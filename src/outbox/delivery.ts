@@ -1,0 +1,174 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database/database';
+import type { EventHandler } from './handler-explorer';
+import { type Cursor, type LedgerEvent, type Topic, cursorText } from './ledger-event';
+import { HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from './outbox.sql';
+
+/** For which a consumer is taken, and how often that is prolonged while its handler works. */
+const HOLD_MS = 15_000;
+const PROLONG_MS = 1000;
+/** Without having prolonged it for so long, the process stops: another one may soon take over. */
+const HELD_MS = 10_000;
+/** A batch: rows, and events after which it takes no more rows. */
+const ROWS = 200;
+const EVENTS = 1000;
+/** Waits after failures: the first, doubled each time, and the longest. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 300_000;
+
+export interface Report {
+  failed: (event: LedgerEvent, error: unknown, waitSeconds: number) => void;
+  /** Events were removed that the consumer has not had. */
+  missed: () => void;
+}
+
+class EventFailed extends Error {
+  constructor(
+    readonly event: LedgerEvent,
+    override readonly cause: unknown,
+  ) {
+    super('the handler failed');
+  }
+}
+
+/** Gives a handler the events that its consumer has not had, while this process holds the consumer. */
+export class Delivery {
+  /** Whether a batch is under way here. */
+  busy = false;
+  private stopping = false;
+
+  constructor(
+    readonly handler: EventHandler,
+    private readonly database: Database,
+    private readonly report: Report,
+  ) {}
+
+  /** After the event that is being handled. */
+  stop(): void {
+    this.stopping = true;
+  }
+
+  /**
+   * One batch, unless another process is at it.
+   * @returns whether there may be more
+   * @throws as Database.write
+   */
+  async run(): Promise<boolean> {
+    this.busy = true;
+    try {
+      const holder = randomUUID();
+      const began = performance.now();
+      const name = this.handler.consumer;
+      const row = await this.database.write(HOLD_CONSUMER, { name, holder, seconds: HOLD_MS / 1000 });
+      if (!row) return false;
+      const { xid, position, item, failures, missed } = row;
+      if (missed) this.report.missed();
+      const hold = new Hold(this.database, name, holder, { xid, position: Number(position), item }, began);
+      return await this.deliver(hold, failures).finally(() => hold.end());
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  private async deliver(hold: Hold, failures: number): Promise<boolean> {
+    const begin = hold.cursor;
+    try {
+      const found = await this.handleBatch(hold);
+      await hold.release();
+      return found && !this.stopping;
+    } catch (error) {
+      if (!(error instanceof EventFailed)) throw error;
+      // The count begins anew with an event that has not failed before.
+      const count = hold.cursor === begin ? failures + 1 : 1;
+      const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(count - 1, 20), LONGEST_WAIT_MS) / 1000;
+      this.report.failed(error.event, error.cause, wait);
+      await hold.release(count, wait);
+      return false;
+    }
+  }
+
+  /** @returns whether there was any event */
+  private async handleBatch(hold: Hold): Promise<boolean> {
+    const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
+    for (const { xid, position: text, count, items } of rows) {
+      const position = Number(text);
+      const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
+      for (let n = isBegun ? hold.cursor.item : 0; n < count; n++) {
+        if (this.stopping || !hold.isSafe) return false;
+        const cursor = { xid, position, item: n + 1 };
+        const event = { id: cursorText(cursor), ...items[n] } as LedgerEvent;
+        if (this.handler.topics.has(event.topic satisfies Topic)) await this.handle(event);
+        hold.cursor = cursor;
+      }
+    }
+    return rows.length > 0;
+  }
+
+  private async handle(event: LedgerEvent): Promise<void> {
+    try {
+      await this.handler.handle(event);
+    } catch (error) {
+      throw new EventFailed(event, error);
+    }
+  }
+}
+
+/** A consumer that this process has taken. While it lasts, what was handled is stored from time to time. */
+class Hold {
+  private readonly timer: NodeJS.Timeout;
+  private prolonging?: Promise<void>;
+  private lost = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly name: string,
+    private readonly holder: string,
+    public cursor: Cursor,
+    private since: number,
+  ) {
+    this.timer = setInterval(() => {
+      this.prolonging ??= this.prolong();
+    }, PROLONG_MS);
+  }
+
+  /** Whether no other process can have taken it. */
+  get isSafe(): boolean {
+    return !this.lost && performance.now() - this.since < HELD_MS;
+  }
+
+  end(): void {
+    clearInterval(this.timer);
+  }
+
+  /** @param wait seconds in which nobody takes it */
+  async release(failures = 0, wait = 0): Promise<void> {
+    this.end();
+    await this.prolonging;
+    await this.move(0, failures, wait);
+  }
+
+  private async prolong(): Promise<void> {
+    const began = performance.now();
+    try {
+      this.lost = !(await this.move(HOLD_MS / 1000, 0, 0));
+      this.since = began;
+    } catch {
+      // The next one may succeed before it is too late.
+    } finally {
+      this.prolonging = undefined;
+    }
+  }
+
+  private async move(seconds: number, failures: number, wait: number): Promise<boolean> {
+    const { name, holder, cursor } = this;
+    const moved = await this.database.write(MOVE_CONSUMER, {
+      name,
+      holder,
+      ...cursor,
+      seconds,
+      failures,
+      wait,
+    });
+    return moved !== undefined;
+  }
+}

@@ -1,0 +1,107 @@
+import type { TransactionType } from '../common/types';
+
+/** What events are about, in the order in which a pool and a draw go through them. */
+export const TOPICS = [
+  'pool.created',
+  'deposit.confirmed',
+  'withdrawal.confirmed',
+  'yield.accrued',
+  'yield.claimed',
+  'deposit.expired',
+  'transaction.reverted',
+  'draw.opened',
+  'tickets.issued',
+  'draw.closed',
+  'draw.completed',
+  'draw.cancelled',
+] as const;
+export type Topic = (typeof TOPICS)[number];
+
+/** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
+interface TransactionPayload {
+  poolId: string;
+  transactionId: string;
+  transactionType: TransactionType;
+  txHash: string;
+  blockNumber: number;
+  /** Who paid, took out or claimed. */
+  account: string;
+  amount: string;
+}
+
+interface DrawPayload {
+  drawId: number;
+  /** Draw ids count for each contract alone. */
+  contract: string;
+  txHash: string;
+  blockNumber: number;
+}
+
+interface Payloads {
+  /** The owner's account. With POST /pools, the PENDING deposit that was announced; it is not on the chain yet. */
+  'pool.created': { poolId: string; account: string } & Partial<
+    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
+  >;
+  'deposit.confirmed': TransactionPayload;
+  'withdrawal.confirmed': TransactionPayload;
+  'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
+  'yield.claimed': TransactionPayload;
+  /** No payment came in time. A late one still confirms the deposit. */
+  'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
+  /** A reorganisation took back what an event of topic `reverted` said; the other fields are that event's. */
+  'transaction.reverted': { reverted: Topic } & Partial<
+    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload
+  >;
+  'draw.opened': DrawPayload;
+  'tickets.issued': DrawPayload & TicketsPayload;
+  'draw.closed': DrawPayload;
+  'draw.completed': DrawPayload & WinnerPayload;
+  'draw.cancelled': DrawPayload;
+}
+
+interface TicketsPayload {
+  account: string;
+  /** How many this purchase added. */
+  tickets: string;
+}
+
+interface WinnerPayload {
+  winner: string;
+  prize: string;
+}
+
+type EventOf<Name extends Topic> = {
+  /** Of this event alone. Later ones have greater ids, compared as text. */
+  id: string;
+  topic: Name;
+  /** ISO 8601, UTC: the block's time for what the chain says, the database's for the rest. */
+  occurredAt: string;
+} & Payloads[Name];
+
+/** An event of one of these topics. */
+export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];
+
+/** How far the outbox has been read: all rows before one, and the first `item` events of that one. */
+export interface Cursor {
+  /** Of the writing transaction: a decimal string, as xid8 has 64 bits. */
+  xid: string;
+  position: number;
+  item: number;
+}
+
+export const BEGINNING: Cursor = { xid: '0', position: 0, item: 0 };
+
+const hex = (value: bigint | number, digits: number): string => value.toString(16).padStart(digits, '0');
+
+/** The cursor as text; that behind an event is the event's id. */
+export const cursorText = ({ xid, position, item }: Cursor): string =>
+  `${hex(BigInt(xid), 12)}-${hex(position, 12)}-${hex(item, 4)}`;
+
+const CURSOR = /^([0-9a-f]{12})-([0-9a-f]{12})-([0-9a-f]{4})$/;
+
+/** @returns undefined if the text is no cursor */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, xid, position, item] = CURSOR.exec(text) ?? [];
+  if (xid === undefined || parseInt(position, 16) > Number.MAX_SAFE_INTEGER) return undefined;
+  return { xid: BigInt(`0x${xid}`).toString(), position: parseInt(position, 16), item: parseInt(item, 16) };
+}

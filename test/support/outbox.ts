@@ -1,0 +1,72 @@
+import type { LedgerEvent } from '../../src/outbox/ledger-event';
+
+export interface PublishedRow {
+  count: number;
+  items: LedgerEvent[];
+}
+
+/** The whole outbox, in the order in which readers get it. */
+export const READ_ALL = 'SELECT count, items FROM outbox ORDER BY xid, position';
+
+/** What the tables say that events should have told: one row for each event that holds, as `foldOutbox` gives them. */
+export const TOLD = `
+  SELECT what FROM (
+    SELECT 'pool.created ' || id AS what FROM pools
+    UNION ALL SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
+      ELSE 'yield.claimed' END || ' ' || id || ' ' || amount || ' ' || tx_hash FROM transactions WHERE status = 'CONFIRMED'
+    UNION ALL SELECT 'deposit.expired ' || id || ' ' || amount FROM transactions WHERE status = 'EXPIRED'
+    UNION ALL SELECT 'yield.accrued ' || pool_id || ' ' || amount || ' ' || block_number FROM yield_accruals
+    UNION ALL SELECT CASE kind WHEN 'DrawOpened' THEN 'draw.opened' WHEN 'DrawClosed' THEN 'draw.closed'
+      WHEN 'DrawCompleted' THEN 'draw.completed' WHEN 'DrawCancelled' THEN 'draw.cancelled' ELSE 'tickets.issued' END
+      || ' ' || contract || ' ' || draw_id || ' ' || tx_hash FROM chain_events
+    WHERE outcome = 'APPLIED' AND draw_id IS NOT NULL AND kind <> 'PrizeFunded'
+  ) told ORDER BY what COLLATE "C"`;
+
+type Fields = LedgerEvent & Record<string, unknown>;
+
+function describe(topic: string, event: Fields): string {
+  const parts: Record<string, string[]> = {
+    'pool.created': ['poolId'],
+    'deposit.expired': ['transactionId', 'amount'],
+    'yield.accrued': ['poolId', 'amount', 'blockNumber'],
+  };
+  const isDraw = topic.startsWith('draw.') || topic.startsWith('tickets.');
+  const fields =
+    parts[topic] ?? (isDraw ? ['contract', 'drawId', 'txHash'] : ['transactionId', 'amount', 'txHash']);
+  return [topic, ...fields.map((field) => String(event[field]))].join(' ');
+}
+
+/**
+ * What holds after all these events. A deposit that is confirmed after it expired has expired no more.
+ * @throws Error when an event tells what holds already, or takes back what does not
+ */
+export function foldOutbox(rows: PublishedRow[]): { what: string }[] {
+  const holds = new Map<string, number>();
+  const expired = new Map<string, string>();
+  const drop = (what: string): void => {
+    const count = holds.get(what);
+    if (!count) throw new Error(`taken back, but never told: ${what}`);
+    if (count === 1) holds.delete(what);
+    else holds.set(what, count - 1);
+  };
+  for (const { count, items } of rows) {
+    if (count !== items.length) throw new Error(`a row of ${count} events holds ${items.length}`);
+    for (const event of items as Fields[]) {
+      const reverted = event.topic === 'transaction.reverted' ? event.reverted : undefined;
+      const what = describe(reverted ?? event.topic, event);
+      const id = event.transactionId as string;
+      if (reverted) drop(what);
+      else if (holds.has(what) && event.topic !== 'yield.accrued') throw new Error(`told twice: ${what}`);
+      else holds.set(what, (holds.get(what) ?? 0) + 1);
+      const before = expired.get(id);
+      if (event.topic === 'deposit.expired') expired.set(id, what);
+      else if (before !== undefined) {
+        if (!reverted) drop(before);
+        expired.delete(id);
+      }
+    }
+  }
+  return [...holds]
+    .flatMap(([what, count]) => Array.from({ length: count }, () => ({ what })))
+    .sort((a, b) => (a.what < b.what ? -1 : 1));
+}

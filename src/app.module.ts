@@ -13,6 +13,7 @@ import { HealthModule } from './health/health.module';
 import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
 import { PoolsModule } from './pools/pools.module';
+import { PositionsModule } from './positions/positions.module';
 import { TransactionsModule } from './transactions/transactions.module';
 import { UsersModule } from './users/users.module';
 
@@ -32,6 +33,7 @@ export class AppModule {
         AuthModule,
         UsersModule,
         PoolsModule,
+        PositionsModule,
         TransactionsModule,
         AnalyticsModule,
         LotteryModule,

@@ -16,3 +16,11 @@ export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
+
+/**
+ * SQL: number and time of the last block whose events count; no row before any does. Of a block below the head that has
+ * its confirmations the time may be unknown.
+ */
+export const EFFECTIVE_BLOCK = `
+  (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+   FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;

@@ -84,7 +84,7 @@ async function restore(client: Client, losses: Loss[]): Promise<void> {
   for (const { pool: id, rows } of known) {
     const own = rows.find(({ address }) => address === POOL)!.former as WeightsRow | null;
     const weights = own ? toWeights(own) : noWeights();
-    const pool = {
+    const pool: LoadedPool = {
       id,
       weights,
       accruals: new Map(),

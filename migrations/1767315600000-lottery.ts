@@ -38,6 +38,7 @@ export class Lottery1767315600000 implements MigrationInterface {
         tickets numeric NOT NULL,
         CONSTRAINT lottery_tickets_pkey PRIMARY KEY (contract, draw_id, account)
       ) WITH (fillfactor = 90);
+      CREATE INDEX lottery_tickets_account_idx ON lottery_tickets (account, contract, draw_id);
       COMMENT ON TABLE lottery_tickets IS 'Derived: how many tickets of a draw an account holds';
 
       CREATE TABLE lottery_totals (

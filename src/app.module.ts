@@ -16,6 +16,7 @@ import { PaymentsModule } from './payments/payments.module';
 import { OutboxModule } from './outbox/outbox.module';
 import { PoolsModule } from './pools/pools.module';
 
+import { PositionsModule } from './positions/positions.module';
 import { TransactionsModule } from './transactions/transactions.module';
 import { UsersModule } from './users/users.module';
 
@@ -36,6 +37,7 @@ export class AppModule {
         AuthModule,
         UsersModule,
         PoolsModule,
+        PositionsModule,
         TransactionsModule,
         PaymentsModule,
         AnalyticsModule,

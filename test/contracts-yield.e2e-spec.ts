@@ -1,8 +1,8 @@
 import { maxUint256, parseEther } from 'viem';
 import { type DevClient, artifacts } from '../src/local/deploy';
+import { YieldModel } from '../src/verify/yield-model';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';
-import { YieldModel } from './support/yield-model';
 
 const DAY = 24n * HOUR;
 const MONTH = 30n * DAY;
@@ -305,7 +305,7 @@ async function replayed(): Promise<YieldModel> {
     times.set(blockNumber, time);
     const account = 'account' in args ? args.account : undefined;
     const kind = eventName as 'Deposited';
-    model.apply({ kind, pool: args.poolId, account, amount: args.amount, time });
+    expect(model.apply({ kind, pool: args.poolId, account, amount: args.amount, time })).toBe(true);
   }
   return model;
 }

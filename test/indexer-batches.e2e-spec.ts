@@ -1,4 +1,5 @@
 import { LeadershipLost } from '../src/indexer/event-writer';
+import { WINDOW } from '../src/indexer/source';
 import { generator } from './support/generator';
 import {
   PaperChain,
@@ -117,7 +118,9 @@ const WAYS: Record<string, Way> = {
     const late = [...pools];
     while (written.cursor.number < chain.head.number) {
       if (late.length > 0 && random(3) === 0) await addAll(written, late.splice(random(late.length), 1));
-      await written.apply(chain, Math.min(chain.head.number, written.cursor.number + 1 + random(6)));
+      const to = Math.min(chain.head.number, written.cursor.number + 1 + random(6));
+      // Of blocks far below the head nothing is kept to undo them by.
+      await written.apply(chain, to, random(2) ? chain.head.number : to + 2 * WINDOW);
       if (random(5) === 0) await rest(written, chain);
       if (random(2)) continue;
       // A fork that is applied in one or two batches, and then left for the chain again.

@@ -47,7 +47,10 @@ describe('lottery', () => {
     user = await app.signIn();
     await follow(app);
   });
-  beforeEach(() => app.sql('DELETE FROM lottery_draws'));
+  beforeEach(async () => {
+    await app.sql('DELETE FROM lottery_draws');
+    await app.sql('DELETE FROM lottery_tickets');
+  });
 
   it.each(['/lottery/current', '/lottery/winners', '/api/lottery/current'])(
     'needs a token: %s',
@@ -76,6 +79,7 @@ describe('lottery', () => {
         drawId: 4,
         contract: NEW,
         prizePool: '987654321098765432109876543210',
+        ticketPrice: '1000',
         participants: 3,
         totalTickets: 10,
         totalTicketsExact: '10',
@@ -99,6 +103,59 @@ describe('lottery', () => {
       { drawId: 1, contract: NEW },
     ]);
     expect(pagination.total).toBe(2);
+  });
+
+  it('lists the tickets of the caller, draws of the newest contract first', async () => {
+    const tickets = (contract: string, drawId: number, account: string, count: string) =>
+      app.sql('INSERT INTO lottery_tickets VALUES ($1, $2, $3, $4)', [contract, drawId, account, count]);
+    const mine = async (query = ''): Promise<any> => (await app.get(`/lottery/me${query}`, user)).body;
+    expect(await mine()).toEqual({
+      success: true,
+      data: [],
+      pagination: { page: 1, limit: 20, total: 0, pages: 0 },
+    });
+    const at = '2026-01-03T00:00:00.000Z';
+    await addDraw(app, { contract: OLD, drawId: 8, status: 'COMPLETED', at, winner: user.address });
+    await addDraw(app, { contract: OLD, drawId: 9, status: 'CANCELLED', at });
+    await addDraw(app, { contract: NEW, drawId: 1, status: 'COMPLETED', at });
+    await addDraw(app, { contract: NEW, drawId: 2, status: 'ACTIVE', at });
+    await addDraw(app, { contract: NEW, drawId: 3, status: 'ACTIVE', at });
+    await tickets(OLD, 8, user.address, '3');
+    await tickets(OLD, 9, user.address, '4');
+    await tickets(NEW, 1, user.address, '5');
+    await tickets(NEW, 2, user.address, (2n ** 80n).toString());
+    await tickets(NEW, 3, WINNER, '6');
+    const { data, pagination } = await mine();
+    expect(pagination).toEqual({ page: 1, limit: 20, total: 4, pages: 1 });
+    expect(data).toEqual([
+      {
+        drawId: 2,
+        contract: NEW,
+        tickets: Number.MAX_SAFE_INTEGER,
+        ticketsExact: `${2n ** 80n}`,
+        totalTickets: 10,
+        totalTicketsExact: '10',
+        ticketPrice: '1000',
+        spent: `${2n ** 80n * 1000n}`,
+        status: 'ACTIVE',
+        drawTime: at,
+        won: false,
+        prize: null,
+      },
+      expect.objectContaining({ drawId: 1, contract: NEW, won: false, prize: PRIZE }),
+      expect.objectContaining({ drawId: 9, contract: OLD, status: 'CANCELLED', prize: null }),
+      expect.objectContaining({
+        drawId: 8,
+        contract: OLD,
+        tickets: 3,
+        spent: '3000',
+        won: true,
+        prize: PRIZE,
+      }),
+    ]);
+    expect((await mine('?limit=1&page=3')).data).toEqual([data[2]]);
+    expect((await mine('?limit=2&page=2')).data).toEqual(data.slice(2));
+    expect((await app.get('/lottery/me')).status).toBe(401);
   });
 
   it('never gives a number that JavaScript reads as another one', async () => {
@@ -195,7 +252,14 @@ describe('lottery with LOTTERY_PUBLIC', () => {
   });
 
   it('opens nothing else', async () => {
-    for (const path of ['/pools', '/transactions', '/analytics/pools', '/analytics/user', '/auth/me'])
+    for (const path of [
+      '/pools',
+      '/transactions',
+      '/analytics/pools',
+      '/analytics/user',
+      '/auth/me',
+      '/lottery/me',
+    ])
       expect((await app.get(path)).status).toBe(401);
   });
 });

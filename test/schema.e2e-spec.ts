@@ -10,11 +10,12 @@ import { pipelinedPoolOptions } from '../src/database/data-source';
 import { type TypedStatement, valuesOf } from '../src/database/statement';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
 import { CHAIN_FACTS, CHAIN_STATE } from '../src/chain/chain.sql';
-import { CURRENT_DRAW, LIST_WINNERS } from '../src/lottery/lottery.sql';
+import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '../src/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '../src/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
 import * as outbox from '../src/outbox/outbox.sql';
 import * as pools from '../src/pools/pools.sql';
+import { LIST_POSITIONS, POOL_POSITION } from '../src/positions/positions.sql';
 import * as transactions from '../src/transactions/transactions.sql';
 import { ME } from '../src/users/users.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
@@ -156,12 +157,23 @@ const FILL = `
   INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
   INSERT INTO chain_contracts VALUES ('lottery', ${hex('0', 40)}, 0, 0);
   INSERT INTO lottery_draws SELECT ${hex('0', 40)}, n, 'COMPLETED', 1, 1, 1, 1, now(), ${hex('n', 40)}, 1, 1,
-    now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;`;
+    now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;
+  -- Each account has positions in two pools, and one has one in every pool.
+  INSERT INTO positions SELECT ${id('pool', 'n')}, ${hex('n - other', 40)}, 1, 1, 1, 3, 1, 1, 1
+    FROM generate_series(1, ${ROWS}) n, generate_series(0, 1) other;
+  INSERT INTO positions SELECT ${id('owned', 'n')}, ${hex(`${OWNER}`, 40)}, 1, 1, 1, 3, 1, 1, 1
+    FROM generate_series(1, 10000) n;
+  INSERT INTO pool_weights SELECT ${id('pool', 'n')}, 1, 1, 10, 1, 1 FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO accrual_rates SELECT ${id('pool', 'n')}, number, 1, 1, 1
+    FROM generate_series(1, ${ROWS / 5}) n, generate_series(1, 10) number;
+  INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex('n % 1000', 40)}, 1 FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;`;
 
 /** Of a size that does not grow. */
 const CONSTANT = [
   'pool_totals',
   'chain_cursor',
+  'chain_blocks',
   'chain_contracts',
   'chain_facts',
   'lottery_totals',
@@ -260,6 +272,9 @@ describe('a hot statement reads few rows, by index', () => {
     run(USER_ANALYTICS, { user }),
     run(CURRENT_DRAW, {}),
     run(LIST_WINNERS, { limit: 10, offset: 0 }),
+    run(LIST_TICKETS, { reader: caller, limit: 20, offset: 0 }),
+    run(POOL_POSITION, { pool, reader: caller }),
+    run(LIST_POSITIONS, { reader: caller, limit: 20, offset: 0 }),
     run(CHAIN_STATE, {}),
     run(pools.LIST_POOLS, { address: caller, ...page }),
     run(pools.LIST_POOLS, { address: caller, ...page, type: 'lottery' }),

@@ -32,3 +32,10 @@ export const CHAIN_FACTS = statement<
   `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals
    FROM chain_facts`,
 );
+/**
+ * SQL: number and time of the last block whose events count; no row before any does. Of a block below the head that has
+ * its confirmations the time may be unknown.
+ */
+export const EFFECTIVE_BLOCK = `
+  (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+   FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;

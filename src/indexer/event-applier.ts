@@ -12,6 +12,7 @@ import type { ChainEvent } from './decode';
 import { applyToDraws } from './draws';
 import { type EventRow, inChainOrder, keptItem } from './event-rows';
 import * as sql from './event-writer.sql';
+import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
 
 /** Events of unknown pools that are looked at in one round. */
@@ -39,7 +40,8 @@ export class EventApplier {
   ) {}
 
   /** Events above block `effective` are only kept until they get their confirmations. */
-  async apply(events: ChainEvent[], effective: number): Promise<Tally> {
+  async apply(events: ChainEvent[], reach: Reach): Promise<Tally> {
+    const { effective } = reach;
     const rules = { effective, lotteries: this.lotteries };
     const fresh = events.map((event): Item => ({ event }));
     let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
@@ -50,6 +52,7 @@ export class EventApplier {
     if (appeared.length > 0)
       items = inChainOrder([...items, ...(await this.load(sql.LOAD_APPEARED, appeared))]);
     await this.write(items, pools, rules, tally);
+    tally.note('position', await applyToPositions(this.client, items, pools, reach));
     await tally.keep(this.client);
     return tally;
   }

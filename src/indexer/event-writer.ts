@@ -3,6 +3,8 @@ import { LATEST } from './decode';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
+import { undoPositions } from './position-journal';
+import { rebuildPositions } from './position-writer';
 import { Tally } from './set-aside';
 import type { Block } from './raw-chain';
 import { type Batch, WINDOW } from './source';
@@ -111,7 +113,8 @@ export class EventWriter {
     return this.transaction(async () => {
       const moved = await this.move(cursor, to, standing);
       const effective = to.number - this.rules.confirmations;
-      const { anomalies } = await this.applier.apply(events, effective);
+      const journalAbove = Math.max(standing.head, to.number) - this.rules.confirmations - WINDOW;
+      const { anomalies } = await this.applier.apply(events, { effective, journalAbove });
       if (blocks.length > 0) await this.keepBlocks(blocks);
       const expired = await this.expire(effective);
       return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
@@ -144,6 +147,7 @@ export class EventWriter {
       const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
       const after = [ancestor.number];
       const effective = ancestor.number - this.rules.confirmations;
+      const lost = await undoPositions(this.client, effective);
       for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
         await this.client.query(statement, [effective]);
       const gone = await this.client.query<Undone>(sql.UNDO.events, after);
@@ -153,6 +157,7 @@ export class EventWriter {
       for (const { outcome, count } of undone) tally.change(outcome, -count);
       await tally.keep(this.client);
       await rebuildDraws(this.client, drawsOf(undone));
+      await rebuildPositions(this.client, lost);
       await this.client.query(sql.UNDO.blocks, after);
       await this.keepBlocks([ancestor]);
       await this.expire(effective);

@@ -35,8 +35,8 @@ export class Tally {
     );
   }
 
-  private note(kind: string): void {
-    this.anomalies.set(kind, (this.anomalies.get(kind) ?? 0) + 1);
+  note(kind: string, count = 1): void {
+    if (count > 0) this.anomalies.set(kind, (this.anomalies.get(kind) ?? 0) + count);
   }
 }
 

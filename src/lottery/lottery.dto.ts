@@ -22,21 +22,21 @@ export class ListWinnersQuery extends PageQuery {
   override limit: number = 10;
 }
 
-const COUNT = {
+export const COUNT = {
   type: 'integer',
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'At most 2^53 - 1, which also stands for any larger number; the field beside it is exact',
 } as const;
-const EXACT = {
+export const EXACT = {
   pattern: '^\\d+$',
   description: 'The exact number in decimal digits, however large',
 } as const;
-const DRAW_ID = {
+export const DRAW_ID = {
   type: 'integer',
   maximum: Number.MAX_SAFE_INTEGER,
   description: 'Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown',
 } as const;
-const CONTRACT = {
+export const CONTRACT = {
   pattern: '^0x[0-9a-f]{40}$',
   description: 'The lottery contract that holds the draw',
 } as const;
@@ -45,6 +45,8 @@ export class CurrentDraw {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
   @ApiProperty({ pattern: '^\\d+$' }) prizePool: string;
+  @ApiProperty({ pattern: '^\\d+$', description: 'Of one ticket, in smallest token units' })
+  ticketPrice: string;
   @ApiProperty({ type: 'integer' }) participants: number;
   @ApiProperty(COUNT) totalTickets: number;
   @ApiProperty(EXACT) totalTicketsExact: string;

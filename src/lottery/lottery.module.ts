@@ -3,11 +3,13 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { LotteryDraw } from './lottery-draw.entity';
 import { LotteryController } from './lottery.controller';
 import { LotteryService } from './lottery.service';
+import { TicketsController } from './tickets.controller';
+import { TicketsService } from './tickets.service';
 
 @Module({
   imports: [TypeOrmModule.forFeature([LotteryDraw])],
-  controllers: [LotteryController],
-  providers: [LotteryService],
+  controllers: [LotteryController, TicketsController],
+  providers: [LotteryService, TicketsService],
   exports: [LotteryService, TypeOrmModule],
 })
 export class LotteryModule {}

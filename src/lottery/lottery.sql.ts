@@ -3,7 +3,7 @@ import { statement } from '../database/statement';
 
 /** A ticket count twice: as a JSON number that every client can represent, and as an exact string. */
 const tickets = (name: string, column: string): string =>
-  `'${name}', least(d.${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', d.${column}::text`;
+  `'${name}', least(${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', ${column}::text`;
 
 /**
  * SQL: the newest open draw of the newest lottery contract that has one; contracts are in the order of POOL_CONTRACTS.
@@ -21,7 +21,7 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
   {},
   `
     SELECT json_build_object('drawId', d.draw_id, 'contract', d.contract, 'prizePool', d.prize_pool::text,
-      'participants', d.participants, ${tickets('totalTickets', 'total_tickets')},
+      'ticketPrice', d.ticket_price::text, 'participants', d.participants, ${tickets('totalTickets', 'd.total_tickets')},
       'drawTime', iso(d.draw_time), 'status', d.status)::text AS data
     FROM ${OPEN_DRAW} d`,
 );
@@ -33,10 +33,38 @@ export const LIST_WINNERS = statement<{ limit: number; offset: number }, { total
   `
     SELECT (SELECT winners::int FROM lottery_totals) AS total,
       coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
-        'prize', d.prize::text, ${tickets('tickets', 'winner_tickets')}, ${tickets('totalTickets', 'total_tickets')},
+        'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
         'drawnAt', iso(d.drawn_at))), '[]')::text AS data
     FROM (
       SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
       ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
     ) d`,
+);
+
+/**
+ * The draws that an account has tickets of: those of the newest contract first, of each the newest first. Of every
+ * contract no more rows are read than the page could show.
+ */
+export const LIST_TICKETS = statement<
+  { reader: string; limit: number; offset: number },
+  { total: number; data: string }
+>(
+  'list_tickets',
+  { reader: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = :reader) AS total,
+      coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, ${tickets('tickets', 't.tickets')},
+        ${tickets('totalTickets', 'd.total_tickets')}, 'ticketPrice', d.ticket_price::text,
+        'spent', (t.tickets * d.ticket_price)::text, 'status', d.status, 'drawTime', iso(d.draw_time),
+        'won', coalesce(d.winner = :reader, false), 'prize', d.prize::text)
+        ORDER BY t.position DESC, t.draw_id DESC), '[]')::text AS data
+    FROM (
+      SELECT c.position, held.contract, held.draw_id, held.tickets
+      FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+        SELECT contract, draw_id, tickets FROM lottery_tickets
+        WHERE account = :reader AND contract = c.address
+        ORDER BY draw_id DESC LIMIT :limit + :offset
+      ) held
+      ORDER BY c.position DESC, held.draw_id DESC LIMIT :limit OFFSET :offset
+    ) t JOIN lottery_draws d ON d.contract = t.contract AND d.draw_id = t.draw_id`,
 );

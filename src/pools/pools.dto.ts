@@ -118,7 +118,12 @@ export class PoolDetail extends PoolFields {
 
 export class YieldReport {
   @ApiProperty({ pattern: AMOUNT, description: 'Accrued since the pool was created' }) totalYield: string;
-  @ApiProperty({ pattern: AMOUNT, description: 'Accrued and not yet claimed' }) claimableYield: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description:
+      'Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim',
+  })
+  claimableYield: string;
   @ApiProperty({ description: 'Percent' }) apr: number;
   @ApiProperty({ description: 'Percent, daily compounding of apr' }) apy: number;
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) lastClaimed: string | null;

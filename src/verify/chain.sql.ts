@@ -11,10 +11,18 @@ const setAside = (outcomes: string): string => `
   WHERE e.pool_id = p.id AND ${outcomes} AND e.contract = p.contract_address
     AND e.kind IN ('Deposited', 'Withdrawn') AND e.block_number <= c.effective`;
 
+/** The first accrual that position `o` has not taken part in, with the last one's rate; null if there is none. */
+const UNSETTLED = `
+  SELECT json_build_object('time', f.time::text, 'perWeight', f.per_weight::text, 'perUnit', f.per_unit::text,
+    'lastPerUnit', w.last_per_unit::text)
+  FROM pool_weights w JOIN accrual_rates f ON f.pool_id = w.pool_id AND f.number = o.accruals + 1
+  WHERE w.pool_id = o.pool_id`;
+
 /**
  * What the chain must hold for pools at the last block in effect: confirmed deposits less withdrawals of each account,
- * and events that are set aside, which moved money on the chain but not in the ledger. Parameter: pool ids. Rows, all
- * of one snapshot with the cursor: pool, contract, accounts with their amounts, cursor.
+ * and events that are set aside, which moved money on the chain but not in the ledger; and the positions, unless events
+ * of the pool have yet to be taken up. Parameter: pool ids. Rows, all of one snapshot with the cursor: pool, contract,
+ * accounts with their amounts, positions, cursor.
  */
 export const LEDGER_HOLDINGS = `
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
@@ -28,7 +36,12 @@ export const LEDGER_HOLDINGS = `
         ${setAside(`e.outcome = 'UNKNOWN_POOL'`)}
         UNION ALL
         ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}
-      ) parts GROUP BY account) h), '[]') AS accounts
+      ) parts GROUP BY account) h), '[]') AS accounts,
+    coalesce((SELECT json_agg(json_build_object('account', o.address, 'balance', o.balance::text,
+        'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})))
+      FROM positions o WHERE o.pool_id = p.id AND NOT EXISTS (SELECT FROM chain_events e
+        WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = p.contract_address)
+    ), '[]') AS positions
   FROM pools p CROSS JOIN (${EFFECTIVE}) c WHERE p.id = ANY($1::uuid[])`;
 
 /** Those that the cursor stands for. */

@@ -4,11 +4,13 @@ import { type Hex, encodeFunctionData, parseAbi } from 'viem';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Endpoints } from './endpoints';
 import type { Difference, Findings } from './findings';
+import { type StoredPosition, claimable } from './yield-model';
 
 /** Beside the events of `chain/contract.abi.ts`, what a contract must answer for its balances to be compared. */
 const abi = parseAbi([
   'function totalOf(bytes16 poolId) view returns (uint256)',
   'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
+  'function claimableOf(bytes16 poolId, address account) view returns (uint256)',
   'function seq() view returns (uint64)',
 ]);
 
@@ -28,6 +30,7 @@ interface Holding extends AtCursor {
   contract: string;
   block: string;
   accounts: { account: string; amount: string }[];
+  positions: StoredPosition[];
 }
 interface Question {
   kind: string;
@@ -165,17 +168,28 @@ interface Keyed {
   difference: Difference;
 }
 
-function questionsOf({ id, contract, block, accounts }: Holding): Question[] {
+function questionsOf({ id, contract, block, accounts, positions }: Holding): Question[] {
   const poolId = bytes16(id);
   const total = accounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
   const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
+  const ask = (
+    kind: string,
+    view: 'balanceOf' | 'claimableOf',
+    account: string,
+    wanted: bigint,
+  ): Question => {
+    const data = encodeFunctionData({ abi, functionName: view, args: [poolId, address(account)] });
+    return { kind, id: `${id} ${account}`, wanted, call: ethCall(contract, data, block) };
+  };
+  const amounts = new Map(accounts.map(({ account, amount }) => [account, amount]));
   return [
     { kind: 'chain.total', id, wanted: total, call: ethCall(contract, totalOf, block) },
-    ...accounts.map(({ account, amount }): Question => {
-      const data = encodeFunctionData({ abi, functionName: 'balanceOf', args: [poolId, address(account)] });
-      const call = ethCall(contract, data, block);
-      return { kind: 'chain.balance', id: `${id} ${account}`, wanted: BigInt(amount), call };
-    }),
+    ...accounts.map(({ account, amount }) => ask('chain.balance', 'balanceOf', account, BigInt(amount))),
+    // Where both say the same, it is asked for above.
+    ...positions
+      .filter(({ account, balance }) => balance !== amounts.get(account))
+      .map(({ account, balance }) => ask('chain.position', 'balanceOf', account, BigInt(balance))),
+    ...positions.map((each) => ask('chain.claimable', 'claimableOf', each.account, claimable(each))),
   ];
 }
 

@@ -5,6 +5,8 @@ import * as events from './events.sql';
 import type { Findings } from './findings';
 import * as lottery from './lottery.sql';
 import * as pools from './pools.sql';
+import { comparePositions, rebuildPositions } from './positions';
+import { TABLE_NAMES } from './positions.sql';
 
 interface Value {
   id: string;
@@ -72,6 +74,18 @@ export class DerivedComparison {
       await this.client.query(pools.REPAIR_POOLS, [wrong]);
     });
     if (this.mode.hasEvents) this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+  }
+
+  /** What accounts hold and have earned, against a replay of the pools' events. */
+  async positions(ids: string[]): Promise<void> {
+    const { events, positions, differences } = await comparePositions(this.client, ids);
+    this.findings.count('positions', positions);
+    this.findings.count('replayed events', events);
+    const wrong = unique(differences.map(({ pool }) => pool));
+    for (const table of TABLE_NAMES) {
+      const some = differences.filter((each) => each.table === table);
+      await this.report(table, some, () => rebuildPositions(this.client, wrong));
+    }
   }
 
   async addresses(addresses: string[]): Promise<void> {

@@ -80,6 +80,7 @@ export class Verification {
       await derived.counts();
     }
     await this.pools(derived);
+    if (hasCursor) await this.positions(derived);
     await this.addresses(derived);
     if (this.options.endpoints && hasCursor) await this.chain(this.options.endpoints);
     else if (this.options.endpoints) this.findings.skip('no chain has been read yet');
@@ -129,6 +130,11 @@ export class Verification {
     }
     await this.client.query('ANALYZE verified_pools');
     await derived.totals(floor);
+  }
+
+  private async positions(derived: DerivedComparison): Promise<void> {
+    this.progress.begin('positions');
+    await this.everyPool(new BatchSize(), (ids) => derived.positions(ids));
   }
 
   private async addresses(derived: DerivedComparison): Promise<void> {

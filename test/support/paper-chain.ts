@@ -142,14 +142,11 @@ export class Written {
   }
 
   /** Applies the chain's blocks after the cursor, up to block `to`, as one batch. */
-  async apply(chain: PaperChain, to = chain.head.number): Promise<Applied> {
+  async apply(chain: PaperChain, to = chain.head.number, head = chain.head.number): Promise<Applied> {
     const blocks = chain.blocks.slice(this.cursor.number + 1, to + 1);
     const events = blocks.flatMap((block) => block.events);
     const batch = { to: chain.blocks[to], blocks: blocks.slice(-WINDOW), events };
-    const applied = await this.writer.apply(this.cursor, batch, {
-      state: 'syncing',
-      head: chain.head.number,
-    });
+    const applied = await this.writer.apply(this.cursor, batch, { state: 'syncing', head });
     this.cursor = applied.cursor;
     return applied;
   }
@@ -170,6 +167,9 @@ export class Written {
         ORDER BY block_number, log_index`,
       draws: 'SELECT * FROM lottery_draws ORDER BY contract, draw_id',
       tickets: 'SELECT * FROM lottery_tickets ORDER BY contract, draw_id, account',
+      positions: 'SELECT * FROM positions ORDER BY pool_id, address',
+      weights: 'SELECT * FROM pool_weights ORDER BY pool_id',
+      rates: 'SELECT * FROM accrual_rates ORDER BY pool_id, number',
       winners: 'SELECT winners FROM lottery_totals',
       setAside: 'SELECT outcome, count FROM set_aside_counts WHERE count <> 0 ORDER BY outcome',
       counted: `SELECT outcome, count(*) FROM chain_events WHERE outcome NOT IN ('WAITING', 'APPLIED')

@@ -18,6 +18,9 @@
  *     offset = balance * time[b]
  *
  * Doing that at other moments may round otherwise, so it must be stored with these events and with no others.
+ *
+ * Verification and the tests of the contract have it apart from the indexer's own, so that each shows faults of the
+ * other.
  */
 const SCALE = 2n ** 128n;
 
@@ -31,21 +34,25 @@ export interface PoolEvent {
   time: bigint;
 }
 
-interface Accrual {
+export interface Accrual {
   time: bigint;
   perWeight: bigint;
   perUnit: bigint;
 }
 
-interface Account {
+/** With the sums of what was moved. */
+export interface Account {
   balance: bigint;
   offset: bigint;
   owed: bigint;
   /** How many accruals it has taken part in. */
   accruals: number;
+  deposited: bigint;
+  withdrawn: bigint;
+  claimed: bigint;
 }
 
-interface Pool {
+export interface Pool {
   total: bigint;
   offset: bigint;
   accruals: Accrual[];
@@ -53,29 +60,43 @@ interface Pool {
 }
 
 const newPool = (): Pool => ({ total: 0n, offset: 0n, accruals: [], accounts: new Map() });
-const newAccount = (): Account => ({ balance: 0n, offset: 0n, owed: 0n, accruals: 0 });
+const newAccount = (): Account => ({
+  balance: 0n,
+  offset: 0n,
+  owed: 0n,
+  accruals: 0,
+  deposited: 0n,
+  withdrawn: 0n,
+  claimed: 0n,
+});
 
 export class YieldModel {
-  private readonly pools = new Map<string, Pool>();
+  readonly pools = new Map<string, Pool>();
 
-  /** @throws if the contract cannot have emitted the event */
-  apply({ kind, pool: id, account: holder, amount, time }: PoolEvent): void {
+  /**
+   * @returns false if SavingsPool cannot have emitted the event: a withdrawal beyond the balance or an accrual without
+   * any weight changes nothing; of a claim of more or less than is owed the part that is owed is taken off
+   */
+  apply({ kind, pool: id, account: holder, amount, time }: PoolEvent): boolean {
     const pool = this.pools.get(id) ?? newPool();
-    this.pools.set(id, pool);
-    if (kind === 'YieldAccrued') return accrue(pool, amount, time);
-    const account = settled(pool, holder!);
-    pool.accounts.set(holder!, account);
-    if (kind === 'YieldClaimed') {
-      if (amount !== account.owed) throw new Error(`claimed ${amount}, owed ${account.owed}`);
-      account.owed = 0n;
-      return;
+    if (kind === 'YieldAccrued') {
+      if (pool.total * time <= pool.offset) return false;
+      accrue(pool, amount, time);
+      this.pools.set(id, pool);
+      return true;
     }
+    const account = settled(pool, holder!);
+    if (kind === 'Withdrawn' && account.balance < amount) return false;
+    this.pools.set(id, pool);
+    pool.accounts.set(holder!, account);
+    if (kind === 'YieldClaimed') return claim(account, amount);
     const change = kind === 'Deposited' ? amount : -amount;
     pool.total += change;
     pool.offset += change * time;
     account.balance += change;
     account.offset += change * time;
-    if (account.balance < 0n) throw new Error(`withdrew ${amount}, ${-account.balance} too much`);
+    account[kind === 'Deposited' ? 'deposited' : 'withdrawn'] += amount;
+    return true;
   }
 
   totalOf(id: string): bigint {
@@ -102,6 +123,13 @@ export class YieldModel {
   }
 }
 
+function claim(account: Account, amount: bigint): boolean {
+  const { owed } = account;
+  account.claimed += amount;
+  account.owed = owed > amount ? owed - amount : 0n;
+  return owed === amount;
+}
+
 function accrue(pool: Pool, amount: bigint, time: bigint): void {
   const last = pool.accruals.at(-1);
   const perWeight = (amount * SCALE) / (pool.total * time - pool.offset);
@@ -122,4 +150,21 @@ function settled(pool: Pool, holder: string): Account {
     account.accruals = pool.accruals.length;
   }
   return account;
+}
+
+/** A position as it is stored; `first` is the first accrual that it has not taken part in. */
+export interface StoredPosition {
+  account: string;
+  balance: string;
+  offset: string;
+  owed: string;
+  first: { time: string; perWeight: string; perUnit: string; lastPerUnit: string } | null;
+}
+
+/** What the account could claim now. */
+export function claimable({ balance, offset, owed, first }: StoredPosition): bigint {
+  if (!first) return BigInt(owed);
+  const weight = BigInt(balance) * BigInt(first.time) - BigInt(offset);
+  const later = BigInt(first.lastPerUnit) - BigInt(first.perUnit);
+  return BigInt(owed) + (weight * BigInt(first.perWeight)) / SCALE + (BigInt(balance) * later) / SCALE;
 }

@@ -1,0 +1,108 @@
+import type { Client } from 'pg';
+import {
+  type LoadedPool,
+  type PositionRow,
+  type WeightsRow,
+  savePositions,
+  toJson,
+  toPosition,
+  toWeights,
+} from './position-rows';
+import { type PositionEvent, noWeights } from './positions';
+import * as sql from './positions.sql';
+
+/** The journal's address for the row of the pool itself. */
+const POOL = '';
+
+interface Former {
+  block: number;
+  pool: string;
+  address: string;
+  /** JSON; null: there was no row. */
+  row: string | null;
+}
+
+/** Rows as they were before the blocks that change them. The yield that was added cannot be computed back. */
+export class FormerRows {
+  private readonly rows = new Map<string, Former>();
+
+  /** Before each event of a block that may be undone. */
+  keep(pool: LoadedPool, { blockNumber, account }: PositionEvent): void {
+    this.keepOnce(blockNumber, pool.id, POOL, () => (pool.exists ? toJson(pool.weights) : null));
+    if (account === null) return;
+    const position = pool.positions.get(account);
+    this.keepOnce(blockNumber, pool.id, account, () => (position ? toJson(position) : null));
+  }
+
+  private keepOnce(block: number, pool: string, address: string, row: () => string | null): void {
+    const key = `${block} ${pool} ${address}`;
+    if (!this.rows.has(key)) this.rows.set(key, { block, pool, address, row: row() });
+  }
+
+  /** Those of blocks up to `dropUpTo` are needed no more. */
+  async save(client: Client, dropUpTo: number): Promise<void> {
+    const rows = [...this.rows.values()];
+    if (rows.length === 0) return;
+    await client.query(sql.KEEP_FORMER, [
+      rows.map(({ block }) => block),
+      rows.map(({ pool }) => pool),
+      rows.map(({ address }) => address),
+      rows.map(({ row }) => row),
+      dropUpTo,
+    ]);
+  }
+}
+
+/** What a pool and its accounts were before they lost events. */
+interface Loss {
+  pool: string;
+  /** Null: the journal does not reach as far back. */
+  rows: { address: string; former: WeightsRow | PositionRow | null }[] | null;
+}
+
+/**
+ * Takes the effect of all blocks after `effective` back, while their events are still stored: from the journal where
+ * it reaches that far.
+ * @returns pools that are without positions now, to be rebuilt from their events when those that go are gone
+ */
+export async function undoPositions(client: Client, effective: number): Promise<string[]> {
+  const { rows: losses } = await client.query<Loss>(sql.FIND_FORMER, [effective]);
+  await restore(client, losses);
+  await client.query(sql.FORGET_FORMER, [effective]);
+  const unknown = losses.filter(({ rows }) => rows === null).map(({ pool }) => pool);
+  if (unknown.length > 0) for (const statement of sql.CLEAR_POOLS) await client.query(statement, [unknown]);
+  return unknown;
+}
+
+async function restore(client: Client, losses: Loss[]): Promise<void> {
+  const changed = new Map<LoadedPool, Set<string>>();
+  const known = losses.flatMap(({ pool, rows }) => (rows ? [{ pool, rows }] : []));
+  if (known.length === 0) return;
+  const kept: number[] = [];
+  const empty: string[] = [];
+  const left: [pool: string, address: string][] = [];
+  for (const { pool: id, rows } of known) {
+    const own = rows.find(({ address }) => address === POOL)!.former as WeightsRow | null;
+    const weights = own ? toWeights(own) : noWeights();
+    const pool: LoadedPool = {
+      id,
+      weights,
+      accruals: new Map(),
+      positions: new Map(),
+      kept: weights.accruals,
+      exists: true,
+    };
+    for (const { address, former } of rows) {
+      if (address === POOL) continue;
+      if (former) pool.positions.set(address, toPosition(former as PositionRow));
+      else left.push([id, address]);
+    }
+    kept.push(pool.kept);
+    if (own) changed.set(pool, new Set(pool.positions.keys()));
+    else empty.push(id);
+  }
+  await client.query(sql.DELETE_RATES, [known.map(({ pool }) => pool), kept]);
+  await client.query(sql.DELETE_WEIGHTS, [empty]);
+  await client.query(sql.DELETE_POSITIONS, [left.map(([id]) => id), left.map(([, address]) => address)]);
+  await savePositions(client, changed);
+}

@@ -1,0 +1,121 @@
+import type { Client } from 'pg';
+import type { Item, PoolState } from './decide';
+import { FormerRows } from './position-journal';
+import {
+  type LoadedPool,
+  type PositionRow,
+  type WeightsRow,
+  literal,
+  savePositions,
+  toPosition,
+  toWeights,
+} from './position-rows';
+import { type PositionEvent, applyEvent, noWeights } from './positions';
+import * as sql from './positions.sql';
+
+/** Which blocks take effect, and which of them may still be undone. */
+export interface Reach {
+  effective: number;
+  /** Of each block after this one the rows are kept as they were before it. */
+  journalAbove: number;
+}
+
+/** Pools whose events are replayed together. */
+const REBUILT_AT_ONCE = 100;
+
+/**
+ * Brings positions up to date with events, in chain order. Every event of a known pool's own contract that has its
+ * confirmations counts, whatever the ledger made of it, since the contract has counted it too.
+ * @returns how many events the reference contract cannot have emitted
+ */
+export async function applyToPositions(
+  client: Client,
+  items: Item[],
+  pools: Map<string, PoolState>,
+  { effective, journalAbove }: Reach,
+): Promise<number> {
+  const counts = ({ event: { poolId, contract, blockNumber } }: Item): boolean =>
+    poolId !== null && blockNumber <= effective && pools.get(poolId)?.contract === contract;
+  const events = items.filter(counts).map(({ event }) => event);
+  return events.length > 0 ? replay(client, events, journalAbove) : 0;
+}
+
+/** Makes the positions of pools, which have no rows now, from their events. */
+export async function rebuildPositions(client: Client, pools: string[]): Promise<void> {
+  for (let i = 0; i < pools.length; i += REBUILT_AT_ONCE) {
+    await client.query(sql.OPEN_EVENTS, [pools.slice(i, i + REBUILT_AT_ONCE)]);
+    for (;;) {
+      const { rows } = await client.query<PositionEvent>(sql.NEXT_EVENTS);
+      if (rows.length === 0) break;
+      await replay(client, rows, Infinity);
+    }
+    await client.query(sql.CLOSE_EVENTS);
+  }
+}
+
+async function replay(client: Client, events: PositionEvent[], journalAbove: number): Promise<number> {
+  const pools = await load(client, events);
+  const former = new FormerRows();
+  const changed = new Map<LoadedPool, Set<string>>();
+  let wrong = 0;
+  for (const event of events) {
+    const pool = pools.get(event.poolId!)!;
+    if (event.blockNumber > journalAbove) former.keep(pool, event);
+    const effect = applyEvent(pool, event);
+    if (effect !== 'exact') wrong += 1;
+    if (effect === 'impossible') continue;
+    pool.exists = true;
+    let accounts = changed.get(pool);
+    if (!accounts) changed.set(pool, (accounts = new Set()));
+    if (event.account !== null) accounts.add(event.account);
+  }
+  await former.save(client, journalAbove);
+  await savePositions(client, changed);
+  return wrong;
+}
+
+async function load(client: Client, events: PositionEvent[]): Promise<Map<string, LoadedPool>> {
+  const accounts = new Map<string, Set<string>>();
+  for (const { poolId, account } of events) {
+    let touched = accounts.get(poolId!);
+    if (!touched) accounts.set(poolId!, (touched = new Set()));
+    if (account !== null) touched.add(account);
+  }
+  const pools = new Map<string, LoadedPool>();
+  for (const id of accounts.keys())
+    pools.set(id, {
+      id,
+      weights: noWeights(),
+      accruals: new Map(),
+      positions: new Map(),
+      kept: 0,
+      exists: false,
+    });
+  const weights = await client.query<WeightsRow & { pool: string }>({
+    ...sql.LOAD_WEIGHTS,
+    values: [literal([...accounts.keys()])],
+  });
+  for (const row of weights.rows)
+    Object.assign(pools.get(row.pool)!, { weights: toWeights(row), kept: row.accruals, exists: true });
+  const pairs = [...accounts].flatMap(([pool, some]) => [...some].map((address) => [pool, address]));
+  const positions = await client.query<LoadedPosition>({
+    ...sql.LOAD_POSITIONS,
+    values: [0, 1].map((n) => literal(pairs.map((pair) => pair[n]))),
+  });
+  for (const row of positions.rows) {
+    const pool = pools.get(row.pool)!;
+    pool.positions.set(row.address, toPosition(row));
+    if (row.firstTime === null) continue;
+    pool.accruals.set(row.accruals + 1, {
+      time: BigInt(row.firstTime),
+      perWeight: BigInt(row.firstPerWeight!),
+      perUnit: BigInt(row.firstPerUnit!),
+    });
+  }
+  return pools;
+}
+
+type LoadedPosition = PositionRow & { pool: string; address: string } & Record<
+    'firstTime' | 'firstPerWeight' | 'firstPerUnit',
+    string | null
+  >;

@@ -1,0 +1,118 @@
+/** The statements that keep positions and what their yield is computed from. Ids are given as 32 hex digits. */
+
+const compact = (column: string): string => `replace(${column}::text, '-', '')`;
+
+/** Parameter: pool ids. */
+export const LOAD_WEIGHTS = {
+  name: 'load_weights',
+  text: `
+    SELECT ${compact('pool_id')} AS pool, total, weight_offset AS offset, accruals, last_time AS "lastTime",
+      last_per_unit AS "lastPerUnit"
+    FROM pool_weights WHERE pool_id = ANY($1::uuid[])`,
+};
+
+/** With the first accrual that each has not taken part in. Parameters: pool ids, addresses. */
+export const LOAD_POSITIONS = {
+  name: 'load_positions',
+  text: `
+    SELECT ${compact('p.pool_id')} AS pool, p.address, p.balance, p.weight_offset AS offset, p.owed, p.accruals,
+      p.deposited, p.withdrawn, p.claimed, a.time AS "firstTime", a.per_weight AS "firstPerWeight",
+      a.per_unit AS "firstPerUnit"
+    FROM unnest($1::uuid[], $2::text[]) AS w(pool_id, address)
+    JOIN positions p ON p.pool_id = w.pool_id AND p.address = w.address
+    LEFT JOIN accrual_rates a ON a.pool_id = p.pool_id AND a.number = p.accruals + 1`,
+};
+
+/**
+ * Parameters, each an array: of pools id, total, offset, accruals, time and rate of the last accrual; of accruals
+ * pool, number, time and the two rates; of positions pool, address and the seven numbers.
+ */
+export const SAVE_POSITIONS = {
+  name: 'save_positions',
+  text: `
+    WITH weights AS (
+      INSERT INTO pool_weights (pool_id, total, weight_offset, accruals, last_time, last_per_unit)
+      SELECT * FROM unnest($1::uuid[], $2::numeric[], $3::numeric[], $4::int[], $5::bigint[], $6::numeric[])
+      ON CONFLICT ON CONSTRAINT pool_weights_pkey DO UPDATE SET total = excluded.total,
+        weight_offset = excluded.weight_offset, accruals = excluded.accruals, last_time = excluded.last_time,
+        last_per_unit = excluded.last_per_unit
+    ), rates AS (
+      INSERT INTO accrual_rates (pool_id, number, time, per_weight, per_unit)
+      SELECT * FROM unnest($7::uuid[], $8::int[], $9::bigint[], $10::numeric[], $11::numeric[])
+    )
+    INSERT INTO positions (pool_id, address, balance, weight_offset, owed, accruals, deposited, withdrawn, claimed)
+    SELECT * FROM unnest($12::uuid[], $13::text[], $14::numeric[], $15::numeric[], $16::numeric[], $17::int[],
+      $18::numeric[], $19::numeric[], $20::numeric[])
+    ON CONFLICT ON CONSTRAINT positions_pkey DO UPDATE SET balance = excluded.balance,
+      weight_offset = excluded.weight_offset, owed = excluded.owed, accruals = excluded.accruals,
+      deposited = excluded.deposited, withdrawn = excluded.withdrawn, claimed = excluded.claimed`,
+};
+
+/**
+ * Keeps rows as they were before a block, and drops those that no reorganisation needs any more. Parameters: blocks,
+ * pools, addresses ('' for the pool's own row), rows as JSON or null if there was none; block up to which to drop.
+ */
+export const KEEP_FORMER = `
+  WITH dropped AS (DELETE FROM position_journal WHERE block_number <= $5)
+  INSERT INTO position_journal (block_number, pool_id, address, former)
+  SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::jsonb[]) ON CONFLICT DO NOTHING`;
+
+/**
+ * Pools that lose events after block $1, each with its former rows, if the journal has all of them: of the pool and
+ * of every account the one before its first event that goes.
+ */
+export const FIND_FORMER = `
+  WITH gone AS MATERIALIZED (
+    SELECT e.pool_id, e.account AS address, min(e.block_number) AS block_number
+    FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
+    WHERE e.block_number > $1 AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL') GROUP BY 1, 2
+  ), touched AS (
+    SELECT pool_id, '' AS address, min(block_number) AS block_number FROM gone GROUP BY 1
+    UNION ALL
+    SELECT pool_id, address, block_number FROM gone WHERE address IS NOT NULL
+  )
+  SELECT ${compact('t.pool_id')} AS pool, CASE WHEN bool_and(j.pool_id IS NOT NULL)
+    THEN json_agg(json_build_object('address', t.address, 'former', j.former)) END AS rows
+  FROM touched t LEFT JOIN position_journal j
+    ON j.block_number = t.block_number AND j.pool_id = t.pool_id AND j.address = t.address
+  GROUP BY t.pool_id`;
+export const FORGET_FORMER = `DELETE FROM position_journal WHERE block_number > $1`;
+
+/** Parameters: pool ids, and of each how many accruals stay. */
+export const DELETE_RATES = `
+  DELETE FROM accrual_rates r USING unnest($1::uuid[], $2::int[]) AS w(pool_id, accruals)
+  WHERE r.pool_id = w.pool_id AND r.number > w.accruals`;
+export const DELETE_WEIGHTS = `DELETE FROM pool_weights WHERE pool_id = ANY($1::uuid[])`;
+/** Parameters: pool ids, addresses. */
+export const DELETE_POSITIONS = `
+  DELETE FROM positions p USING unnest($1::uuid[], $2::text[]) AS w(pool_id, address)
+  WHERE p.pool_id = w.pool_id AND p.address = w.address`;
+
+/** Everything of these pools. Parameter: pool ids. */
+export const CLEAR_POOLS = ['pool_weights', 'accrual_rates', 'positions', 'position_journal'].map(
+  (table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`,
+);
+
+/**
+ * Events that count for positions, in chain order: all of the pool's own contract, whatever the ledger made of them.
+ * Those that were applied are found in the ledger, which has the index. Parameter: pool ids.
+ */
+export const OPEN_EVENTS = `
+  DECLARE pool_events NO SCROLL CURSOR FOR
+  SELECT ${compact('pool_id')} AS "poolId", kind, account, amount::text, extract(epoch FROM time)::float8 AS time,
+    block_number::float8 AS "blockNumber"
+  FROM (
+    SELECT t.pool_id, CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn'
+        ELSE 'YieldClaimed' END AS kind,
+      t.account, t.amount, t.confirmed_at AS time, t.block_number, t.log_index::bigint
+    FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
+    UNION ALL
+    SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, y.accrued_at, y.block_number, y.log_index
+    FROM yield_accruals y WHERE y.pool_id = ANY($1::uuid[])
+    UNION ALL
+    SELECT e.pool_id, e.kind, e.account, e.amount, e.block_time, e.block_number, e.log_index
+    FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
+    WHERE e.pool_id = ANY($1::uuid[]) AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')
+  ) events ORDER BY pool_id, block_number, log_index`;
+export const NEXT_EVENTS = 'FETCH 10000 FROM pool_events';
+export const CLOSE_EVENTS = 'CLOSE pool_events';

@@ -1,0 +1,20 @@
+import { Injectable } from '@nestjs/common';
+import type { AuthenticatedUser } from '../auth/current-user';
+import { JsonText } from '../common/json-text';
+import { Page } from '../common/pagination';
+import { Database } from '../database/database';
+import { LIST_TICKETS } from './lottery.sql';
+import type { DrawEntry, ListTicketsQuery } from './tickets.dto';
+
+/** What the caller bought in the lottery. */
+@Injectable()
+export class TicketsService {
+  constructor(private readonly database: Database) {}
+
+  async list(caller: AuthenticatedUser, query: ListTicketsQuery): Promise<Page<DrawEntry>> {
+    const { page, limit } = query;
+    const parameters = { reader: caller.address, limit, offset: (page - 1) * limit };
+    const row = await this.database.read(LIST_TICKETS, parameters);
+    return new Page(new JsonText(row!.data), row!.total, query);
+  }
+}

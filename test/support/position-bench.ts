@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { type Address, type Hex, encodeFunctionData, parseEther, parseEventLogs, toHex } from 'viem';
+import { contractAbi } from '../../src/chain/contract.abi';
+import { rpcEndpoints } from '../../src/chain/endpoints';
+import { loadEnvironment } from '../../src/config/environment';
+import { openCursor } from '../../src/indexer/chain-identity';
+import { type Cursor, EventWriter } from '../../src/indexer/event-writer';
+import { connect } from '../../src/indexer/leader';
+import { Rpc } from '../../src/indexer/rpc';
+import { Source, WINDOW } from '../../src/indexer/source';
+import { type AnvilNode, startAnvil } from '../../src/local/anvil';
+import * as dev from '../../src/local/deploy';
+import { POOL_POSITION } from '../../src/positions/positions.sql';
+import { type TestDatabase, freshDatabase } from './database';
+
+/** Enough for every call; given, so that nothing is estimated and a call that reverts is mined all the same. */
+const GAS = toHex(1_000_000);
+const ACCOUNTS = 4;
+export const NO_REF = dev.bytes16('0'.repeat(32));
+const { abi } = dev.artifacts.LotteryPool;
+
+export interface Account {
+  balance: string;
+  claimable: string;
+}
+interface Answer extends Account {
+  deposited: string;
+  withdrawn: string;
+  claimed: string;
+  earned: string;
+  blockNumber: number;
+}
+export interface PoolOf {
+  id: string;
+  contract: Address;
+}
+
+/** A chain with two SavingsPool contracts and a LotteryPool, and a database that their events are written to. */
+export class PositionBench {
+  readonly pools: PoolOf[] = [];
+  contracts: Address[] = [];
+  accounts: Address[] = [];
+  cursor: Cursor;
+  source: Source;
+  private anvil: AnvilNode;
+  private owner: dev.DevClient;
+  private database: TestDatabase;
+  private client: Client;
+  private writer: EventWriter;
+
+  constructor(private readonly confirmations: number) {}
+
+  async start(): Promise<this> {
+    this.anvil = await startAnvil();
+    const { url } = this.anvil;
+    const { contracts, token } = await dev.deployContracts(url, { minimumDeposit: 1n });
+    this.contracts = [contracts.cooperative, contracts.individual, contracts.lottery];
+    for (let i = 0; i < ACCOUNTS; i += 1) {
+      const client = await dev.connect(url, dev.devAccount(i));
+      this.owner ??= client;
+      this.accounts.push(client.account.address.toLowerCase() as Address);
+      for (const contract of this.contracts) await dev.fund(client, token, contract, parseEther('1000000'));
+    }
+    this.database = await freshDatabase();
+    this.client = await connect(this.database.url);
+    const settings = { DATABASE_URL: this.database.url, RPC_URL: url };
+    const named = Object.entries(contracts).map((pair) => pair.join('='));
+    const environment = loadEnvironment({ ...settings, POOL_CONTRACTS: named.join(',') }, 'indexer');
+    const lotteries = new Set<string>([contracts.lottery]);
+    const { confirmations } = this;
+    this.writer = new EventWriter(this.client, { confirmations, pendingTtl: 86_400, lotteries });
+    this.source = new Source(new Rpc(rpcEndpoints(url)[0]), this.contracts);
+    this.cursor = await openCursor(this.client, this.writer, this.source, environment);
+    await this.client.query('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [
+      `0x${'f'.repeat(40)}`,
+    ]);
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    await this.client?.end();
+    await this.database?.drop();
+    await this.anvil?.stop();
+  }
+
+  newPool(contract: Address): PoolOf {
+    const pool = { id: randomUUID(), contract };
+    this.pools.push(pool);
+    return pool;
+  }
+
+  async addPool({ id, contract }: PoolOf): Promise<void> {
+    await this.client.query(
+      `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+       SELECT $1, 'cooperative', id, $2, now(), now() FROM users`,
+      [id, contract],
+    );
+  }
+
+  rpc(method: string, ...params: unknown[]): Promise<unknown> {
+    return dev.anvilRpc(this.owner, method, ...params);
+  }
+
+  /** Signed by the node. What the contract refuses is mined without effect. */
+  send(from: Address, to: Address, functionName: string, args: unknown[]): Promise<unknown> {
+    const data = encodeFunctionData({ abi, functionName, args });
+    return this.rpc('eth_sendTransaction', { from, to, data, gas: GAS });
+  }
+
+  /** What `work` sends is mined as one block, at one second. */
+  async inOneBlock(work: () => Promise<unknown>): Promise<void> {
+    await this.rpc('evm_setAutomine', false);
+    await work();
+    await this.rpc('anvil_mine', '0x1');
+    await this.rpc('evm_setAutomine', true);
+  }
+
+  async view(to: Address, functionName: string, args: unknown[], block: number | 'latest'): Promise<bigint> {
+    const data = encodeFunctionData({ abi, functionName, args });
+    const at = block === 'latest' ? block : toHex(block);
+    return BigInt((await this.rpc('eth_call', { to, data }, at)) as Hex);
+  }
+
+  async head(): Promise<number> {
+    return Number(await this.rpc('eth_blockNumber'));
+  }
+
+  /** Reads and applies up to block `to`, as at the head of the chain or far below it. */
+  async apply(to: number, nearHead: boolean): Promise<void> {
+    const batch =
+      to > this.cursor.number
+        ? await this.source.readTo(this.cursor, { to, linked: nearHead })
+        : { to: this.cursor, blocks: [], events: [] };
+    const standing = { state: 'syncing', head: nearHead ? to : to + 2 * WINDOW } as const;
+    ({ cursor: this.cursor } = await this.writer.apply(this.cursor, batch, standing));
+  }
+
+  async rewind(number: number): Promise<void> {
+    const block = (await this.source.block(number))!;
+    ({ cursor: this.cursor } = await this.writer.rewind(this.cursor, block));
+  }
+
+  /** What the service answers for each account and pool. */
+  async positions(pools: PoolOf[]): Promise<Record<string, Answer>> {
+    const answers: Record<string, Answer> = {};
+    for (const { id: pool } of pools)
+      for (const reader of this.accounts) {
+        const values = POOL_POSITION.parameters.map((name) => ({ pool, reader })[name]);
+        const { rows } = await this.client.query<{ data: string | null }>(POOL_POSITION.text, values);
+        if (rows[0].data) answers[`${pool} ${reader}`] = JSON.parse(rows[0].data) as Answer;
+      }
+    return answers;
+  }
+
+  /** What the contracts answer for each account and pool, at the last block in effect. */
+  async contractsSay(pools: PoolOf[]): Promise<Record<string, Account>> {
+    const block = Math.max(0, this.cursor.number - this.confirmations);
+    const said: Record<string, Account> = {};
+    for (const { id, contract } of pools)
+      for (const account of this.accounts) {
+        const args = [dev.bytes16(id), account];
+        const [balance, claimable] = await Promise.all(
+          ['balanceOf', 'claimableOf'].map((name) => this.view(contract, name, args, block)),
+        );
+        said[`${id} ${account}`] = { balance: `${balance}`, claimable: `${claimable}` };
+      }
+    return said;
+  }
+
+  /** Sums of what each account moved, as viem decodes the logs up to the last block in effect. */
+  async moved(pools: PoolOf[]): Promise<Record<string, Pick<Answer, 'deposited' | 'withdrawn' | 'claimed'>>> {
+    const toBlock = BigInt(this.cursor.number - this.confirmations);
+    const logs = await this.owner.getLogs({ address: this.contracts, fromBlock: 0n, toBlock });
+    const sums: Record<string, Record<string, bigint>> = {};
+    for (const { eventName, args, address } of parseEventLogs({ abi: contractAbi, logs })) {
+      if (eventName !== 'Deposited' && eventName !== 'Withdrawn' && eventName !== 'YieldClaimed') continue;
+      const pool = pools.find(
+        ({ id, contract }) => dev.bytes16(id) === args.poolId && contract === address.toLowerCase(),
+      );
+      if (!pool) continue;
+      const name = ({ Deposited: 'deposited', Withdrawn: 'withdrawn', YieldClaimed: 'claimed' } as const)[
+        eventName
+      ];
+      const sum = (sums[`${pool.id} ${args.account.toLowerCase()}`] ??= {
+        deposited: 0n,
+        withdrawn: 0n,
+        claimed: 0n,
+      });
+      sum[name] += args.amount;
+    }
+    return JSON.parse(
+      JSON.stringify(sums, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value)),
+    ) as never;
+  }
+}

@@ -18,7 +18,7 @@ import { provideConstraints } from './common/constraint-container';
 import { CrossSiteGuard } from './rate-limit/cross-site';
 import { EnvelopeAdapter } from './common/envelope.adapter';
 import { hideText, refuseConnection, sendError } from './common/error.filter';
-import { validationFailed } from './common/errors';
+import { ApiError } from './common/errors';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
 import { givePlainData } from './common/plain-data.interceptor';
@@ -176,7 +176,10 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
 }
 
 const malformedPath = (): Error =>
-  validationFailed({ field: 'path', message: 'is not a valid percent-encoding' });
+  new ApiError(400, 'Validation failed', {
+    code: 'malformed_path',
+    details: [{ field: 'path', message: 'is not a valid percent-encoding' }],
+  });
 
 function isDecodable(url: string): boolean {
   if (!url.includes('%')) return true;

@@ -27,7 +27,7 @@ jest.setTimeout(120_000);
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const { SmartWallet, SmartWalletFactory } = compile(['test/support/SmartWallet.sol']);
-const FAILED = { success: false, error: 'Authentication failed' };
+const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
 
 let anvil: AnvilNode;
 let client: DevClient;

@@ -21,7 +21,7 @@ import { type Wallet, newWallet, siweMessage } from './support/wallet';
 
 jest.setTimeout(120_000);
 
-const FAILED = [401, { success: false, error: 'Authentication failed' }];
+const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
 const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
   'test/support/LookupWallet.sol',
   'test/support/SmartWallet.sol',

@@ -2,7 +2,7 @@ import { scanSiweMessage } from '../src/auth/siwe';
 import { type TestApp, until, useApp } from './support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './support/wallet';
 
-const FAILED = [401, { success: false, error: 'Authentication failed' }];
+const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Signs in with a message of these fields, with a fresh nonce unless there is one. */
@@ -62,6 +62,7 @@ describe('nonce', () => {
     expect(answer.body).toEqual({
       success: false,
       error: 'Validation failed',
+      code: 'validation_failed',
       details: [{ field: 'address', message: 'must be a wallet address' }],
     });
   });

@@ -100,7 +100,10 @@ describe('signature', () => {
     expect((await app.post('/auth/verify', await sized(8192))).status).toBe(200);
     const malformed = await refused('malformed');
     const long = await app.post('/auth/verify', await sized(8193));
-    expect([long.status, long.body]).toEqual([401, { success: false, error: 'Authentication failed' }]);
+    expect([long.status, long.body]).toEqual([
+      401,
+      { success: false, error: 'Authentication failed', code: 'authentication_failed' },
+    ]);
     expect(await refused('malformed')).toBe(malformed + 1);
 
     const wrong = await refused('signature');

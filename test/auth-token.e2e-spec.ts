@@ -4,7 +4,8 @@ import { JWT_SECRET, type SignedIn, type TestApp, useApp } from './support/app';
 import { PROTECTED } from './support/endpoints';
 
 const OTHER_SECRET = 'another secret that is long enough too';
-const INVALID = [401, { success: false, error: 'Invalid token' }];
+const INVALID = [401, { success: false, error: 'Invalid token', code: 'invalid_token' }];
+const because = (code: string): unknown => [401, { success: false, error: 'Invalid token', code }];
 const now = (): number => Math.floor(Date.now() / 1000);
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -154,7 +155,7 @@ describe('token', () => {
   });
 
   it('that expired, or is not valid yet, is refused', async () => {
-    expect(await bearer(forge({ ...claims, exp: now() - 1 }))).toEqual(INVALID);
+    expect(await bearer(forge({ ...claims, exp: now() - 1 }))).toEqual(because('token_expired'));
     expect(await bearer(forge({ ...claims, nbf: now() + 60 }))).toEqual(INVALID);
     expect((await bearer(forge({ ...claims, nbf: now() - 60 })))[0]).toBe(200);
   });
@@ -164,7 +165,7 @@ describe('token', () => {
     expect((await bearer(token))[0]).toBe(200);
     const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3000);
     try {
-      expect(await bearer(token)).toEqual(INVALID);
+      expect(await bearer(token)).toEqual(because('token_expired'));
     } finally {
       later.mockRestore();
     }
@@ -188,10 +189,15 @@ describe('token', () => {
     ['generation below zero', { generation: -1 }],
     ['generation not an integer', { generation: 0.5 }],
     ['generation no integer of the database', { generation: 2 ** 31 }],
-    ['generation of the future', { generation: 1 }],
-    ['a user who never was', { userId: uuidv7() }],
   ])('with wrong claims is refused: %s', async (_, change) =>
     expect(await bearer(forge({ ...claims, ...change }))).toEqual(INVALID),
+  );
+
+  it.each<[string, Record<string, unknown>]>([
+    ['generation of the future', { generation: 1 }],
+    ['a user who never was', { userId: uuidv7() }],
+  ])('of a session that does not live is refused: %s', async (_, change) =>
+    expect(await bearer(forge({ ...claims, ...change }))).toEqual(because('token_revoked')),
   );
 });
 

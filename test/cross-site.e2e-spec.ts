@@ -2,7 +2,7 @@ import { type Response, useApp } from './support/app';
 
 const OURS = 'https://app.example.org';
 const EVIL = 'https://evil.example';
-const FORBIDDEN = [403, { success: false, error: 'Forbidden' }];
+const FORBIDDEN = [403, { success: false, error: 'Forbidden', code: 'cross_site_request' }];
 type Headers = Record<string, string>;
 
 /** What browsers send with requests that pages make (Fetch Metadata, and Origin). */

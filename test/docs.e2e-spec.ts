@@ -56,7 +56,7 @@ describe('DOCS=false', () => {
         expect([url, statusCode, JSON.parse(payload)]).toEqual([
           url,
           404,
-          { success: false, error: 'Not found' },
+          { success: false, error: 'Not found', code: 'not_found' },
         ]);
       }
     } finally {

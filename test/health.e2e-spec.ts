@@ -1,7 +1,7 @@
 import { TEN, type SignedIn, TestApp, until, useApp } from './support/app';
 import { Proxy } from './support/proxy';
 
-const UNAVAILABLE = { success: false, error: 'Service unavailable' };
+const UNAVAILABLE = { success: false, error: 'Service unavailable', code: 'unavailable' };
 /** The stated bound for an answer while the database is out, in ms. */
 const BOUND = 5000;
 

@@ -24,7 +24,11 @@ describe('bodies', () => {
   ])('that are not JSON, or poison objects, are 400: %j', async (body) => {
     const answer = await send(body);
     expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ success: false, error: 'Validation failed' });
+    expect(answer.body).toMatchObject({
+      success: false,
+      error: 'Validation failed',
+      code: 'invalid_json',
+    });
   });
 
   it.each(['/pools', '/auth/nonce'])('that are empty are 400: %s', async (url) => {
@@ -54,7 +58,7 @@ describe('bodies', () => {
           type,
           url,
           415,
-          { success: false, error: 'Unsupported media type' },
+          { success: false, error: 'Unsupported media type', code: 'unsupported_media_type' },
         ]);
       }
     }
@@ -72,7 +76,10 @@ describe('bodies', () => {
     };
     expect((await send(of(64 * 1024))).status).toBe(201);
     const answer = await send(of(64 * 1024 + 1));
-    expect([answer.status, answer.body]).toEqual([413, { success: false, error: 'Payload too large' }]);
+    expect([answer.status, answer.body]).toEqual([
+      413,
+      { success: false, error: 'Payload too large', code: 'payload_too_large' },
+    ]);
     for (const url of ['/auth/nonce', '/auth/verify'])
       expect((await app.send({ method: 'POST', url, body: of(70_000) })).status).toBe(413);
   });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { TEN, type SignedIn, TestApp, useApp } from './support/app';
 
-const NOT_FOUND = [404, { success: false, error: 'Not found' }];
+const NOT_FOUND = [404, { success: false, error: 'Not found', code: 'not_found' }];
 
 describe('http', () => {
   const app = useApp({ CORS_ORIGINS: 'https://app.example.org,https://other.example' });
@@ -85,6 +85,7 @@ describe('http', () => {
       expect(body).toMatchObject({
         success: false,
         error: 'Validation failed',
+        code: 'malformed_path',
         details: [{ field: 'path' }],
       });
     });

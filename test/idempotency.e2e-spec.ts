@@ -66,7 +66,11 @@ it('the same key with another body is 422', async () => {
   ]) {
     const answer = await create(key, other);
     expect(answer.status).toBe(422);
-    expect(answer.body).toEqual({ success: false, error: 'Idempotency-Key was used for another request' });
+    expect(answer.body).toEqual({
+      success: false,
+      error: 'Idempotency-Key was used for another request',
+      code: 'idempotency_key_reused',
+    });
   }
   expect(await total()).toBe(before);
 });
@@ -103,7 +107,11 @@ it('of simultaneous requests with one key one makes a pool; the others get its a
     for (const { body } of made) expect(body).toEqual(made[0].body);
     for (const { status, body } of answers.filter(({ status }) => status !== 201)) {
       expect(status).toBe(409);
-      expect(body).toEqual({ success: false, error: 'A request with this Idempotency-Key is still running' });
+      expect(body).toEqual({
+        success: false,
+        error: 'A request with this Idempotency-Key is still running',
+        code: 'idempotency_in_progress',
+      });
     }
     expect(await total(owner)).toBe(round + 1);
     expect((await create(key, {}, owner)).body).toEqual(made[0].body);

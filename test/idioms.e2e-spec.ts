@@ -150,7 +150,7 @@ describe('answers', () => {
 
 it('events that are refused before the first one have the status and text of an error', async () => {
   const { status, body } = await ask('answers/no-events');
-  expect([status, body]).toEqual([409, { success: false, error: 'No events' }]);
+  expect([status, body]).toEqual([409, { success: false, error: 'No events', code: 'conflict' }]);
 });
 
 describe('interceptors see plain data, and what they return is enveloped', () => {
@@ -216,6 +216,14 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
 });
 
 describe('errors', () => {
+  /** Of exceptions without a code. */
+  const CODES: Record<number, string> = {
+    401: 'unauthorized',
+    403: 'forbidden',
+    404: 'not_found',
+    409: 'conflict',
+  };
+
   it.each([
     ['conflict', 409, 'There is one already'],
     ['cause', 409, 'With a reason'],
@@ -233,13 +241,15 @@ describe('errors', () => {
     ['looks-like-outage', 409, 'Connection terminated unexpectedly'],
   ])('%s is %d: %s', async (name, status, error) => {
     const answer = await ask(`errors/thrown/${name}`);
-    expect([answer.status, answer.body]).toEqual([status, { success: false, error }]);
+    const code = CODES[status] ?? (status < 500 ? 'bad_request' : 'internal_error');
+    expect([answer.status, answer.body]).toEqual([status, { success: false, error, code }]);
   });
 
   it('lists of messages become details, and an object keeps its fields', async () => {
     expect((await ask('errors/thrown/list')).body).toEqual({
       success: false,
       error: 'Validation failed',
+      code: 'validation_failed',
       details: [
         { field: 'request', message: 'a is wrong' },
         { field: 'request', message: 'b is wrong' },
@@ -257,12 +267,15 @@ describe('errors', () => {
       expect([status, body.error]).toEqual([400, expect.stringContaining('is expected')]);
     }
     const { status, body } = await ask('errors/guarded');
-    expect([status, body]).toEqual([403, { success: false, error: 'Forbidden' }]);
+    expect([status, body]).toEqual([403, { success: false, error: 'Forbidden', code: 'forbidden' }]);
   });
 
   it('texts of the framework stay hidden', async () => {
     const unknown = await ask('errors/nowhere');
-    expect([unknown.status, unknown.body]).toEqual([404, { success: false, error: 'Not found' }]);
+    expect([unknown.status, unknown.body]).toEqual([
+      404,
+      { success: false, error: 'Not found', code: 'not_found' },
+    ]);
     const parsed = await ask('validation/orders', {
       method: 'POST',
       body: '{',
@@ -273,11 +286,15 @@ describe('errors', () => {
       {
         success: false,
         error: 'Validation failed',
+        code: 'invalid_json',
         details: [{ field: 'request', message: 'request is malformed' }],
       },
     ]);
     const text = await ask('validation/orders', { method: 'POST', body: 'x' });
-    expect([text.status, text.body]).toEqual([415, { success: false, error: 'Unsupported media type' }]);
+    expect([text.status, text.body]).toEqual([
+      415,
+      { success: false, error: 'Unsupported media type', code: 'unsupported_media_type' },
+    ]);
   });
 
   it('filters of a module answer as they like', async () => {
@@ -387,9 +404,15 @@ describe('middleware, sockets and uploads', () => {
   it('configure(consumer) runs, and may refuse, fail and answer', async () => {
     expect((await ask('rest/middleware')).body.data).toEqual({ passed: true });
     const refused = await ask('rest/middleware/refused');
-    expect([refused.status, refused.body]).toEqual([401, { success: false, error: 'Not by this way' }]);
+    expect([refused.status, refused.body]).toEqual([
+      401,
+      { success: false, error: 'Not by this way', code: 'unauthorized' },
+    ]);
     const failed = await ask('rest/middleware/failed');
-    expect([failed.status, failed.body]).toEqual([500, { success: false, error: 'Internal server error' }]);
+    expect([failed.status, failed.body]).toEqual([
+      500,
+      { success: false, error: 'Internal server error', code: 'internal_error' },
+    ]);
     expect(failed.text).not.toContain(SECRET);
     const answered = await ask('rest/middleware/answered');
     expect([answered.status, answered.text]).toEqual([202, 'answered']);
@@ -418,7 +441,10 @@ describe('middleware, sockets and uploads', () => {
     };
     expect((await upload(10)).body.data).toEqual({ name: 'x.txt', size: 10 });
     const { status, body } = await upload(2000);
-    expect([status, body]).toEqual([413, { success: false, error: 'Payload too large' }]);
+    expect([status, body]).toEqual([
+      413,
+      { success: false, error: 'Payload too large', code: 'payload_too_large' },
+    ]);
   });
 
   it('browsers of other origins may change and delete things', async () => {

@@ -56,7 +56,10 @@ describe('lottery', () => {
     'needs a token: %s',
     async (path) => {
       const { status, body } = await app.get(path);
-      expect([status, body]).toEqual([401, { success: false, error: 'Invalid token' }]);
+      expect([status, body]).toEqual([
+        401,
+        { success: false, error: 'Invalid token', code: 'invalid_token' },
+      ]);
     },
   );
 
@@ -64,7 +67,7 @@ describe('lottery', () => {
     await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
     await addDraw(app, { drawId: 2, status: 'CANCELLED', at: '2026-01-02T00:00:00.000Z' });
     const { status, body } = await app.get('/lottery/current', user);
-    expect([status, body]).toEqual([404, { success: false, error: 'Not found' }]);
+    expect([status, body]).toEqual([404, { success: false, error: 'Not found', code: 'no_open_draw' }]);
   });
 
   it.each(['ACTIVE', 'DRAWING'])('shows the newest draw that is open: %s', async (status) => {

@@ -84,7 +84,10 @@ describe('metrics with METRICS_TOKEN', () => {
       { authorization: `Bearer ${user.token}` },
     ]) {
       const { status, body } = await app.get('/metrics', undefined, headers as Record<string, string>);
-      expect([status, body]).toEqual([401, { success: false, error: 'Invalid token' }]);
+      expect([status, body]).toEqual([
+        401,
+        { success: false, error: 'Invalid token', code: 'invalid_token' },
+      ]);
     }
   });
 });

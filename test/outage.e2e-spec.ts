@@ -117,7 +117,11 @@ it.each(Object.entries(end))(
     for (const path of paths) {
       const start = Date.now();
       const { status, body } = await app.get(path, user);
-      expect([path, status, body]).toEqual([path, 503, { success: false, error: 'Service unavailable' }]);
+      expect([path, status, body]).toEqual([
+        path,
+        503,
+        { success: false, error: 'Service unavailable', code: 'unavailable' },
+      ]);
       expect(Date.now() - start).toBeLessThan(5000);
     }
     // A look at the database is shared for half a second.

@@ -20,7 +20,12 @@ async function refused(body: unknown, ...fields: string[]): Promise<void> {
   const before = await count('pools');
   const answer = await create(body);
   expect(answer.status).toBe(400);
-  expect(answer.body).toEqual({ success: false, error: 'Validation failed', details: expect.any(Array) });
+  expect(answer.body).toEqual({
+    success: false,
+    error: 'Validation failed',
+    code: 'validation_failed',
+    details: expect.any(Array),
+  });
   const named = (answer.body.details as { field: string }[]).map(({ field }) => field);
   expect([...new Set(named)]).toEqual(fields);
   expect(await count('pools')).toBe(before);
@@ -83,7 +88,7 @@ describe('a valid request', () => {
     );
     await app.sql('ALTER TABLE transactions DROP CONSTRAINT broken');
     expect(answer.status).toBe(500);
-    expect(answer.body).toEqual({ success: false, error: 'Internal server error' });
+    expect(answer.body).toEqual({ success: false, error: 'Internal server error', code: 'internal_error' });
     expect(await Promise.all(tables.map(count))).toEqual(before);
   });
 
@@ -133,7 +138,11 @@ describe('the amount', () => {
     for (const initialDeposit of ['9999999999999999999', '0', '1', '00009999999999999999999']) {
       const answer = await create({ ...valid, initialDeposit });
       expect(answer.status).toBe(400);
-      expect(answer.body).toEqual({ success: false, error: 'Initial deposit below minimum' });
+      expect(answer.body).toEqual({
+        success: false,
+        error: 'Initial deposit below minimum',
+        code: 'deposit_below_minimum',
+      });
     }
     expect((await create({ ...valid, initialDeposit: TEN })).status).toBe(201);
   });
@@ -233,5 +242,5 @@ it('refuses a token whose user is gone', async () => {
   await app.sql('DELETE FROM users WHERE id = $1', [gone.user.id]);
   const answer = await create(valid, gone);
   expect(answer.status).toBe(401);
-  expect(answer.body).toEqual({ success: false, error: 'Invalid token' });
+  expect(answer.body).toEqual({ success: false, error: 'Invalid token', code: 'token_revoked' });
 });

@@ -50,9 +50,9 @@ it('is refused to the owner, to outsiders, and a second time', async () => {
   const id = await create([member.address]);
   expect([(await leave(id, owner)).status, (await leave(id, owner)).body]).toEqual([
     403,
-    { success: false, error: 'The owner cannot leave the pool' },
+    { success: false, error: 'The owner cannot leave the pool', code: 'owner_cannot_leave' },
   ]);
-  const forbidden = { success: false, error: 'Forbidden' };
+  const forbidden = { success: false, error: 'Forbidden', code: 'forbidden' };
   const outsider = await app.signIn();
   expect([(await leave(id, outsider)).status, (await leave(id, outsider)).body]).toEqual([403, forbidden]);
   expect((await leave(id)).status).toBe(401);

@@ -13,8 +13,8 @@ beforeAll(async () => {
 });
 
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
-const NOT_FOUND = { success: false, error: 'Not found' };
-const FORBIDDEN = { success: false, error: 'Forbidden' };
+const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
+const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
 
 describe('the list', () => {
   it('is empty for a newcomer: pages 0', async () => {
@@ -120,7 +120,7 @@ describe('the list', () => {
   ])('refuses ?%s', async (query, field) => {
     const { status, body } = await app.get(`/pools?${query}`, owner);
     expect(status).toBe(400);
-    expect(body).toMatchObject({ success: false, error: 'Validation failed' });
+    expect(body).toMatchObject({ success: false, error: 'Validation failed', code: 'validation_failed' });
     expect([...new Set((body.details as { field: string }[]).map((detail) => detail.field))]).toEqual([
       field,
     ]);

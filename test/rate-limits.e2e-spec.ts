@@ -1,7 +1,7 @@
 import { type Request, type Response, type TestApp, useApp } from './support/app';
 
-const GENERAL = { success: false, error: 'Too many requests from this IP' };
-const AUTH = { success: false, error: 'Too many login attempts' };
+const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
+const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
 
 /** Sends the same request again and again; the statuses, each once with its number in a row. */
 async function burst(app: TestApp, times: number, request: Request): Promise<string> {

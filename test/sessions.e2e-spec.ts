@@ -4,7 +4,7 @@ import { Database } from '../src/database/database';
 import { ExpiredRows } from '../src/database/expired-rows';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 
-const INVALID = [401, { success: false, error: 'Invalid token' }];
+const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];
 const ENDED = (ended: string): unknown => [200, { success: true, data: { ended } }];
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -138,7 +138,10 @@ describe('a session', () => {
   it('needs a token to end', async () => {
     for (const url of ['/auth/logout', '/auth/logout/all']) {
       const answer = await app.post(url, {});
-      expect([answer.status, answer.body]).toEqual(INVALID);
+      expect([answer.status, answer.body]).toEqual([
+        401,
+        { success: false, error: 'Invalid token', code: 'invalid_token' },
+      ]);
       expect((await app.get(url)).status).toBe(404);
     }
   });

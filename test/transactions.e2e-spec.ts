@@ -12,8 +12,8 @@ beforeAll(async () => {
 });
 
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
-const NOT_FOUND = { success: false, error: 'Not found' };
-const FORBIDDEN = { success: false, error: 'Forbidden' };
+const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
+const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
 /** A moment after those of the pools' own deposits. */
 const later = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 

@@ -18,7 +18,7 @@ export class AnalyticsService {
 
   async user({ userId }: AuthenticatedUser): Promise<JsonText<UserAnalytics>> {
     const row = await this.database.read(USER_ANALYTICS, { user: userId });
-    if (!row) throw invalidToken();
+    if (!row) throw invalidToken('token_revoked');
     return new JsonText(row.data);
   }
 }

@@ -1,5 +1,6 @@
 import { ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { TokenExpiredError } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { invalidToken } from '../common/errors';
@@ -81,8 +82,10 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER);
   }
 
-  override handleRequest<User>(error: unknown, user: User | false): User {
-    if (error || !user) throw invalidToken();
+  /** @param reason what passport-jwt says; it looks at the time only of tokens whose signature is right */
+  override handleRequest<User>(error: unknown, user: User | false, reason: unknown): User {
+    if (error || !user)
+      throw invalidToken(reason instanceof TokenExpiredError ? 'token_expired' : 'invalid_token');
     return user;
   }
 }

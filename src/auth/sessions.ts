@@ -73,7 +73,7 @@ export class Sessions {
     const { session, endings } = known;
     const { userId, generation, sessionId } = session;
     const row = await this.database.read(SESSION_LIVES, { userId, generation, sessionId });
-    if (!row) throw invalidToken();
+    if (!row) throw invalidToken('token_revoked');
     if (known.endings === endings) known.checkedIn = term;
   }
 

@@ -37,6 +37,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
   constructor(options: FastifyHttpOptions<Server>) {
     super(options);
     this.instance.decorateReply('envelope', null);
+    this.instance.decorateReply('errorCode', '');
   }
 
   /** NestJS passes a status only with error bodies. Handlers have set theirs already. */

@@ -19,27 +19,37 @@ const SECRET = 'relation "users" at 10.0.0.7';
 const withCode = (code: string): Error => Object.assign(new Error(SECRET), { code });
 const ofDatabase = (code: string): Error => Object.assign(new DatabaseError(SECRET, 0, 'error'), { code });
 const fromFramework = (statusCode: number): Error => Object.assign(new Error(SECRET), { statusCode });
-const UNAVAILABLE = { status: 503, body: { success: false, error: 'Service unavailable' } };
-const INTERNAL = { status: 500, body: { success: false, error: 'Internal server error' } };
+const UNAVAILABLE = {
+  status: 503,
+  body: { success: false, error: 'Service unavailable', code: 'unavailable' },
+};
+const INTERNAL = {
+  status: 500,
+  body: { success: false, error: 'Internal server error', code: 'internal_error' },
+};
 
 describe('describeError', () => {
   it('keeps the text and details of an ApiError', () => {
-    expect(describeError(forbidden())).toEqual({ status: 403, body: { success: false, error: 'Forbidden' } });
+    expect(describeError(forbidden())).toEqual({
+      status: 403,
+      body: { success: false, error: 'Forbidden', code: 'forbidden' },
+    });
     const details = [{ field: 'a', message: 'b' }];
     expect(describeError(validationFailed(...details))).toEqual({
       status: 400,
-      body: { success: false, error: 'Validation failed', details },
+      body: { success: false, error: 'Validation failed', code: 'validation_failed', details },
     });
   });
 
   it.each([
-    [401, 'Unauthorized'],
-    [404, 'Not found'],
-    [413, 'Payload too large'],
-    [414, 'URI too long'],
-    [415, 'Unsupported media type'],
-  ])('has a text of its own for the framework’s %d', (status, error) => {
-    const expected = { status, body: { success: false, error } };
+    [401, 'Unauthorized', 'unauthorized'],
+    [404, 'Not found', 'not_found'],
+    [413, 'Payload too large', 'payload_too_large'],
+    [414, 'URI too long', 'bad_request'],
+    [415, 'Unsupported media type', 'unsupported_media_type'],
+    [501, 'Not Implemented', 'internal_error'],
+  ])('has a text of its own for the framework’s %d', (status, error, code) => {
+    const expected = { status, body: { success: false, error, code } };
     expect(describeError(hideText(fromFramework(status)))).toEqual(expected);
     expect(describeError(Object.assign(fromFramework(status), { code: 'FST_SOME' }))).toEqual(expected);
   });
@@ -47,7 +57,12 @@ describe('describeError', () => {
   it('says of a request that cannot be parsed that it is malformed, and not why', () => {
     const { status, body } = describeError(hideText(fromFramework(400)));
     expect(status).toBe(400);
-    expect(body).toEqual({ success: false, error: 'Validation failed', details: [expect.any(Object)] });
+    expect(body).toEqual({
+      success: false,
+      error: 'Validation failed',
+      code: 'bad_request',
+      details: [expect.any(Object)],
+    });
     expect(JSON.stringify(body)).not.toContain(SECRET);
   });
 
@@ -127,14 +142,19 @@ describe('describeError', () => {
       { field: 'lines[0]', message: 'b' },
     ];
     const thrown = new BadRequestException(['a', { field: 'x', message: 'y' }, violation]);
-    expect(describeError(thrown).body).toEqual({ success: false, error: 'Validation failed', details });
+    expect(describeError(thrown).body).toEqual({
+      success: false,
+      error: 'Validation failed',
+      code: 'validation_failed',
+      details,
+    });
   });
 
   it('names at most 20 details, of 200 characters, whoever made them', () => {
     const many = Array.from({ length: 100 }, () => ({ field: 'f'.repeat(500), message: 'm'.repeat(500) }));
     for (const thrown of [
       validationFailed(...many),
-      new ApiError(422, 'x', many),
+      new ApiError(422, 'x', { details: many }),
       new BadRequestException(many),
       new BadRequestException(many.map(({ message }) => message)),
     ]) {

@@ -6,11 +6,12 @@ import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
 import {
   ApiError,
+  type ErrorCode,
   ErrorDetail,
   boundDetails,
+  codeOf,
   notFound,
   serviceUnavailable,
-  validationFailed,
 } from './errors';
 import { describeViolations } from './validation.pipe';
 
@@ -39,6 +40,8 @@ const isErrorStatus = (status: unknown): status is number =>
 export interface ErrorBody {
   success: false;
   error: string;
+  /** An ErrorCode, or what a module put into its exception. */
+  code: string;
   details?: ErrorDetail[];
   /** The body that a module put into its exception. */
   [field: string]: unknown;
@@ -49,9 +52,16 @@ interface ErrorAnswer {
   body: ErrorBody;
 }
 
+declare module 'fastify' {
+  interface FastifyReply {
+    /** For the log; '' for answers that are no errors. */
+    errorCode: string;
+  }
+}
+
 /** Turns anything thrown into the status and body of the interface. */
 export function describeError(error: unknown): ErrorAnswer {
-  if (error instanceof ApiError) return answer(error.getStatus(), error.message, error.details);
+  if (error instanceof ApiError) return answer(error.getStatus(), error.message, error);
   if (error instanceof HttpException) return describeException(error);
   if (isUnavailable(error)) return describeError(serviceUnavailable());
   const { code, expose, statusCode, message } = (error ?? {}) as Record<string, unknown>;
@@ -63,8 +73,13 @@ export function describeError(error: unknown): ErrorAnswer {
   return answer(500, textOf(500));
 }
 
-function answer(status: number, error: string, details?: ErrorDetail[]): ErrorAnswer {
-  return { status, body: { success: false, error, ...(details && { details: boundDetails(details) }) } };
+function answer(
+  status: number,
+  error: string,
+  { code = codeOf(status), details }: { code?: ErrorCode; details?: ErrorDetail[] } = {},
+): ErrorAnswer {
+  const body = { success: false as const, error, code, ...(details && { details: boundDetails(details) }) };
+  return { status, body };
 }
 
 /** Code or a pipe throws NestJS exceptions on purpose: their status and text are for the client. */
@@ -87,12 +102,14 @@ function describeException(exception: HttpException): ErrorAnswer {
   if (error === undefined && String(message).toLowerCase() === name) return answer(status, textOf(status));
   if (Array.isArray(message)) {
     const text = status === 400 ? 'Validation failed' : typeof error === 'string' ? error : textOf(status);
-    return answer(status, text, message.flatMap(toDetails));
+    const code = status === 400 ? 'validation_failed' : undefined;
+    return answer(status, text, { code, details: message.flatMap(toDetails) });
   }
   // NestJS throws this when a guard refuses.
   if (status === 403 && message === FORBIDDEN_MESSAGE) return answer(status, textOf(status));
   const text = [message, error].find((each) => typeof each === 'string' && each !== '');
-  return { status, body: { ...fields, success: false, error: (text as string) ?? textOf(status) } };
+  const code = typeof fields.code === 'string' ? fields.code : codeOf(status);
+  return { status, body: { ...fields, success: false, error: (text as string) ?? textOf(status), code } };
 }
 
 /** A message for the client: a text, one of our details, or a class-validator error. */
@@ -109,8 +126,19 @@ function toDetails(message: unknown): ErrorDetail[] {
 export function hideText(error: unknown): unknown {
   if (error instanceof HttpException) return error;
   const { statusCode } = (error ?? {}) as { statusCode?: unknown };
-  if (statusCode === 400) return validationFailed({ field: 'request', message: 'request is malformed' });
-  return isErrorStatus(statusCode) ? new ApiError(statusCode, textOf(statusCode), undefined, error) : error;
+  if (!isErrorStatus(statusCode)) return error;
+  if (statusCode !== 400) return new ApiError(statusCode, textOf(statusCode), { cause: error });
+  const details = [{ field: 'request', message: 'request is malformed' }];
+  return new ApiError(400, 'Validation failed', { code: codeOfMalformed(error), details });
+}
+
+function codeOfMalformed(error: unknown): ErrorCode {
+  const { code } = error as { code?: unknown };
+  if (code === 'FST_ERR_BAD_URL') return 'malformed_path';
+  // A body with a forbidden key, such as `__proto__`, is a SyntaxError.
+  return error instanceof SyntaxError || /^FST_ERR_CTP_.*JSON_BODY$/.test(String(code))
+    ? 'invalid_json'
+    : 'bad_request';
 }
 
 /** All error bodies are made here. */
@@ -144,7 +172,7 @@ export function sendError(
   // The router's own text would repeat the path.
   const unknownRoute = request.is404 && error instanceof NotFoundException;
   const { status, body } = describeError(unknownRoute ? notFound() : error);
-  if (status >= 500) request.log.error({ reqId: request.id, err: error }, body.error);
+  if (status >= 500) request.log.error({ reqId: request.id, code: body.code, err: error }, body.error);
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,
@@ -153,6 +181,7 @@ export function sendError(
     ...(status === 503 && { 'retry-after': '1' }),
   };
   if ('raw' in reply) {
+    reply.errorCode = body.code;
     if (!reply.sent) void reply.status(status).headers(headers).send(text);
   } else if (!reply.headersSent) {
     reply.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(text) }).end(text);
@@ -164,7 +193,7 @@ function toJson(body: ErrorBody): string {
   try {
     return JSON.stringify(body, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   } catch {
-    return JSON.stringify({ success: false, error: body.error });
+    return JSON.stringify({ success: false, error: body.error, code: body.code });
   }
 }
 

@@ -72,8 +72,9 @@ export class HealthController {
 
 /** Terminus's result in the form of the service's errors. */
 const notReady = ({ error = {} }: HealthCheckResult): ApiError =>
-  new ApiError(
-    503,
-    'Service unavailable',
-    Object.entries(error).map(([field, indicator]) => ({ field, message: String(indicator?.message) })),
-  );
+  new ApiError(503, 'Service unavailable', {
+    details: Object.entries(error).map(([field, indicator]) => ({
+      field,
+      message: String(indicator?.message),
+    })),
+  });

@@ -13,7 +13,7 @@ export class LotteryService {
   /** @throws ApiError 404 if no contract has an open draw */
   async current(): Promise<JsonText<CurrentDraw>> {
     const row = await this.database.read(CURRENT_DRAW, {});
-    if (!row) throw notFound();
+    if (!row) throw notFound('no_open_draw');
     return new JsonText(row.data);
   }
 

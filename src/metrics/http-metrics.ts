@@ -26,6 +26,7 @@ export class HttpMetrics {
         path: pathOf(request.raw.url ?? ''),
         route,
         status: reply.statusCode,
+        code: reply.errorCode || undefined,
         ip: request.ip,
         // The caller, if the token was valid.
         address: (request as { user?: AuthenticatedUser }).user?.address,

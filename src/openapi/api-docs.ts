@@ -7,6 +7,7 @@ import {
   ApiProperty,
   ApiResponse,
 } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../common/errors';
 import { Pagination } from '../common/pagination';
 import { type DocumentedError, statusOf } from './error-codes';
 
@@ -18,6 +19,13 @@ export class ErrorDetailBody {
 export class ErrorResponse {
   @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
   @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
+  @ApiProperty({
+    enum: Object.keys(ERROR_CODES),
+    enumName: 'ErrorCode',
+    description: 'What went wrong, for programs: it stays while texts change',
+    example: 'validation_failed',
+  })
+  code: ErrorCode;
   @ApiProperty({ type: [ErrorDetailBody], required: false, description: 'Which fields or parts, at most 20' })
   details?: ErrorDetailBody[];
 }

@@ -8,15 +8,9 @@ import type {
   ResponseObject,
 } from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
 import { STATUS_CODES } from 'node:http';
+import { type ErrorCode, codeOf } from '../common/errors';
 import { ERRORS_OF_OPERATION } from './api-docs';
-import {
-  type DocumentedError,
-  type ErrorCode,
-  ERRORS,
-  errorBody,
-  statusOf,
-  usualErrors,
-} from './error-codes';
+import { type DocumentedError, ERRORS, errorBody, statusOf, usualErrors } from './error-codes';
 import { exampleOf } from './examples';
 
 const JSON_TYPE = 'application/json';
@@ -101,7 +95,8 @@ function nameErrors(path: string, operation: OperationObject, used: Record<strin
     const codes = new Set(
       (listed ?? [status]).filter((error) => statusOf(error) === status).flatMap(codesOf),
     );
-    if (codes.size === 0) content.example = { success: false, error: sentence(STATUS_CODES[status]!) };
+    if (codes.size === 0)
+      content.example = { success: false, error: sentence(STATUS_CODES[status]!), code: codeOf(status) };
     else
       content.examples = Object.fromEntries(
         [...codes].map((code) => [code, { $ref: `#/components/examples/${code}` }]),

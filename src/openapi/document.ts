@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '../common/errors';
 import { completeDocument } from './complete';
 import { ERRORS } from './error-codes';
 
@@ -16,9 +17,9 @@ Sign in with an Ethereum wallet, create savings pools and look into them, read t
 
 **Rate limits** hold for each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` tell where you stand; after a 429, wait for the seconds in \`Retry-After\`.
 
-**Errors** are \`{"success": false, "error": …}\`, with \`details\` where fields are wrong. They have these names here:
+**Errors** are \`{"success": false, "error": …, "code": …}\`, with \`details\` where fields are wrong. Tell them apart by \`code\`:
 
-| name | status | meaning |
+| code | status | meaning |
 | --- | --- | --- |
 `.trim();
 
@@ -40,8 +41,8 @@ const TAGS: Record<string, string> = {
 
 /** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
 export function createDocument(app: INestApplication): OpenAPIObject {
-  const names = Object.entries(ERRORS).map(
-    ([code, { status, summary }]) => `| \`${code}\` | ${status} | ${summary} |`,
+  const names = Object.entries(ERROR_CODES).map(
+    ([code, status]) => `| \`${code}\` | ${status} | ${ERRORS[code as ErrorCode].summary} |`,
   );
   const config = new DocumentBuilder()
     .setTitle('Pooled savings service')

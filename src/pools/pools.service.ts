@@ -86,7 +86,7 @@ export class PoolsService {
   ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
     if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT))
-      throw new ApiError(400, 'Initial deposit below minimum');
+      throw new ApiError(400, 'Initial deposit below minimum', { code: 'deposit_below_minimum' });
     const members = new Set(request.members.map((member) => member.toLowerCase()));
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
@@ -133,7 +133,8 @@ export class PoolsService {
    */
   async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
     const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
-    if (found?.role === 'OWNER') throw new ApiError(403, 'The owner cannot leave the pool');
+    if (found?.role === 'OWNER')
+      throw new ApiError(403, 'The owner cannot leave the pool', { code: 'owner_cannot_leave' });
     return new JsonText(readable(found).data);
   }
 
@@ -145,7 +146,8 @@ export class PoolsService {
       return await this.database.write(statement, values);
     } catch (error) {
       // The token outlived its user's record.
-      if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey') throw invalidToken();
+      if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey')
+        throw invalidToken('token_revoked');
       throw error;
     }
   }
@@ -156,9 +158,14 @@ export class PoolsService {
     requestHash: string,
   ): Promise<JsonText<CreatedPool>> {
     const first = await this.answers.findOneBy({ userId, key });
-    if (!first) throw new ApiError(409, 'A request with this Idempotency-Key is still running');
+    if (!first)
+      throw new ApiError(409, 'A request with this Idempotency-Key is still running', {
+        code: 'idempotency_in_progress',
+      });
     if (first.requestHash !== requestHash)
-      throw new ApiError(422, 'Idempotency-Key was used for another request');
+      throw new ApiError(422, 'Idempotency-Key was used for another request', {
+        code: 'idempotency_key_reused',
+      });
     return new JsonText(first.response);
   }
 }

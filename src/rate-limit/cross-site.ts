@@ -26,7 +26,7 @@ export class CrossSiteGuard {
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void =>
-    done(this.isForeign(request) ? forbidden() : undefined);
+    done(this.isForeign(request) ? forbidden('cross_site_request') : undefined);
 
   private isForeign(request: FastifyRequest): boolean {
     const {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientKey, trackerKey } from '../common/client-address';
-import { ApiError } from '../common/errors';
+import { ApiError, type ErrorCode } from '../common/errors';
 import { contextOf } from './declarations';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';
@@ -11,6 +11,11 @@ import { type Limit, RouteLimits, numberOf } from './route-limits';
 const TEXTS: Record<string, string> = {
   general: 'Too many requests from this IP',
   auth: 'Too many login attempts',
+};
+
+const CODES: Record<string, ErrorCode | undefined> = {
+  general: 'rate_limited_general',
+  auth: 'rate_limited_auth',
 };
 
 interface Counted {
@@ -97,7 +102,7 @@ function decide(
   const exceeded = counted.find((each) => left(each) < 0);
   if (!exceeded) return undefined;
   void reply.header('Retry-After', exceeded.count.secondsLeft);
-  return new ApiError(429, textOf(exceeded, request, reply));
+  return new ApiError(429, textOf(exceeded, request, reply), { code: CODES[exceeded.limit.name] });
 }
 
 const left = ({ count }: Counted): number => count.limit - count.hits;

@@ -13,7 +13,7 @@ export class UsersService {
   /** @throws ApiError 401 if the user no longer exists */
   async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     const row = await this.database.read(ME, { user: userId });
-    if (!row) throw invalidToken();
+    if (!row) throw invalidToken('token_revoked');
     return new JsonText(row.data);
   }
 }

@@ -13,8 +13,8 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from '../supp
 import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const FAILED = { success: false, error: 'Authentication failed' };
-const INVALID = { success: false, error: 'Invalid token' };
+const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
+const INVALID = { success: false, error: 'Invalid token', code: 'invalid_token' };
 
 /** Against replicas configured as in production: SIWE_DOMAINS is app.example.org. */
 describe('hostile sign-ins and tokens', () => {

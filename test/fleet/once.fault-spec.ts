@@ -35,7 +35,12 @@ describe('the same request 200 times at once over all replicas', () => {
     expect(successes).toBe(1);
     expect(refusals + shed).toBe(TIMES - 1);
     for (const { status, body: refusal } of answers)
-      if (status === 401) expect(refusal).toEqual({ success: false, error: 'Authentication failed' });
+      if (status === 401)
+        expect(refusal).toEqual({
+          success: false,
+          error: 'Authentication failed',
+          code: 'authentication_failed',
+        });
     const users = await fleet.sql('SELECT FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
     expect(users).toHaveLength(1);
     expect(await fleet.sql('SELECT FROM nonces')).toHaveLength(0);

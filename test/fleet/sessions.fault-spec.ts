@@ -7,7 +7,7 @@ import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 /** In which a session that was ended at one replica is over at every other, in ms. */
 const LIMIT = 1000;
-const INVALID = { success: false, error: 'Invalid token' };
+const INVALID = { success: false, error: 'Invalid token', code: 'token_revoked' };
 
 /** Asks until the session is refused; resolves with the ms from `ended` to the last that was let in. An answer 200 begun after LIMIT fails. */
 async function refused(client: HttpClient, caller: Caller, ended: number): Promise<number> {

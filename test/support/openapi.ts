@@ -175,6 +175,8 @@ function closed(schema: Json, schemas: Record<string, Json>): Json {
   const { allOf, ...rest } = schema;
   if (Array.isArray(allOf)) {
     const parts = allOf.map((part: Json) => closed(resolve(part, schemas), schemas));
+    // A reference, with more said about it.
+    if (parts.length === 1) return { ...rest, ...parts[0] };
     return closed(
       {
         ...rest,

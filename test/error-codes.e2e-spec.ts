@@ -1,0 +1,222 @@
+import { BadRequestException, ConflictException, Controller, Get, Module, Param } from '@nestjs/common';
+import { ThrottlerException } from '@nestjs/throttler';
+import jwt from 'jsonwebtoken';
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { Writable } from 'node:stream';
+import { Public } from '../src/auth/auth.guard';
+import { ApiError, ERROR_CODES, type ErrorCode } from '../src/common/errors';
+import { createLogger } from '../src/common/logger';
+import { DatabaseUnavailable } from '../src/database/unavailable';
+import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { newWallet, siweMessage } from './support/wallet';
+
+const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
+
+/** What modules throw, also with the codes of endpoints that other tests have. */
+@Controller('throwing')
+@Public()
+class ThrowingController {
+  @Get(':what')
+  throwing(@Param('what') what: string): never {
+    if (what === 'conflict') throw new ConflictException('There is one');
+    if (what === 'bad_request') throw new BadRequestException('Not so');
+    if (what === 'rate_limited') throw new ThrottlerException();
+    if (what === 'unavailable') throw new DatabaseUnavailable('connection lost');
+    if (what in ERROR_CODES) {
+      const code = what as ErrorCode;
+      throw new ApiError(ERROR_CODES[code], 'Thrown by a module', { code });
+    }
+    throw new Error('a fault');
+  }
+}
+
+@Module({ controllers: [ThrowingController] })
+class ThrowingModule {}
+
+const lines: string[] = [];
+const sink = new Writable({
+  write(chunk: Buffer, _encoding, done) {
+    lines.push(chunk.toString());
+    done();
+  },
+});
+
+const app = new TestApp();
+let user: SignedIn;
+let poolId: string;
+/** A chain that takes connections and never answers. */
+const chain = createServer((socket) => void opened.push(socket));
+const opened: Socket[] = [];
+let clients = 0;
+
+beforeAll(async () => {
+  await once(chain.listen(0, '127.0.0.1'), 'listening');
+  const settings = {
+    RATE_LIMIT_GENERAL: '100',
+    RATE_LIMIT_AUTH: '60',
+    SIWE_DOMAINS: 'app.example.org',
+    RPC_URL: `http://127.0.0.1:${(chain.address() as AddressInfo).port}`,
+  };
+  const logger = createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
+  await app.start(settings, logger, undefined, { modules: [ThrowingModule] });
+  user = await app.signIn(newWallet());
+  poolId = (await app.createPool(user)).id as string;
+});
+afterAll(async () => {
+  await app.stop();
+  opened.forEach((socket) => socket.destroy());
+  chain.close();
+});
+
+/** As a client of its own. */
+const send = (url: string, request: Omit<Request, 'url'> = {}): Promise<Response> =>
+  app.send({ url, ip: `203.0.113.${++clients}`, ...request });
+const post = (url: string, body: unknown, request: Omit<Request, 'url'> = {}): Promise<Response> =>
+  send(url, { method: 'POST', body, ...request });
+const thrown = async (what: string): Promise<Response> => {
+  // Not by the check of the document, which does not have it.
+  const answer = await app.nest.inject({ url: `/throwing/${what}`, remoteAddress: `203.0.113.${++clients}` });
+  return { status: answer.statusCode, body: answer.json(), headers: {}, text: answer.payload };
+};
+const create = (fields: object, headers: Record<string, string> = {}): Promise<Response> =>
+  post('/pools', { type: 'individual', initialDeposit: TEN, ...fields }, { as: user, headers });
+const last = async (times: number, request: () => Promise<Response>): Promise<Response> => {
+  for (let i = 1; i < times; i++) await request();
+  return request();
+};
+const signIn = async (): Promise<Response> => {
+  const { address } = newWallet();
+  const message = siweMessage({ address, nonce: await app.nonce(address) });
+  return post('/auth/verify', { message, signature: `0x${'11'.repeat(65)}` });
+};
+const token = (claims: object, expiresIn: number, secret = JWT_SECRET): { token: string } => ({
+  token: jwt.sign({ userId: user.user.id, address: user.address, ...claims }, secret, { expiresIn }),
+});
+
+const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
+  validation_failed: () => create({ type: 'none' }),
+  invalid_json: () => post('/pools', '{', { as: user }),
+  malformed_path: () => send('/pools/%zz'),
+  bad_request: () => thrown('bad_request'),
+  deposit_below_minimum: () => create({ initialDeposit: '1' }),
+  invalid_token: () => send('/pools'),
+  token_expired: () => send('/pools', { as: token({}, -1) }),
+  token_revoked: async () => {
+    const session = await app.signIn();
+    await post('/auth/logout', {}, { as: session });
+    return send('/pools', { as: session });
+  },
+  authentication_failed: () => post('/auth/verify', {}),
+  unauthorized: () => thrown('unauthorized'),
+  forbidden: async () => send(`/pools/${poolId}`, { as: await app.signIn() }),
+  owner_cannot_leave: () => send(`/pools/${poolId}/membership`, { method: 'DELETE', as: user }),
+  cross_site_request: () => send('/pools', { headers: { 'sec-fetch-site': 'cross-site' } }),
+  not_found: () => send(`/pools/${UNKNOWN_ID}`, { as: user }),
+  no_open_draw: () => send('/lottery/current', { as: user }),
+  idempotency_in_progress: async () => {
+    const key = 'in-progress';
+    const holder = app.sql(
+      `SELECT pg_advisory_lock(hashtextextended('${user.user.id} ${key}', 0)), pg_sleep(60)`,
+    );
+    const holders = () =>
+      app.sql(`SELECT pid FROM pg_stat_activity WHERE query LIKE '%${key}%' AND wait_event = 'PgSleep'`);
+    while ((await holders()).length === 0);
+    const answer = await create({}, { 'idempotency-key': key });
+    await app.sql('SELECT pg_terminate_backend($1)', [(await holders())[0].pid]);
+    await expect(holder).rejects.toThrow();
+    return answer;
+  },
+  transaction_not_pending: () => thrown('transaction_not_pending'),
+  conflict: () => thrown('conflict'),
+  payload_too_large: () => post('/pools', `"${'x'.repeat(70_000)}"`, { as: user }),
+  unsupported_media_type: () => post('/pools', 'x', { as: user, headers: { 'content-type': 'text/plain' } }),
+  idempotency_key_reused: async () => {
+    await create({}, { 'idempotency-key': 'reused' });
+    return create({ type: 'rotating' }, { 'idempotency-key': 'reused' });
+  },
+  rate_limited_general: () => last(101, () => send('/nowhere', { ip: '198.51.100.1' })),
+  rate_limited_auth: () => last(61, () => send('/auth/nonce', { ip: '198.51.100.2' })),
+  rate_limited: () => thrown('rate_limited'),
+  too_many_connections: () => thrown('too_many_connections'),
+  internal_error: () => thrown('fault'),
+  unavailable: () => thrown('unavailable'),
+  busy: async () => {
+    // As many as may be checked by the chain at once, and one more.
+    const answers = await Promise.all(Array.from({ length: 17 }, signIn));
+    return answers.find(({ status }) => status === 503) ?? answers[0];
+  },
+  chain_unknown: () => thrown('chain_unknown'),
+};
+
+describe('codes of errors', () => {
+  it.each(Object.entries(ERROR_CODES))('%s comes with %d, in the log too', async (code, status) => {
+    const before = lines.length;
+    const answer = await PRODUCERS[code as ErrorCode]();
+    expect([answer.status, answer.body]).toEqual([
+      status,
+      expect.objectContaining({ success: false, error: expect.any(String), code }),
+    ]);
+    const logged = lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(logged).toContainEqual(expect.objectContaining({ msg: 'request', status, code }));
+  });
+
+  it('are listed in the document', async () => {
+    const { components } = app.validator.document;
+    expect(components.schemas.ErrorCode.enum).toEqual(Object.keys(ERROR_CODES));
+    expect(components.schemas.ErrorResponse.required).toEqual(['success', 'error', 'code']);
+  });
+
+  it('are in no answer that is no error, nor in its line', async () => {
+    const before = lines.length;
+    expect((await send('/pools', { as: user })).body).not.toHaveProperty('code');
+    expect(lines.slice(before).join('')).not.toContain('"code"');
+  });
+
+  it.each<[string, ErrorCode, Parameters<typeof token>]>([
+    ['expired', 'token_expired', [{}, -1]],
+    ['expired, of another secret', 'invalid_token', [{}, -1, 'x'.repeat(64)]],
+    ['of another secret', 'invalid_token', [{}, 60, 'x'.repeat(64)]],
+    ['of a user who is gone', 'token_revoked', [{ userId: UNKNOWN_ID }, 60]],
+    ['of an earlier generation', 'token_revoked', [{ generation: 7 }, 60]],
+    ['with claims that are none of ours', 'invalid_token', [{ userId: 7 }, 60]],
+  ])('the text for a token does not tell why, the code does: %s', async (_, code, args) => {
+    const { status, body } = await send('/pools', { as: token(...args) });
+    expect([status, body]).toEqual([401, { success: false, error: 'Invalid token', code }]);
+  });
+
+  it.each(['{', '', '{"__proto__":{}}', '[1,]'])('a body that is no JSON: %j', async (body) => {
+    const answer = await post('/pools', body, { as: user });
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      {
+        success: false,
+        error: 'Validation failed',
+        code: 'invalid_json',
+        details: [{ field: 'request', message: 'request is malformed' }],
+      },
+    ]);
+  });
+
+  it('what is no HTTP is answered on the socket, with a code', async () => {
+    const other = new TestApp();
+    await other.start();
+    await other.listen();
+    const ask = async (bytes: string): Promise<unknown> => {
+      const socket = connect(other.port!, '127.0.0.1').setEncoding('utf8');
+      let text = '';
+      socket.on('data', (chunk: string) => (text += chunk)).on('error', () => undefined);
+      socket.write(bytes);
+      await once(socket, 'close');
+      return JSON.parse(text.split('\r\n\r\n')[1]);
+    };
+    expect(await ask('nonsense\r\n\r\n')).toMatchObject({ success: false, code: 'bad_request' });
+    const long = await ask(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`);
+    expect(long).toEqual({
+      success: false,
+      error: 'Request header fields too large',
+      code: 'bad_request',
+    });
+    await other.stop();
+  });
+});

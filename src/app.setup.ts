@@ -106,7 +106,7 @@ export async function createApp(
     done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
-  if (environment.DOCS) await serveDocs(app);
+  if (environment.DOCS) await serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));

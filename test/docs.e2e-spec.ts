@@ -19,8 +19,13 @@ describe('/docs', () => {
 
   it('serves all that the page loads, for caches to keep, and neither source maps nor anything else', async () => {
     const { payload } = await inject('/docs');
-    const loaded = [...payload.matchAll(/(?:src|href)="\.\/(.*?)"/g)].map(([, path]) => path);
-    expect(loaded).toHaveLength(4);
+    const loaded = [...payload.matchAll(/(?:src|href)="\.\/(docs\/assets\/.*?)"/g)].map(([, path]) => path);
+    expect(loaded).toHaveLength(5);
+    // What the modules import.
+    loaded.push(
+      'docs/assets/sign-in.js',
+      ...['sha3', '_u64', 'utils'].map((name) => `docs/assets/noble/${name}.js`),
+    );
     for (const url of loaded) {
       const { statusCode, headers } = await inject(`/${url}`);
       expect([url, statusCode]).toEqual([url, 200]);
@@ -32,12 +37,35 @@ describe('/docs', () => {
       'package.json',
       'index.html',
       '../package.json',
+      'noble/sha2.js',
+      'page/page.js',
       '..%2fpackage.json',
       'swagger-ui.js',
       '',
     ])
       expect([url, (await inject(`/docs/assets/${url}`)).statusCode]).toEqual([url, 404]);
     expect((await inject('/docs/openapi.json')).json()).toHaveProperty('openapi');
+  });
+
+  it('is where / leads, also behind a prefix', async () => {
+    const origin = 'https://example.org';
+    for (const [asked, prefix] of [
+      ['/', ''],
+      ['/', '/savings'],
+      ['/?x=1', ''],
+      ['/api', ''],
+      ['/api/', '/savings'],
+      ['/api?x', '/savings'],
+    ]) {
+      const { statusCode, headers } = await inject(asked);
+      expect([asked, statusCode]).toEqual([asked, 302]);
+      const target = new URL(String(headers.location), origin + prefix + asked).pathname;
+      expect([asked, target.slice(prefix.length)]).toEqual([
+        asked,
+        asked.startsWith('/api') ? '/api/docs' : '/docs',
+      ]);
+      expect((await inject(target.slice(prefix.length))).statusCode).toBe(200);
+    }
   });
 
   it('counts to the general limit', async () => {
@@ -51,7 +79,7 @@ describe('DOCS=false', () => {
   it('is no documentation at all', async () => {
     const off = await createApp({ ...app.environment, DOCS: false });
     try {
-      for (const url of ['/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {
+      for (const url of ['/', '/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {
         const { statusCode, payload } = await off.inject({ method: 'GET', url });
         expect([url, statusCode, JSON.parse(payload)]).toEqual([
           url,

@@ -1,12 +1,27 @@
 import files from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import path from 'node:path';
+import type { Environment } from '../config/environment';
 import { createDocument } from './document';
 
 /** Browsers check for changes after this time, and get a 304. */
 const ASSET_AGE_MS = 3_600_000;
-/** Files of swagger-ui-dist. */
-const ASSETS = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const PAGE = path.join(__dirname, 'page');
+const SWAGGER_UI = path.dirname(require.resolve('swagger-ui-dist/package.json'));
+/** For the checksum of addresses: modules that browsers load as they are. */
+const NOBLE_HASHES = path.dirname(require.resolve('@noble/hashes/sha3.js'));
+/** All that the page loads, and the folder of each file: the packages have source maps and more. */
+const ASSETS: Record<string, string> = {
+  'swagger-ui.css': SWAGGER_UI,
+  'swagger-ui-bundle.js': SWAGGER_UI,
+  'favicon-32x32.png': SWAGGER_UI,
+  'page.css': PAGE,
+  'page.js': PAGE,
+  'sign-in.js': PAGE,
+  'noble/sha3.js': NOBLE_HASHES,
+  'noble/_u64.js': NOBLE_HASHES,
+  'noble/utils.js': NOBLE_HASHES,
+};
 
 /** No foreign sources, inline scripts or eval. The page's library writes style attributes. */
 const POLICY = [
@@ -20,37 +35,48 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** @param base where /docs/ is, seen from the page: its path may have a prefix that only a proxy knows */
-const page = (base: string): string => `<!DOCTYPE html>
+/** What the page is told of the service, in attributes of its own. */
+interface PageSettings {
+  /** Where /docs/ is, seen from the page: its path may have a prefix that only a proxy knows. */
+  base: string;
+  domains: string[];
+  chainId?: number;
+}
+
+const page = ({ base, domains, chainId }: PageSettings): string => `<!DOCTYPE html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
-    <title>Pooled savings service</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Pooled savings service: API</title>
     <link rel="stylesheet" href="${base}assets/swagger-ui.css">
+    <link rel="stylesheet" href="${base}assets/page.css">
     <link rel="icon" type="image/png" href="${base}assets/favicon-32x32.png">
   </head>
   <body>
-    <div id="page" data-document="${base}openapi.json"></div>
+    <header class="bar">
+      <strong>Pooled savings service</strong>
+      <span id="status" role="status"></span>
+      <a href="${base}openapi.json">OpenAPI document</a>
+      <button id="sign-in" type="button">Sign in with wallet</button>
+    </header>
+    <main id="page" data-document="${base}openapi.json" data-domains="${escape(domains.join())}" data-chain-id="${chainId ?? ''}"></main>
     <script src="${base}assets/swagger-ui-bundle.js"></script>
-    <script src="${base}assets/page.js"></script>
+    <script type="module" src="${base}assets/page.js"></script>
   </body>
 </html>
 `;
 
-const SCRIPT = `SwaggerUIBundle({
-  domNode: document.getElementById('page'),
-  url: document.getElementById('page').dataset.document,
-  deepLinking: true,
-  // Its check of the document asks a server elsewhere.
-  validatorUrl: null,
-});
-`;
+const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
 
 /**
- * Serves the document as a page at /docs and as JSON at /docs/openapi.json. What the page loads is listed by name:
- * the package of the page has source maps too, four times its size.
+ * Serves the document as a page at /docs, where `/` leads, and as JSON at /docs/openapi.json. What the page loads is
+ * listed by name: the packages have source maps too, four times its size.
  */
-export async function serveDocs(app: NestFastifyApplication): Promise<void> {
+export async function serveDocs(
+  app: NestFastifyApplication,
+  { SIWE_DOMAINS: domains, CHAIN_ID: chainId }: Environment,
+): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const revalidate = { 'cache-control': 'no-cache' };
   // One look at the page loads several.
@@ -69,16 +95,18 @@ export async function serveDocs(app: NestFastifyApplication): Promise<void> {
       reply
         .headers({ ...revalidate, 'content-type': 'text/html; charset=utf-8' })
         .header('content-security-policy', POLICY)
-        .send(page(base)),
+        .send(page({ base, domains, chainId })),
     );
-  fastify.get('/docs/assets/page.js', asset, (_request, reply) =>
-    reply.headers({ ...revalidate, 'content-type': 'text/javascript; charset=utf-8' }).send(SCRIPT),
+  // Relative, as a proxy may have taken a prefix away. What is asked for as /api is seen as / here.
+  fastify.get('/', ({ originalUrl }, reply) =>
+    reply
+      .header('location', /^\/api(\?|$)/.test(originalUrl) ? './api/docs' : './docs')
+      .status(302)
+      .send(),
   );
-  await fastify.register(files, {
-    root: path.dirname(require.resolve('swagger-ui-dist/package.json')),
-    serve: false,
-    maxAge: ASSET_AGE_MS,
-  });
-  for (const file of ASSETS)
-    fastify.get(`/docs/assets/${file}`, asset, (_request, reply) => reply.sendFile(file));
+  await fastify.register(files, { root: PAGE, serve: false });
+  for (const [name, folder] of Object.entries(ASSETS))
+    fastify.get(`/docs/assets/${name}`, asset, (_request, reply) =>
+      reply.sendFile(path.basename(name), folder, { maxAge: folder === PAGE ? 0 : ASSET_AGE_MS }),
+    );
 }

@@ -1,17 +1,128 @@
+import { createServer, request as ask } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getAddress } from 'viem';
 import { useApp } from '../support/app';
-import { useBrowser } from '../support/browser';
+import { PHONE, type TestWallet, type WatchedPage, useBrowser } from '../support/browser';
 import { newWallet } from '../support/wallet';
+
+const wallet = (fields: Partial<TestWallet> = {}): TestWallet => ({
+  account: newWallet(),
+  chainId: 31337,
+  ...fields,
+});
+
+const signIn = async (page: WatchedPage): Promise<void> => {
+  await page.getByRole('button', { name: 'Sign in with wallet' }).click();
+};
+
+/** Opens an operation, sends what stands there, and gives the status of the answer. */
+async function tryIt(page: WatchedPage, id: string): Promise<string> {
+  const operation = page.locator(`[id="operations-${id}"]`);
+  await operation.locator('.opblock-summary-control').click();
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  const status = operation.locator('.live-responses-table .response-col_status').nth(1);
+  return (await status.innerText()).trim().split(/\s/)[0];
+}
 
 describe('/docs in a browser', () => {
   const app = useApp();
   const browser = useBrowser();
-  const wallet = { account: newWallet(), chainId: 31337 };
   beforeAll(() => app.listen());
+  const url = (path = '/docs'): string => `http://127.0.0.1:${app.port}${path}`;
 
-  it('loads without an error, and nothing from elsewhere', async () => {
-    const page = await browser.open(`http://127.0.0.1:${app.port}/docs`, { wallet });
-    await page.getByText('Pooled savings service').first().waitFor();
-    await page.getByText('/pools', { exact: true }).first().waitFor();
+  it('signs in with a wallet, and then requests are answered', async () => {
+    for (const lowerCase of [false, true]) {
+      const user = wallet({ lowerCase });
+      const page = await browser.open(url('/'), { wallet: user });
+      await signIn(page);
+      const address = getAddress(user.account.address);
+      await page.getByText(`Signed in as ${address.slice(0, 6)}…${address.slice(-4)}`).waitFor();
+      expect(await page.locator('#status').getAttribute('title')).toBe(address);
+      expect(await tryIt(page, 'Pools-pools_list')).toBe('200');
+      expect(await tryIt(page, 'Pools-pools_create')).toBe('201');
+      expect(
+        await app.sql('SELECT address FROM users WHERE address = $1', [user.account.address.toLowerCase()]),
+      ).toHaveLength(1);
+      expect(page.complaints).toEqual([]);
+    }
+  });
+
+  it('signs out, which ends the session', async () => {
+    const page = await browser.open(url(), { wallet: wallet() });
+    await signIn(page);
+    await page.getByText('Signed in as').waitFor();
+    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/logout'));
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    expect((await answered).status()).toBe(200);
+    await page.getByText('Signed out.').waitFor();
+    expect(page.complaints).toEqual([]);
+    expect(await tryIt(page, 'Pools-pools_list')).toBe('401');
+  });
+
+  it('says why nobody was signed in', async () => {
+    const without = await browser.open(url());
+    await signIn(without);
+    await without.getByText('No wallet found in this browser').waitFor();
+    expect(without.complaints).toEqual([]);
+
+    const declined = await browser.open(url(), { wallet: wallet({ rejects: true }) });
+    await signIn(declined);
+    await declined.getByText('You declined in the wallet.').waitFor();
+    expect(await declined.getByRole('button', { name: 'Sign in with wallet' }).isEnabled()).toBe(true);
+    expect(declined.complaints).toEqual([]);
+  });
+
+  it('fits a phone', async () => {
+    const page = await browser.open(url(), { viewport: PHONE });
+    await page.getByText('Create a pool').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('works behind a prefix that a proxy takes away', async () => {
+    const proxy = createServer((incoming, outgoing) => {
+      const { method, headers } = incoming;
+      const path = incoming.url!.replace(/^\/savings/, '');
+      const passed = ask({ port: app.port, method, path, headers }, (answer) => {
+        outgoing.writeHead(answer.statusCode!, answer.headers);
+        answer.pipe(outgoing);
+      });
+      incoming.pipe(passed);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = proxy.address() as AddressInfo;
+      const page = await browser.open(`http://127.0.0.1:${port}/savings/`, { wallet: wallet() });
+      await signIn(page);
+      await page.getByText('Signed in as').waitFor();
+      expect(await tryIt(page, 'Pools-pools_list')).toBe('200');
+      expect(page.complaints).toEqual([]);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
+  });
+});
+
+describe('/docs of a service with rules for sign-in', () => {
+  const browser = useBrowser();
+  const other = useApp({ SIWE_DOMAINS: 'app.example.org' });
+  const chained = useApp({ CHAIN_ID: '8453' });
+  beforeAll(() => Promise.all([other.listen(), chained.listen()]));
+
+  it('says which hosts may sign in', async () => {
+    const page = await browser.open(`http://127.0.0.1:${other.port}/docs`, { wallet: wallet() });
+    await signIn(page);
+    await page.getByText('accepts sign-in on app.example.org only').waitFor();
+    expect(page.complaints).toEqual([]);
+  });
+
+  it('names the chain of the service, whichever the wallet is on', async () => {
+    const page = await browser.open(`http://127.0.0.1:${chained.port}/docs`, {
+      wallet: wallet({ chainId: 1 }),
+    });
+    await signIn(page);
+    await page.getByText('Signed in as').waitFor();
     expect(page.complaints).toEqual([]);
   });
 });

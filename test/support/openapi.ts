@@ -54,7 +54,7 @@ export interface Answer {
 
 /** What may come from a path that the document does not have. */
 const UNKNOWN_PATH = [400, 403, 404, 413, 414, 415, 429, 503];
-const HTML = /^\/docs(\/|$)/;
+const HTML = /^\/(docs(\/|$)|$)/;
 
 /** Tells whether an answer is one that the document describes. */
 export class DocumentValidator {

@@ -1,0 +1,62 @@
+import { signIn, signOut } from './sign-in.js';
+
+const root = document.getElementById('page');
+const button = document.getElementById('sign-in');
+const status = document.getElementById('status');
+const url = new URL(root.dataset.document, location.href).href;
+/** Of the service, from where the page is: it may stand behind a prefix that only a proxy knows. */
+const base = new URL('..', url).href;
+const rules = {
+  domains: root.dataset.domains.split(',').filter(Boolean),
+  chainId: Number(root.dataset.chainId) || undefined,
+};
+
+const ready = new Promise((resolve) => {
+  const ui = window.SwaggerUIBundle({
+    domNode: root,
+    url,
+    deepLinking: true,
+    defaultModelsExpandDepth: 0,
+    displayRequestDuration: true,
+    docExpansion: 'list',
+    filter: true,
+    tryItOutEnabled: true,
+    // Its check of the document asks a server elsewhere.
+    validatorUrl: null,
+    onComplete: () => resolve(ui),
+  });
+});
+
+/** @type {{ token: string, address: string } | undefined} */
+let session;
+
+button.addEventListener('click', async () => {
+  button.disabled = true;
+  try {
+    const ui = await ready;
+    if (session) {
+      const { token } = session;
+      session = undefined;
+      ui.authActions.logout(['bearer']);
+      await signOut(base, token);
+      say('Signed out.');
+    } else {
+      session = await signIn(base, rules, say);
+      ui.preauthorizeApiKey('bearer', session.token);
+      const { address } = session;
+      say(`Signed in as ${address.slice(0, 6)}…${address.slice(-4)}`);
+      status.title = address;
+    }
+  } catch (error) {
+    say(error.message, true);
+  } finally {
+    button.textContent = session ? 'Sign out' : 'Sign in with wallet';
+    button.disabled = false;
+  }
+});
+
+function say(text, failed = false) {
+  status.textContent = text;
+  status.title = '';
+  status.classList.toggle('failed', failed);
+}

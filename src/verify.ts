@@ -3,7 +3,7 @@ import { loadEnvironment } from './config/environment';
 import { endpointsOf } from './indexer/verification';
 import { USAGE, readOptions, verify } from './verify/command';
 
-/** Compares what is derived with the ledger, and the ledger with the chain, beside the running service; see README. */
+/** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See the README. */
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (!options) throw new Error(USAGE);

@@ -1,12 +1,12 @@
 import type { RpcEndpoint } from './endpoints';
 
-/** For calls that belong together, whatever the endpoints do. */
+/** Time limit of calls that belong together, whatever the endpoints do. */
 const TOTAL_MS = 3000;
-/** For one endpoint where there is another to ask. */
+/** Time limit of one endpoint if there is another one to ask. */
 const ENDPOINT_MS = 1000;
-/** How long the endpoint that answered instead of a preferred one is asked first. */
+/** When an endpoint answered in place of a preferred one, it is asked first for this long. */
 const DETOUR_MS = 30_000;
-/** Bytes. Code of a contract takes 50 KB of hex; a node has no reason to send more than this. */
+/** Bytes. A contract's code takes 50 KB of hex, so no valid answer is larger than this. */
 const MAX_ANSWER = 1024 * 1024;
 
 /** The node ran the call, and the contract reverted. */
@@ -16,9 +16,9 @@ export class CallReverted extends Error {}
 export class ChainUnavailable extends Error {}
 
 /**
- * Calls a node by JSON-RPC over HTTP. This is the only place from which the API sends requests of its own, and they
- * go to the configured endpoints only: redirects are refused, and nothing in an answer is followed. Time and size of
- * answers are bounded, that of a body too that comes byte by byte.
+ * Calls a node by JSON-RPC over HTTP. Only here the API sends requests of its own. They go to the configured endpoints
+ * only: redirects are refused, and no address in an answer is followed. The time and size of answers are limited, even
+ * if a body comes byte by byte.
  */
 export class ChainRpc {
   private detour = { endpoint: 0, until: 0 };
@@ -26,8 +26,8 @@ export class ChainRpc {
   constructor(private readonly endpoints: RpcEndpoint[]) {}
 
   /**
-   * Asks the endpoints in their order until one answers.
-   * @param deadline ends the whole call
+   * Asks the endpoints one after another until one answers.
+   * @param deadline aborts the whole call
    * @throws CallReverted, ChainUnavailable
    */
   async request(method: string, params: unknown[], deadline = ChainRpc.deadline()): Promise<unknown> {
@@ -51,7 +51,7 @@ export class ChainRpc {
     throw new ChainUnavailable(`no answer to ${method} (${failures.join(', ')})`);
   }
 
-  /** For several calls that belong together. */
+  /** A deadline for several calls that belong together. */
   static deadline(): AbortSignal {
     return AbortSignal.timeout(TOTAL_MS);
   }
@@ -68,7 +68,7 @@ async function ask(
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     redirect: 'error',
-    // Of the body too: fetch ends it when the signal fires.
+    // Applies to the body too: fetch aborts it when the signal fires.
     signal,
   });
   // Some nodes answer a revert with a status other than 200, so the body decides.
@@ -90,7 +90,7 @@ async function readBounded({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Code 3 by the execution API; older nodes say it in the message alone. */
+/** Code 3 in the execution API. Older nodes tell by the message only. */
 function isRevert(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const { code, message } = error as { code?: unknown; message?: unknown };

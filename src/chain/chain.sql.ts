@@ -1,9 +1,9 @@
 import type { PoolType } from '../common/types';
 import { statement } from '../database/statement';
 
-/** A beat older than this means that no indexer is at work. */
+/** If the heartbeat is older than this, no indexer is running. */
 const STALE_BEAT_S = 15;
-/** An indexer that is at work but for so long neither moved nor found itself at the head cannot read its chain. */
+/** An indexer that runs but made no progress for this long cannot read its chain. */
 const STALE_PROGRESS_S = 20;
 
 export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(

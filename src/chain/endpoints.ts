@@ -2,13 +2,13 @@
 export interface RpcEndpoint {
   /** Without user and password, which fetch refuses in an address. */
   url: string;
-  /** Basic authentication (RFC 7617), if the address had a user or password. */
+  /** Basic authentication (RFC 7617) if the address has a user or password. */
   headers: Record<string, string>;
   /** For logs and metrics: the host only, as paths and queries of providers hold API keys. */
   name: string;
 }
 
-/** Splits `RPC_URL`, one address or several separated by commas, the preferred one first. */
+/** Parses `RPC_URL`: addresses separated by commas, the preferred one first. */
 export function rpcEndpoints(addresses: string): RpcEndpoint[] {
   return addresses.split(',').map((address): RpcEndpoint => {
     const url = new URL(address.trim());

@@ -1,9 +1,9 @@
-/** Calls in one HTTP request at most: no request of ours needs more. */
+/** Most calls in one HTTP request. None of our requests needs more. */
 const MAX_CALLS = 100;
-/** Full batches that must succeed before a larger one is tried. */
+/** A larger batch is tried after so many full ones that succeeded. */
 const SUCCESSES_TO_GROW = 50;
 
-/** How many calls an endpoint takes in one HTTP request: providers cap it, each at another number. */
+/** How many calls an endpoint takes in one HTTP request: each provider has a cap of its own. */
 export class BatchSize {
   private size = MAX_CALLS;
   private successes = 0;

@@ -3,12 +3,12 @@ import type { Environment } from '../config/environment';
 import type { Cursor, EventWriter } from './event-writer';
 import { NodeBehind, type Source } from './source';
 
-/** The node's chain or the configured contracts are not those of the database: nothing is read. */
+/** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
 export class WrongChain extends Error {}
 
 /**
- * Checks that the node's chain is ours, and takes the cursor over under a new epoch; on an empty database sets it
- * before START_BLOCK.
+ * Checks that the node has the database's chain, and takes over the cursor under a new epoch. An empty database gets a
+ * cursor just before START_BLOCK.
  * @throws WrongChain
  */
 export async function openCursor(

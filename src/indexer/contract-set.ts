@@ -16,9 +16,9 @@ const same =
     one.type === other.type && one.address === other.address;
 
 /**
- * Holds the configured contracts against those that the database has followed up to the cursor, and keeps the set
- * there. A contract without events before the cursor may come, one without events may go. Anything else would leave
- * a ledger with holes, or one that no configuration explains.
+ * Compares the configured contracts with those that the database followed up to the cursor, and stores the new set. A
+ * contract may be added if it has no events before the cursor, and removed if it has no events at all. Any other
+ * change would leave holes in the ledger, or rows that no configured contract explains.
  * @throws WrongChain with the address and what to do
  */
 export async function followContracts(
@@ -34,7 +34,7 @@ export async function followContracts(
   await reportMissingCode(source, wanted, logger);
   const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
   for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);
-  // On a new database the numbering of events shows whether START_BLOCK is early enough.
+  // On a new database the event numbers show whether START_BLOCK is early enough.
   if (known.length > 0)
     for (const added of wanted.filter((each) => !known.some(same(each)))) {
       await mayCome(source, cursor, added);
@@ -50,7 +50,7 @@ export async function followContracts(
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
 
-/** One statement, so that it is the cursor's own leader who sets them. */
+/** One statement, so that only the current leader can change the set. */
 const REPLACE = `
   WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
   wanted AS MATERIALIZED (

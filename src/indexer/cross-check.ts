@@ -4,26 +4,26 @@ import { WrongChain } from './chain-identity';
 import { RetryableChainError } from './rpc';
 import { type Batch, ForkDetected, NodeBehind } from './source';
 
-/** Endpoints say different things of the same blocks, and nothing proves which of them is right. */
+/** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
 export class Disagreement extends RetryableChainError {}
 
-/** What another endpoint says: the same, another thing, that it has no such block, or nothing usable. */
+/** Another endpoint gives the same answer, a different one, says that it lacks the block, or gives no usable answer. */
 export type Answer = 'agrees' | 'differs' | 'lacks' | 'fails';
 
 export interface Testimony {
   endpoint: Endpoint;
   answer: Answer;
-  /** What it says instead, by which those who differ are told apart. */
+  /** Its own version. Endpoints with the same claim vote together. */
   claim?: string;
   batch?: Batch;
 }
 
-/** What the vote means for the one whose answer is to be used. */
+/** Result of the vote on the reader's answer. */
 type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
 
 /**
- * A majority of those who have the block decides; who lacks it or fails is not counted. If nobody but the reader has
- * it, the others are waited for (one that stays behind is no longer asked, so this ends).
+ * The majority of the endpoints that have the block decides. Those that lack it or fail do not count. If only the
+ * reader has the block, we wait for the others. That wait ends, as an endpoint that stays behind is no longer asked.
  */
 export function verdict(testimonies: Pick<Testimony, 'answer' | 'claim'>[]): Verdict {
   const count = (answer: Answer): number => testimonies.filter((each) => each.answer === answer).length;
@@ -38,7 +38,7 @@ export function verdict(testimonies: Pick<Testimony, 'answer' | 'claim'>[]): Ver
   return largest > supporters && largest * 2 > differing + supporters ? 'outvoted' : 'undecided';
 }
 
-/** Has another endpoint do what the reader did, and compares. Never throws a RetryableChainError. */
+/** Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError. */
 export async function testify<T>(
   endpoint: Endpoint,
   work: () => Promise<T | undefined>,
@@ -50,14 +50,14 @@ export async function testify<T>(
   } catch (error) {
     if (!(error instanceof RetryableChainError)) throw error;
     if (error instanceof NodeBehind) return lacking(endpoint);
-    // Its chain does not continue from our cursor: that contradicts every batch that does.
+    // Its chain does not continue from our cursor, so it contradicts every batch that does.
     if (error instanceof ForkDetected) return { endpoint, answer: 'differs', claim: error.message };
     endpoint.failed('failing', true);
     return { endpoint, answer: 'fails' };
   }
 }
 
-/** One that is known to be behind is not waited for. */
+/** We do not wait for an endpoint that is known to be behind. */
 const lacking = (endpoint: Endpoint): Testimony => ({
   endpoint,
   answer: endpoint.state === 'lagging' ? 'fails' : 'lacks',
@@ -65,7 +65,7 @@ const lacking = (endpoint: Endpoint): Testimony => ({
 
 const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 
-/** Whether two batches of the same range say the same; a count that one endpoint does not know is no difference. */
+/** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
 export function sameBatch(a: Batch, b: Batch): boolean {
   return (
     a.to.hash === b.to.hash &&
@@ -78,11 +78,11 @@ export function sameBatch(a: Batch, b: Batch): boolean {
 
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
 
-/** A short text that is the same for batches that say the same. */
+/** A text that is the same for equal batches. */
 export const claimOf = ({ to, events, counts }: Batch): string =>
   JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
 
-/** The chain that most of these endpoints are of. @throws WrongChain when there is no such */
+/** The chain of most of these endpoints. @throws WrongChain when no chain has most of them */
 export function commonChain(endpoints: Pick<Endpoint, 'identity'>[]): ChainIdentity {
   const groups = new Map<string, ChainIdentity[]>();
   for (const { identity } of endpoints) {

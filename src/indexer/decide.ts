@@ -1,28 +1,28 @@
 import { type ChainEvent, transactionId } from './decode';
 
-/** What became of an event. All but WAITING and APPLIED are set aside: kept, without effect. */
+/** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type Outcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
 
-/** A deposit that the API announced and no event has confirmed. */
+/** A deposit that the API announced and that no event has confirmed yet. */
 export interface Announced {
   id: string;
   account: string;
-  /** What was asked for, smallest token units. */
+  /** The announced amount, in the token's smallest unit. */
   requested: string;
 }
 
-/** What decides on a pool's events. Ids are 32 hex digits. */
+/** What the decisions about a pool's events depend on. Ids are 32 hex digits. */
 export interface PoolState {
   contract: string;
   ownerId: string;
   owner: string;
-  /** What the chain holds: confirmed deposits less withdrawals. */
+  /** Balance on the chain: confirmed deposits less withdrawals. */
   balance: bigint;
   /** Oldest first. */
   announced: Announced[];
 }
 
-/** An event, with the outcome that is stored of it already, if any. */
+/** An event, and the outcome that is already stored for it, if any. */
 export interface Item {
   event: ChainEvent;
   before?: Outcome;
@@ -31,7 +31,7 @@ export interface Item {
 export interface Decision extends Item {
   outcome: Outcome;
   reason?: string;
-  /** The row of transactions that it makes or, if `matched`, confirms. */
+  /** The row in `transactions` that it creates or, if `matched`, confirms. */
   transactionId?: string;
   matched?: Announced;
   pool?: PoolState;
@@ -43,18 +43,18 @@ export interface Rules {
   lotteries: ReadonlySet<string>;
 }
 
-/** Larger ids do not survive JSON as JavaScript reads it. */
+/** JavaScript cannot read larger ids from JSON exactly. */
 const LARGEST_DRAW = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Whether the event is a movement of money, which has a row in transactions. */
+/** Whether the event moves money, and so has a row in `transactions`. */
 export const moves = (kind: string): boolean =>
   kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed';
 
 /**
- * Decides what becomes of events in chain order, one after the other. Each decision depends on the events before it
- * and on the announced deposits only, so however the chain is cut into batches, the result is the same. A pool and
- * its announced deposits appear together, and events wait for their pool, so that it does not matter when they do.
- * Pools' balances and announced deposits are changed in place.
+ * Decides the outcome of events, one after another in chain order. Each decision depends only on earlier events and on
+ * announced deposits, so the result does not depend on how the chain is split into batches. Nor does it depend on when
+ * a pool is created: a pool and its announced deposits appear together, and events wait for their pool. Changes the
+ * balances and announced deposits of `pools` in place.
  */
 export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rules): Decision[] {
   return items.map((item) => {
@@ -92,8 +92,8 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
 }
 
 /**
- * Takes the announced deposit that the event pays: the one that it refers to, but only if the account agrees, since a
- * reference is public in the mempool; else the oldest of the same account and amount.
+ * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
+ * public in the mempool. Otherwise the oldest one with the same account and amount.
  */
 function match({ ref, account, amount }: ChainEvent, announced: Announced[]): Announced | undefined {
   const named = announced.findIndex((each) => each.id === ref && each.account === account);
@@ -102,6 +102,6 @@ function match({ ref, account, amount }: ChainEvent, announced: Announced[]): An
   return found < 0 ? undefined : announced.splice(found, 1)[0];
 }
 
-/** A copy that decisions may change. */
+/** A copy that `decide` may change. */
 export const copyPools = (pools: Map<string, PoolState>): Map<string, PoolState> =>
   new Map([...pools].map(([id, pool]) => [id, { ...pool, announced: [...pool.announced] }]));

@@ -1,7 +1,7 @@
 import { toEventSelector } from 'viem';
 import { contractAbi } from '../chain/contract.abi';
 
-/** A log as eth_getLogs gives it; all numbers in hex. */
+/** A log as returned by eth_getLogs. All numbers are hex. */
 export interface RawLog {
   address: string;
   topics: string[];
@@ -14,7 +14,7 @@ export interface RawLog {
   removed?: boolean;
 }
 
-/** One event of our contracts. Amounts and draw ids are decimal strings, other ids 32 hex digits, times seconds. */
+/** One event of our contracts. Amounts and draw ids are decimal strings, other ids are 32 hex digits, times seconds. */
 export interface ChainEvent {
   blockNumber: number;
   logIndex: number;
@@ -38,17 +38,17 @@ export type Kind = EventItem['name'];
 
 type Read = (word: string) => string | number | null;
 
-/** The last second that every reader of a date understands. Later ones are taken for it. */
+/** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
 export const LATEST = Date.UTC(9999, 11, 31) / 1000;
 
 const id: Read = (word) => word.slice(0, 32);
 const address: Read = (word) => `0x${word.slice(24)}`;
 const amount: Read = (word) => BigInt(`0x${word}`).toString();
 const bounded = (value: number): number => Math.min(value, Number.MAX_SAFE_INTEGER);
-/** Beyond what a number holds it is not exact; no honest contract gets there. */
+/** Not exact above Number.MAX_SAFE_INTEGER, which no honest contract reaches. */
 const small = (word: string): number => bounded(parseInt(word, 16));
 
-/** Of each parameter: the field it becomes, and how its word, 64 hex digits, is read. */
+/** For each parameter: its field, and how to read its word of 64 hex digits. */
 const FIELDS: Record<EventItem['inputs'][number]['name'], [keyof ChainEvent, Read]> = {
   poolId: ['poolId', id],
   ref: ['ref', (word) => (/^0{32}/.test(word) ? null : id(word))],
@@ -76,16 +76,16 @@ const LAYOUTS = new Map(
 );
 
 /**
- * Decodes a log by the layout of our events: no dynamic types, so the nth word stands at a known place. Some six
- * times as fast as a general ABI decoder, which the tests compare it with.
- * @returns undefined for events that are not ours
+ * Decodes a log by the fixed layout of our events: they have no dynamic types, so each word has a known offset. This is
+ * about six times as fast as a general ABI decoder. Tests compare the two.
+ * @returns undefined for other events
  */
 export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
   const { topics, data } = log;
   const layout = LAYOUTS.get(topics[0] as `0x${string}`);
   if (!layout) return undefined;
   const { kind, indexed, plain } = layout;
-  // The same signature with other parameters indexed has the same first topic.
+  // An event of the same signature with other indexed parameters has the same first topic.
   if (topics.length !== 1 + indexed.length || data.length !== 2 + 64 * plain.length) return undefined;
   const event: ChainEvent = {
     blockNumber: Number(log.blockNumber),
@@ -110,16 +110,16 @@ export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
   return event;
 }
 
-/** What fits into an id: 40 bits of block number, 24 bits of log index. */
+/** An id holds 40 bits of block number and 24 bits of log index. */
 const BLOCKS = 2 ** 40;
 const LOGS = 2 ** 24;
 const digits = (value: number, count: number): string => value.toString(16).padStart(count, '0');
 
 /**
- * UUIDv7 of a transaction that comes from the chain: 48 bits of block time in ms, 40 of block number, 24 of log
- * index, and 8 zeros. A chain has one log at each place, so no two events share an id, whatever their senders choose.
- * Ids order as the chain does, also where several blocks share a second. Reading the chain anew gives the same ids.
- * @returns undefined where a number does not fit, which no real chain gives
+ * UUIDv7 of a transaction found on the chain: 48 bits of block time in ms, 40 of block number, 24 of log index, and 8
+ * zeros. Block number and log index identify a log, so no sender can make two events share an id. Ids sort in chain
+ * order, even if several blocks share a second. Reading the chain again gives the same ids.
+ * @returns undefined when a number does not fit, which does not happen on a real chain
  */
 export function transactionId({
   time,

@@ -1,8 +1,8 @@
-/** The statements that keep lottery_draws and lottery_tickets. Parameters 1 and 2: contracts and ids of draws. */
+/** Statements that maintain lottery_draws and lottery_tickets. $1 and $2 are the contracts and ids of draws. */
 
 const WANTED = `unnest($1::text[], $2::bigint[]) AS w(contract, draw_id)`;
 
-/** Applied events of the draws; `draw_id` is numeric in chain_events, as a contract may give any uint64. */
+/** Applied events of the draws. `draw_id` is numeric in chain_events, as a contract may use any uint64. */
 const EVENTS = `
   ${WANTED} JOIN chain_events e
     ON e.contract = w.contract AND e.draw_id = w.draw_id::numeric AND e.outcome = 'APPLIED'`;
@@ -16,7 +16,7 @@ export const MAKE_TICKETS = `
   SELECT w.contract, w.draw_id, e.account, sum(e.amount) FROM ${EVENTS} WHERE e.kind = 'TicketsIssued'
   GROUP BY 1, 2, 3`;
 
-/** Of draws that were opened; `SET_STAGES` is to follow. */
+/** Creates draws that were opened. `SET_STAGES` has to follow. */
 export const MAKE_DRAWS = `
   INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time)
   SELECT DISTINCT ON (w.contract, w.draw_id) w.contract, w.draw_id, 'ACTIVE', e.amount,
@@ -30,8 +30,8 @@ export const MAKE_DRAWS = `
   ORDER BY w.contract, w.draw_id, e.block_number, e.log_index`;
 
 /**
- * Adds what was bought and given, which costs the same however many tickets a draw has. Further parameters: funds of
- * each draw; then contract, draw id, account and tickets of each purchase.
+ * Adds tickets and prize funds. The cost does not depend on how many tickets a draw has already. $3 is the funds of
+ * each draw; then come contract, draw id, account and tickets of each purchase.
  */
 export const ADD_TO_DRAWS = `
   WITH sold AS MATERIALIZED (
@@ -52,7 +52,7 @@ export const ADD_TO_DRAWS = `
   LEFT JOIN sums s USING (contract, draw_id)
   WHERE d.contract = w.contract AND d.draw_id = w.draw_id`;
 
-/** Status and winner, from the few events of a draw that change them. */
+/** Sets status and winner from the few events of a draw that change them. */
 export const SET_STAGES = `
   UPDATE lottery_draws d SET
     status = CASE WHEN c.account IS NOT NULL THEN 'COMPLETED' WHEN s.cancelled THEN 'CANCELLED'

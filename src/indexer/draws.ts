@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { Decision, Outcome } from './decide';
 import * as sql from './draws.sql';
 
-/** A draw: draw ids count for each contract alone. */
+/** Draw ids are unique within a contract only. */
 interface DrawKey {
   contract: string;
   drawId: string;
@@ -16,7 +16,7 @@ export interface Undone {
   count: number;
 }
 
-/** Each draw once. Those whose events were refused were never made. */
+/** Each draw once. A draw whose events were all refused has no row. */
 export const drawsOf = (undone: Undone[]): DrawKey[] => {
   const draws = new Map<string, DrawKey>();
   for (const { contract, drawId, outcome } of undone)
@@ -35,11 +35,11 @@ const keys = (draws: DrawKey[]): [string[], string[]] => [
   draws.map(({ drawId }) => drawId),
 ];
 
-/** Brings draws up to date with applied events that are in chain_events already. */
+/** Updates draws with applied events, which have to be in chain_events already. */
 export async function applyToDraws(client: Client, decisions: Decision[]): Promise<void> {
   const changes = changesOf(decisions);
   if (changes.length === 0) return;
-  // What came before the opening was added to no row.
+  // Events from before the opening found no row to be added to.
   await makeAnew(
     client,
     changes.filter(({ opened }) => opened),
@@ -60,7 +60,7 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
   await client.query(sql.SET_STAGES, keys(changes));
 }
 
-/** Makes draws anew from all their events. Taking back single events was found to go wrong. */
+/** Computes draws again from all their events. Undoing single events gave wrong results in random tests. */
 export async function rebuildDraws(client: Client, draws: DrawKey[]): Promise<void> {
   if (draws.length === 0) return;
   await makeAnew(client, draws);

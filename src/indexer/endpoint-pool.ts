@@ -17,21 +17,21 @@ import { SequenceGap, type SequenceCheck } from './sequence-check';
 import { type Batch, NodeBehind, type Plan } from './source';
 import { IndexerTelemetry } from './telemetry';
 
-/** With several endpoints a probe is not repeated for long: another one can take over. */
+/** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
 
-/** The chain's end as the endpoints see it. */
+/** The head of the chain as the endpoints see it. */
 export interface Heads {
   reader: Endpoint;
   /** The reader's head. */
   head: Block;
-  /** Number of the last block that a second endpoint has too, or the reader's head if there is no second. */
+  /** Last block that a second endpoint has too; the reader's head if there is no second. */
   upTo: number;
-  /** Number of the best head that is believed. */
+  /** The best head that is believed. */
   best: number;
 }
 
-/** A batch as one endpoint read it, and what the others say of the same blocks. */
+/** A batch that one endpoint read, and what the others say about the same blocks. */
 export interface Reading {
   reader: Endpoint;
   batch: Batch;
@@ -39,12 +39,12 @@ export interface Reading {
 }
 
 /**
- * The endpoints of RPC_URL. Every batch is read from one of them, the first that is well; the others read the same
- * blocks, and only what they agree on, or their majority, is applied.
+ * The endpoints of RPC_URL. The first healthy one is the reader: each batch is read from it. The others read the same
+ * blocks. A batch is applied only if they agree, or by their majority.
  */
 @Injectable()
 export class EndpointPool {
-  /** Addresses of all that are followed, each once. */
+  /** Addresses of all contracts that are followed, without duplicates. */
   readonly contracts: string[];
   readonly endpoints: Endpoint[];
   private readonly logger = new Logger('Endpoints');
@@ -72,8 +72,8 @@ export class EndpointPool {
   }
 
   /**
-   * Settles which chain is ours: the one of the database, else the one of CHAIN_ID, else the majority's.
-   * @returns an endpoint of that chain, or if there is none any that answers
+   * Decides which chain to follow: the database's, or else CHAIN_ID's, or else the majority's.
+   * @returns an endpoint of that chain, or any that answers if there is none
    * @throws WrongChain, RpcUnavailable
    */
   async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<Endpoint> {
@@ -99,21 +99,21 @@ export class EndpointPool {
     }
   }
 
-  /** Asks for heads, and decides who reads. @throws RpcUnavailable when nobody answers */
+  /** Asks for the heads, and chooses the reader. @throws RpcUnavailable when no endpoint answers */
   async look(): Promise<Heads> {
     const awake = this.endpoints.filter(({ resting }) => !resting);
     const asked = awake.length > 0 ? awake : this.endpoints;
     const probes = asked.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined));
     const own: Promise<void> | undefined = probes[asked.indexOf(this.reader)];
     if (own !== undefined) await own;
-    // One that hangs does not hold up the others.
+    // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
     this.judgeChains();
     const usable = this.endpoints.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
     if (usable.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
     const honest = usable.filter(({ state }) => state !== 'lying');
     const heads = descending(honest.length > 0 ? honest : usable);
-    // Of three or more, one alone may not claim a head that no other has.
+    // With three or more endpoints, a head that only one of them has does not count.
     const best = heads[heads.length >= 3 ? 1 : 0];
     for (const each of usable) each.compare(best);
     const well = usable.filter(({ state }) => state === 'ok');
@@ -127,16 +127,16 @@ export class EndpointPool {
     return { reader, head, upTo: Math.min(head.number, shared), best };
   }
 
-  /** Those whose word counts beside the reader's. Who failed or lied is heard again when its time is over. */
+  /** The other endpoints that are asked. One that failed or lied is asked again when its backoff is over. */
   private witnesses(reader: Endpoint): Endpoint[] {
     return this.endpoints.filter((each) => each !== reader && each.heard);
   }
 
-  /** Reads the next batch, from the reader and at the same time from the others. @throws as Source.read */
+  /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
   async read(after: Block, upTo: number): Promise<Reading> {
     const { reader } = this;
     const witnesses = this.witnesses(reader);
-    // As many as make a majority with the reader; the rest only if these do not agree.
+    // Enough for a majority together with the reader. The rest is asked only if these disagree.
     const first = witnesses.slice(0, Math.ceil(witnesses.length / 2));
     const plan = reader.source.plan(after, upTo);
     const early = this.hear(first, after, plan);
@@ -162,9 +162,9 @@ export class EndpointPool {
   }
 
   /**
-   * Weighs a batch that the reader's own counts bear out. Who contradicts himself is not heard: a node that leaves out
-   * events cannot leave them out of the contract's count unnoticed.
-   * @returns the contracts' counts, from whoever knows them
+   * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
+   * counts leaves events out, so it has no vote.
+   * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
   judge({ reader, batch, testimonies }: Reading, sequence: SequenceCheck): Batch {
@@ -182,7 +182,7 @@ export class EndpointPool {
     return { ...batch, counts: batch.counts.map((count, i) => (count === undefined ? known(i) : count)) };
   }
 
-  /** That the chain has another block here than ours is believed of one endpoint only if no other contradicts. */
+  /** Votes on a competing block. @throws Disagreement, NodeBehind */
   async confirmFork(reader: Endpoint, block: Block): Promise<void> {
     const heard = await Promise.all(
       this.witnesses(reader).map((each) =>
@@ -212,12 +212,12 @@ export class EndpointPool {
     if (testimonies.some(({ answer }) => answer === 'agrees')) reader.agreed();
   }
 
-  /** The reader's batch has a gap that cannot be ours. */
+  /** The reader's batch has a gap that is not the ledger's fault. */
   contradictsItself(reader: Endpoint): void {
     if (this.several) this.accuse(reader, 'leaves out events');
   }
 
-  /** The reader's answers could not be used: another one is tried if there is one. */
+  /** The reader's answers could not be used, so another endpoint is tried, if there is one. */
   failed(reader: Endpoint): void {
     if (this.several) reader.failed('failing', true);
   }
@@ -228,7 +228,7 @@ export class EndpointPool {
   }
 }
 
-/** The same testimonies, held against the reader's batch. */
+/** The same answers, compared with the reader's batch. */
 const compared = (testimonies: Testimony[], batch: Batch): Testimony[] =>
   testimonies.map((each) =>
     !each.batch || sameBatch(each.batch, batch)

@@ -6,22 +6,22 @@ import { Source } from './source';
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
 
-/** Blocks, and time in ms, that an endpoint may be behind the best head before it is left for another. */
+/** An endpoint that is further behind the best head, or for longer, is left for another. */
 const LAG_BLOCKS = 5;
 const LAG_MS = 10_000;
-/** Time in ms without a new head after which one that is behind may be on a branch that all others have left. */
+/** An endpoint that is behind and has had no new head for this long may be on an abandoned branch. */
 const STUCK_MS = 60_000;
-/** Waits before an endpoint that failed, or that was found lying, is asked again; they double. */
+/** Wait before an endpoint that failed or lied is asked again. It doubles each time. */
 const BACKOFF_MS = { failing: 1_000, lying: 5_000 };
 const MAX_BACKOFF_MS = { failing: 30_000, lying: 300_000 };
 
-/** What tells one chain from another. */
+/** Identifies a chain. */
 export interface ChainIdentity {
   chainId: number;
   genesis: string;
 }
 
-/** One of the addresses in RPC_URL: how it did lately, and the chain as it sees it. */
+/** One of the addresses in RPC_URL: its recent health, and its view of the chain. */
 export class Endpoint {
   readonly source: Source;
   head?: Block;
@@ -49,21 +49,21 @@ export class Endpoint {
     return this.lagging ? 'lagging' : 'ok';
   }
 
-  /** Whether it is left alone for a while. */
+  /** Whether it is in backoff. */
   get resting(): boolean {
     return this.fault !== undefined && Date.now() < this.fault.retryAt;
   }
 
   /**
-   * Whether its word counts beside the reader's. One that is behind still knows the blocks that it has: otherwise a
-   * liar could silence it by claiming a higher head.
+   * Whether it votes. An endpoint that is behind still votes on the blocks that it has: otherwise a liar could exclude
+   * it by claiming a higher head.
    */
   get heard(): boolean {
     if (this.error || this.resting || this.wrongChain) return false;
     return this.state !== 'lagging' || Date.now() - this.headAt < STUCK_MS;
   }
 
-  /** Asks for its head, and at first and after a failure for its chain too. Never throws. */
+  /** Asks for its head and, at first and after a failure, for its chain. Does not throw when the endpoint fails. */
   probe(patienceMs?: number): Promise<void> {
     this.probing ??= this.ask(patienceMs).finally(() => (this.probing = undefined));
     return this.probing;
@@ -82,7 +82,7 @@ export class Endpoint {
       if (head.hash !== this.head?.hash) this.headAt = Date.now();
       this.head = head;
       this.error = undefined;
-      // That it has a head mends neither a lie nor a failure to read; agreeing with others does.
+      // Having a head does not clear a lie or a failed read. Agreeing with the others does.
       if (this.fault?.kind === 'failing' && !this.fault.reading) this.fault = undefined;
     } catch (error) {
       if (!(error instanceof RetryableChainError)) throw error;
@@ -98,12 +98,12 @@ export class Endpoint {
     this.fault = { kind, times, retryAt: Date.now() + waitMs, reading };
   }
 
-  /** Others say the same. */
+  /** Its answer was that of the others. */
   agreed(): void {
     this.fault = undefined;
   }
 
-  /** Compares its head with the best. Behind is whoever has not reached, ten seconds later, what others had. */
+  /** Compares its head with the best one. It lags if it does not reach within LAG_MS what the others had. */
   compare(best: number): void {
     const head = this.head?.number ?? -1;
     if (this.behind && head >= this.behind.target) this.behind = undefined;

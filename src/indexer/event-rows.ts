@@ -1,7 +1,7 @@
 import type { ChainEvent, Kind } from './decode';
 import type { Item, Outcome } from './decide';
 
-/** A row of chain_events, as the statements select it. */
+/** A row of chain_events as the statements select it. */
 export interface EventRow {
   block_number: string;
   log_index: string;
@@ -24,7 +24,7 @@ export interface EventRow {
 const compact = (id: string | null): string | null => id && id.replaceAll('-', '');
 const seconds = (time: Date): number => time.getTime() / 1000;
 
-/** An event that is kept already, as it was when the chain gave it. */
+/** A stored event, in the form in which it was read from the chain. */
 export function keptItem(row: EventRow): Item {
   const event: ChainEvent = {
     blockNumber: Number(row.block_number),
@@ -46,6 +46,6 @@ export function keptItem(row: EventRow): Item {
   return { event, before: row.outcome };
 }
 
-/** Sorts events as they stand on the chain. */
+/** Sorts events in chain order. */
 export const inChainOrder = (items: Item[]): Item[] =>
   items.sort((a, b) => a.event.blockNumber - b.event.blockNumber || a.event.logIndex - b.event.logIndex);

@@ -16,25 +16,25 @@ import { type Batch, ForkDetected } from './source';
 import { SYNCED_WITHIN } from './sync-state';
 import { IndexerTelemetry } from './telemetry';
 
-/** Time between looks at the head. */
+/** Time between checks for a new head. */
 const POLL_MS = 500;
-/** Time between signs of life during long reads. */
+/** Time between heartbeats during long reads. */
 const BEAT_MS = 3000;
-/** Time between looks whether the cause of a halt is gone. */
+/** Time between checks whether the cause of a halt is gone. */
 const HALTED_POLL_MS = 2000;
 const MAX_WAIT_MS = 5000;
-/** After so many failures one after another the next endpoint is tried. */
+/** After so many failures in a row, another endpoint is tried. */
 const FAILURES_TO_LEAVE = 4;
 
-/** Where the leader stands, and the read ahead of it. */
+/** The leader's cursor, and the batch that is being read ahead. */
 interface Position {
   cursor: Cursor;
   next?: Promise<Reading>;
 }
 
 /**
- * What the leader does: one awaited loop that reads the next blocks, checks them and applies them. Whatever fails, the
- * state in the database is that of some block that was the chain's, and the loop goes on from there.
+ * The leader's loop: reads the next blocks, checks them and applies them. Whatever fails, the database has the state as
+ * of one block of the chain, and the loop goes on from there.
  */
 @Injectable()
 export class Follower {
@@ -78,7 +78,7 @@ export class Follower {
           await this.halt(writer, at!.cursor, error);
           continue;
         }
-        // Such as a deadlock with a request.
+        // For example a deadlock with a request.
         const conflict = error instanceof DatabaseError && error.code?.startsWith('40');
         if (!(error instanceof RetryableChainError || conflict)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
@@ -101,7 +101,7 @@ export class Follower {
     return cursor;
   }
 
-  /** A fork or a node that is behind are found, and dealt with, by the steps that follow. */
+  /** Failures are logged only: if the cause is a fork, or a node that is behind, the next steps handle it. */
   private async fillWindow(writer: EventWriter, cursor: Cursor): Promise<void> {
     try {
       this.sync.start(
@@ -115,7 +115,7 @@ export class Follower {
     }
   }
 
-  /** One round: the next batch if there is one, or what is due while the chain rests. */
+  /** Applies the next batch. If there is none, does what is due while the chain is idle. */
   private async step({ client, writer }: Lead, { cursor, next }: Position): Promise<Position> {
     const heads = await this.pool.look();
     const { upTo, best } = heads;
@@ -127,7 +127,7 @@ export class Follower {
     this.sequence.check(reading.batch);
     const batch = this.pool.judge(reading, this.sequence);
     this.sequence.check(batch);
-    // While this batch is written, the next one is read.
+    // Read the next batch while this one is written.
     const ahead = batch.to.number < upTo ? this.pool.read(batch.to, upTo) : undefined;
     ahead?.catch(() => undefined);
     const proven = this.sequence.proves(batch);
@@ -136,11 +136,11 @@ export class Follower {
     return { cursor: moved, next: ahead };
   }
 
-  /** There is nothing to read: either the chain has nothing new, or the node is behind, or on another branch. */
+  /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
   private async rest({ client, writer }: Lead, cursor: Cursor, heads: Heads): Promise<Cursor> {
     const { reader, head, best } = heads;
     if (head.number <= cursor.number) {
-      // Only a competing block tells another branch from a node that is behind.
+      // Only a competing block proves another branch. Without one, the node is just behind.
       const known = head.number < cursor.number ? (await writer.window()).find(is(head.number)) : cursor;
       if (known?.hash !== head.hash) throw new ForkDetected(`head ${head.number}`);
     }
@@ -172,18 +172,18 @@ export class Follower {
     return moved;
   }
 
-  /** Other indexers take a leader without a sign of life for dead. */
+  /** Sends heartbeats during the work: standbys take a leader without them for dead. */
   private async beating<T>(writer: EventWriter, cursor: Cursor, work: Promise<T>): Promise<T> {
     const beat = (): unknown => writer.beat(this.sync.state, cursor).catch(() => undefined);
     const timer = setInterval(beat, BEAT_MS);
     return work.finally(() => clearInterval(timer));
   }
 
-  /** Waits, longer each time, and says so. */
+  /** Logs the error, and waits longer each time. */
   private async wait(writer: EventWriter, cursor: Cursor | undefined, error: Error): Promise<void> {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
-    // It may be that the node takes too long for so many blocks, or silently tells of too few.
+    // The range may be too large for the node: it may time out, or silently leave out blocks.
     this.reader?.source.range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
     if (refused) this.sync.cutOff();
@@ -210,7 +210,7 @@ export class Follower {
     return moved;
   }
 
-  /** Stops following until a person rewinds, or the node has our block again; data stay as they are. */
+  /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */
   private async halt(writer: EventWriter, cursor: Cursor, { message, ours }: Halted): Promise<void> {
     this.sync.halt();
     this.logger.error(`HALTED at block ${cursor.number}: ${message}`);

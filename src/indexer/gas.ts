@@ -9,12 +9,12 @@ interface Receipt {
 }
 
 const BLOCKS_AT_ONCE = 50;
-/** As `gas_used` and `gas_price` hold it. */
+/** What fits into `gas_used` and `gas_price`. */
 const QUANTITY = /^0x[0-9a-f]{1,16}$/i;
 
 /**
- * Fills in gas of confirmed transactions while the chain rests: receipts of whole blocks, some fifty blocks a call.
- * @returns whether any was filled in
+ * Fills in the gas of confirmed transactions while the chain is idle, from the receipts of up to 50 blocks a call.
+ * @returns whether any gas was filled in
  */
 export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
   const { rows } = await client.query<{ number: string; hashes: string[] }>(
@@ -28,7 +28,7 @@ export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
     hashes.map((hash): Call => ['eth_getTransactionReceipt', [hash]]),
   );
   let answers = await rpc.settled(byBlock);
-  // Not every node has the method.
+  // Not every node has this method.
   if (answers.some((answer) => answer instanceof RpcError)) answers = await rpc.settled(byHash.slice(0, 100));
   const receipts = answers.flat().filter(isReceipt);
   const decimal = (value = '0x0'): string => BigInt(value).toString();
@@ -45,7 +45,7 @@ export async function fillGas(client: Client, rpc: Rpc): Promise<boolean> {
   return (filled.rowCount ?? 0) > 0;
 }
 
-/** Only display depends on these, so whatever else a node sends is passed over. */
+/** Gas is only for display, so anything else that a node sends is ignored. */
 function isReceipt(answer: unknown): answer is Receipt {
   const { transactionHash, gasUsed, effectiveGasPrice = '0x0' } = (answer ?? {}) as Partial<Receipt>;
   return (

@@ -14,7 +14,7 @@ import { Rewind } from './rewind';
 import { SequenceCheck } from './sequence-check';
 import { SyncState } from './sync-state';
 import { IndexerTelemetry } from './telemetry';
-import { Verification } from './verification';
+import { BackgroundVerification } from './verification';
 
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
 
@@ -63,7 +63,7 @@ export class IndexerModule {
         Preflight,
         Follower,
         Indexer,
-        Verification,
+        BackgroundVerification,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

@@ -1,10 +1,10 @@
 const MAX_BLOCKS = 10_000;
-/** A database transaction of about this many events is efficient and short. */
+/** A database transaction of about so many events is efficient, and still short. */
 const TARGET_EVENTS = 8_000;
-/** Ranges to go before one that was too large is tried again. */
+/** After so many ranges, a size that was too large is tried again. */
 const CALM_RANGES = 10;
 
-/** How many blocks an endpoint is asked for at once: what it takes, and what makes a batch of a good size. */
+/** How many blocks to ask an endpoint for at once: as many as it accepts and as make a batch of a good size. */
 export class RangeSize {
   blocks = 64;
   private calm = 0;

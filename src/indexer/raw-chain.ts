@@ -17,13 +17,13 @@ export interface RawBlock {
   timestamp: string;
 }
 
-/** The node answered with something that is no block or no log. */
+/** The node answered with something that is not a valid block or log. */
 export class MalformedAnswer extends RetryableChainError {}
 
 const HASH = /^0x[0-9a-f]{64}$/i;
 const HEX = /^0x([0-9a-f]{2})*$/i;
 const QUANTITY = /^0x[0-9a-f]{1,13}$/i;
-/** More logs than any block has; times a block number it is still an exact number. */
+/** No block has so many logs. The product with a block number is still an exact number. */
 export const MAX_LOG_INDEX = 2 ** 22;
 const SEQ = toFunctionSelector('function seq()');
 
@@ -31,13 +31,13 @@ export const hex = (value: number): string => `0x${value.toString(16)}`;
 
 export const headerCall = (number: number): Call => ['eth_getBlockByNumber', [hex(number), false]];
 
-/** Asks a contract how many events it has emitted as of a block. */
+/** Asks a contract for the number of its events as of a block. */
 export const countCall = (to: string, block: number | string): Call => [
   'eth_call',
   [{ to, data: SEQ }, typeof block === 'number' ? hex(block) : { blockHash: block }],
 ];
 
-/** @returns null if the contract does not count, undefined if the node does not know the state of that block */
+/** @returns null if the contract has no `seq()`, undefined if the node lacks the state of that block */
 export function toCount(result: unknown): number | null | undefined {
   if (result instanceof RpcError) return /revert/i.test(result.message) ? null : undefined;
   return result === '0x' ? null : Number(result);
@@ -51,7 +51,7 @@ export function toBlock(raw: RawBlock): Block {
   return { number: Number(number), hash, parentHash, time: Number(timestamp) };
 }
 
-/** @throws MalformedAnswer: what a log holds goes into the database, so nothing else may pass for one */
+/** The fields of a log are stored in the database, so they have to be valid. @throws MalformedAnswer */
 export function checkLog(log: RawLog): void {
   const { address, topics, data, blockNumber, blockHash, blockTimestamp, transactionHash, logIndex } = log;
   const well =

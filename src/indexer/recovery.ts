@@ -7,9 +7,9 @@ import { SequenceCheck, type SequenceGap } from './sequence-check';
 import { ForkDetected, NodeBehind, type Source, WINDOW } from './source';
 import { IndexerTelemetry } from './telemetry';
 
-/** Only a person can decide how to go on. */
+/** The operator has to decide how to go on. */
 export class Halted extends Error {
-  /** @param ours hash of our block which, should the node show it again, ends the halt; undefined: nothing does */
+  /** @param ours hash of our block: the halt ends when the node has it again; undefined: it does not end by itself */
   constructor(
     message: string,
     readonly ours?: string,
@@ -19,11 +19,11 @@ export class Halted extends Error {
 }
 
 /**
- * Takes blocks back. The rule: by itself the indexer undoes a block only on evidence, and at most the last 64. Evidence
- * is a competing block that was seen in its place, linked to the last block that both chains have, or the very event
- * that the ledger lacks, found in a block of ours that the contracts' counts had not yet proven complete. What is
- * missing from an answer is never evidence: a node that leaves out events or is behind is waited for. Anything deeper
- * halts, and is taken back by `rewind --to` alone.
+ * Undoes blocks. The indexer does so by itself only on evidence, and only for the last 64 blocks. Evidence is either a
+ * competing block that links to the last block of both chains, or an event that the ledger lacks, found in one of our
+ * blocks that the contracts' counts have not proven complete. Something missing from an answer is never
+ * evidence: the node may leave out events or be behind, so the indexer waits. A deeper reorganisation halts it until
+ * the operator runs `rewind --to`.
  */
 @Injectable()
 export class Recovery {
@@ -36,8 +36,8 @@ export class Recovery {
   ) {}
 
   /**
-   * Follows a reorganisation: back to the newest block that both chains have.
-   * @throws NodeBehind when no competing block is seen, Halted when it is deeper than the window
+   * Follows a reorganisation by going back to the newest block of both chains.
+   * @throws NodeBehind when there is no competing block, Halted when it is deeper than the window
    */
   async followFork(writer: EventWriter, cursor: Cursor, reader: Endpoint): Promise<Cursor> {
     const window = await writer.window();
@@ -59,9 +59,9 @@ export class Recovery {
   }
 
   /**
-   * After a gap: either the node leaves out an event, and is asked again; or the ledger lacks it, which is believed
-   * when it is found in a block that was read but not proven.
-   * @returns the cursor from which to go on, the same one if nothing is to be taken back
+   * Handles a gap in the event numbers. If the missing event is in a block that was read but not proven complete, the
+   * ledger lacks it, and that block is undone. Otherwise the node left it out, and is asked again.
+   * @returns the cursor from which to go on; the same one if nothing was undone
    */
   async mendGap(writer: EventWriter, cursor: Cursor, reader: Endpoint, gap: SequenceGap): Promise<Cursor> {
     const wanted = this.sequence.unproven(gap);
@@ -84,7 +84,7 @@ export class Recovery {
     return this.rewindTo(writer, cursor, before);
   }
 
-  /** Takes everything after a block back. Callers have the evidence, or a person's word. */
+  /** Undoes everything after a block. The caller has the evidence, or an order of the operator. */
   async rewindTo(writer: EventWriter, cursor: Cursor, block: Block): Promise<Cursor> {
     const { cursor: moved, undone } = await writer.rewind(cursor, block);
     await this.sequence.load(writer);
@@ -94,8 +94,8 @@ export class Recovery {
   }
 
   /**
-   * Reads the headers that the window lacks below the cursor, so that any reorganisation as deep as the window can be
-   * followed from here. @throws ForkDetected when they do not lead to our blocks
+   * Reads the headers that the window lacks below the cursor, so that a reorganisation as deep as the window can be
+   * followed. @throws ForkDetected when they do not link to our blocks
    */
   async fillWindow(writer: EventWriter, cursor: Cursor, source: Source): Promise<Block[]> {
     const known = linkedWindow(await writer.window(), cursor);
@@ -115,7 +115,7 @@ export class Recovery {
   }
 }
 
-/** Blocks from the cursor down, as long as each is the parent of the one before; newest first. */
+/** Blocks from the cursor downwards, newest first, up to the first one that is not the parent of the one before. */
 function linkedWindow(window: Block[], cursor: Cursor): Block[] {
   const linked: Block[] = [];
   for (const block of window) {

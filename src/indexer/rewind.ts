@@ -5,7 +5,7 @@ import { EndpointPool } from './endpoint-pool';
 import { type Lead, LeadConnection } from './lead-connection';
 import { Recovery } from './recovery';
 
-/** Takes blocks back at the word of a person: `rewind --to N`. */
+/** The operator's command `rewind --to N`. */
 @Injectable()
 export class Rewind {
   constructor(
@@ -16,7 +16,7 @@ export class Rewind {
   ) {}
 
   /**
-   * Takes everything after a block back. It is exact at any depth, as events are kept.
+   * Undoes everything after a block. This is exact at any depth, as events are kept.
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
   async to(number: number): Promise<void> {
@@ -26,7 +26,7 @@ export class Rewind {
   private async rewind({ client, writer }: Lead, number: number): Promise<void> {
     const { pool, environment } = this;
     const { source } = await pool.identify(await writer.knownChain(), environment.CHAIN_ID);
-    // A new epoch: whoever leads now finds its own ended and starts over from the new cursor.
+    // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, source, environment);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
     const last = await writer.eventBlock(number);

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RpcEndpoint } from '../chain/endpoints';
 import { BatchSize } from './batch-size';
 
-/** What may go wrong while reading a chain; reading again later may help. */
+/** Reading the chain failed. Trying again later may help. */
 export class RetryableChainError extends Error {}
 
-/** The node answered that it will not do this: asking again for the same is of no use. */
+/** The node answered with an error. Asking again for the same is of no use. */
 export class RpcError extends RetryableChainError {
   constructor(
     method: string,
@@ -16,7 +16,7 @@ export class RpcError extends RetryableChainError {
   }
 }
 
-/** The node did not answer usably for several seconds. */
+/** The node gave no usable answer for several seconds. */
 export class RpcUnavailable extends RetryableChainError {}
 
 export type Call = [method: string, params: unknown[]];
@@ -42,29 +42,29 @@ class BatchRefused extends Error {}
 class AnswerTooLarge extends Error {}
 
 /**
- * Longest wait for one answer, time after which no further try is made, and wait before the first retry, which
- * doubles. The first two together stay below the age at which a leader's beat counts as stale.
+ * Timeout of one answer; time after which there are no more retries; wait before the first retry, which doubles. The
+ * first two together are shorter than the time after which a leader's heartbeat is stale.
  */
 const TIMES = { answerMs: 2500, patienceMs: 5000, backoffMs: 100 };
-/** A larger answer is cut off, so that no endpoint can use up our memory. A full batch of events has some 8 MB. */
+/** A larger answer is refused, so that no endpoint can exhaust our memory. A full batch of events has about 8 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** Parts of a batch that are under way at once, when it has to be split. */
+/** A batch that has to be split is sent in so many requests at a time. */
 const PARALLEL_REQUESTS = 4;
-/** Providers use one and the same code for too many requests and for too many results. */
+/** Providers use the same error code for too many requests and too many results, so only the text tells. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 const BATCH_LIMIT = /batch/i;
-/** Shorter parts of an address are words such as `v2`. */
+/** Shorter parts of an address are words such as `v2`, not keys. */
 const SECRET_LENGTH = 8;
 const MAX_MESSAGE_LENGTH = 200;
 
 /**
- * JSON-RPC 2.0 over HTTP. Failures of the way (network, 429, 5xx, timeout, lost or mangled answers) are retried
- * with jittered exponential backoff; answers that are errors are not.
+ * JSON-RPC 2.0 over HTTP. Transport failures (network, 429, 5xx, timeout, lost or mangled answers) are retried with
+ * jittered exponential backoff. Error answers are not retried.
  */
 export class Rpc {
   private id = 0;
   private readonly batchSize = new BatchSize();
-  /** Password, and parts of the address that may be API keys: some providers repeat them in their errors. */
+  /** The password, and parts of the address that may be API keys. Some providers repeat them in their errors. */
   private readonly secrets: string[];
 
   constructor(
@@ -86,21 +86,21 @@ export class Rpc {
     return result;
   }
 
-  /** @throws RpcError for the first call that the node refuses; otherwise as `settled` */
+  /** @throws RpcError of the first call that the node refuses, and what `settled` throws */
   async batch<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
     const results = await this.settled(calls, patienceMs);
     for (const result of results) if (result instanceof RpcError) throw result;
     return results as T;
   }
 
-  /** Whether so many calls go in one HTTP request, so that behind a balancer one node answers them all. */
+  /** Whether so many calls fit in one HTTP request. If so, one node answers all of them, even behind a balancer. */
   fitsOneRequest(calls: number): boolean {
     return calls <= this.batchSize.limit;
   }
 
   /**
-   * Sends all calls in one HTTP request, or in several if the endpoint does not take so many at once.
-   * @returns results in the order of the calls, whatever order the node answers in; an RpcError for what it refuses
+   * Sends all calls in one HTTP request, or in several if the endpoint accepts fewer at once.
+   * @returns results in the order of the calls; an RpcError for each call that the node refuses
    * @throws RpcUnavailable
    */
   async settled(calls: Call[], patienceMs = this.times.patienceMs): Promise<unknown[]> {
@@ -125,7 +125,7 @@ export class Rpc {
       } catch (error) {
         if (error instanceof AnswerTooLarge)
           return calls.map(([name]) => new RpcError(name, 0, error.message));
-        // Some providers cut an answer short, or count every call against a rate, instead of refusing.
+        // Instead of refusing a batch, some providers cut the answer short or count each call against a rate limit.
         const kind = error instanceof Retryable && error.kind;
         const tooMany = (kind === 'incomplete' && tries > 1) || (kind === 'rate_limit' && tries > 3);
         if (calls.length > 1 && (tooMany || error instanceof BatchRefused)) {
@@ -147,7 +147,7 @@ export class Rpc {
     const answers = await this.post(requests.length === 1 ? requests[0] : requests, calls.length);
     const list = (Array.isArray(answers) ? answers : [answers]) as (Answer | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
-    // Some nodes refuse a whole batch with one error without id, others each of its calls with the same error.
+    // Some nodes refuse a batch by one error without id, others by the same error for each call.
     const [first] = list;
     const whole = first?.error && list.length === 1 && !requests.some(({ id }) => id === first.id);
     const results = requests.map(({ id, method }) => {
@@ -193,14 +193,14 @@ export class Rpc {
     try {
       return JSON.parse(text);
     } catch {
-      // A gateway that has a limit of its own says so in HTML.
+      // A gateway with a limit of its own answers in HTML.
       if (calls > 1 && status >= 400 && status < 500) throw new BatchRefused();
       throw new Retryable('http', `HTTP ${status}, not JSON`);
     }
   }
 }
 
-/** @throws AnswerTooLarge as soon as there is more than the limit; the rest is not read */
+/** Stops reading at the limit. @throws AnswerTooLarge */
 async function readText(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

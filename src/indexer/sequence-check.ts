@@ -2,7 +2,7 @@ import type { LastEvent, EventWriter } from './event-writer';
 import { RetryableChainError } from './rpc';
 import { type Batch, NodeBehind } from './source';
 
-/** A contract's own count shows that the node left out events after `seq`. */
+/** The contract's event numbers show that events after `seq` are missing. */
 export class SequenceGap extends RetryableChainError {
   constructor(
     readonly contract: string,
@@ -14,10 +14,10 @@ export class SequenceGap extends RetryableChainError {
   }
 }
 
-/** Each contract counts its events without gaps, which shows what a node leaves out. */
+/** Finds events that a node leaves out: each contract numbers its events without gaps. */
 export class SequenceCheck {
   private last = new Map<string, LastEvent>();
-  /** Up to this block the contracts' own counts proved that nothing is missing. */
+  /** Up to this block, the contracts' counts prove that no event is missing. */
   private proven = 0;
 
   constructor(
@@ -25,26 +25,26 @@ export class SequenceCheck {
     private readonly startBlock: number,
   ) {}
 
-  /** Takes over what the database says; due whenever the cursor was moved other than by `advance`. */
+  /** Reads the state from the database. Needed whenever the cursor was moved other than by `advance`. */
   async load(writer: EventWriter): Promise<void> {
     this.last = await writer.lastEvents(this.contracts);
     this.proven = await writer.provenBlock();
   }
 
-  /** @throws SequenceGap, NodeBehind: before anything of the batch is applied */
+  /** Call before the batch is applied. @throws SequenceGap, NodeBehind */
   check({ events, counts }: Pick<Batch, 'events' | 'counts'>): void {
     const last = this.after(events);
     this.contracts.forEach((contract, i) => {
       const before = last.get(contract)!;
       const count = counts[i];
       if (typeof count !== 'number') return;
-      // Events left out at the end of the range have no later one that would show it.
+      // No later event shows that events are missing at the end of the range, but the count does.
       if (count > before) throw new SequenceGap(contract, before, count);
       if (count < before) throw new NodeBehind(`${contract} counts ${count} events of ${before}`);
     });
   }
 
-  /** Number of each contract's last event after these. */
+  /** The number of each contract's last event, including these. */
   private after(events: Batch['events']): Map<string, number> {
     const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
     for (const { contract, seq } of events) {
@@ -56,24 +56,24 @@ export class SequenceCheck {
     return last;
   }
 
-  /** Whether the batch, once checked, proves that nothing is missing up to its end. */
+  /** Whether a batch that passed `check` proves that no event is missing up to its end. */
   proves({ events, counts }: Pick<Batch, 'events' | 'counts'>): boolean {
     const last = this.after(events);
-    // A contract that does not count proves something only while it has no events.
+    // A contract without a count proves nothing once it has events.
     return this.contracts.every((contract, i) =>
       counts[i] === null ? last.get(contract) === 0 : counts[i] !== undefined,
     );
   }
 
-  /** To be called when the batch has been applied. */
+  /** Call when the batch has been applied. */
   advance({ events, to }: Batch, proven: boolean): void {
     for (const { contract, seq, blockNumber: block } of events) this.last.set(contract, { seq, block });
     if (proven) this.proven = to.number;
   }
 
   /**
-   * Where the event that a gap lacks may be, if the ledger and not the node lacks it: behind the last block proven
-   * complete. The block of the last known event may have held more.
+   * Where to look for the missing event in case the ledger lacks it: after the last block proven complete. This may
+   * include the block of the last known event, as that block may hold more events.
    */
   unproven({ contract, seq }: SequenceGap): { from: number; seq: number } | undefined {
     const last = this.lastOf(contract);

@@ -4,7 +4,7 @@ import { connect } from './leader';
 
 const isSetAside = (outcome: Outcome): boolean => outcome !== 'WAITING' && outcome !== 'APPLIED';
 
-/** Counts what a batch sets aside, and what it takes up again. */
+/** Counts the events that a batch sets aside, and those that it applies after all. */
 export class Tally {
   /** Events that do not fit what is known, by kind. */
   readonly anomalies = new Map<string, number>();
@@ -23,7 +23,7 @@ export class Tally {
     if (isSetAside(outcome)) this.counts.set(outcome, (this.counts.get(outcome) ?? 0) + by);
   }
 
-  /** Adds to the counts that are kept of all events. */
+  /** Adds to the stored counts. */
   async keep(client: Client): Promise<void> {
     const changed = [...this.counts].filter(([, change]) => change !== 0);
     if (changed.length === 0) return;
@@ -41,8 +41,8 @@ export class Tally {
 }
 
 /**
- * Why the database does not take the data: classes 22 (a value), 23 (a constraint), 54 (a limit) and P0 (a trigger).
- * Other errors, such as conflicts and lost connections, are no event's fault.
+ * Why the database refuses the data: SQLSTATE classes 22 (a value), 23 (a constraint), 54 (a limit) and P0 (a trigger).
+ * Undefined for other errors, such as conflicts and lost connections, which no event causes.
  */
 export function refusal(error: unknown): string | undefined {
   if (!(error instanceof DatabaseError) || !/^(22|23|54|P0)/.test(error.code ?? '')) return undefined;
@@ -65,7 +65,7 @@ export interface SetAsideEvent {
   amount: string | null;
 }
 
-/** Events that are kept without effect, newest first. */
+/** Events that are stored without effect, newest first. */
 export async function setAsideEvents(databaseUrl: string, limit: number): Promise<SetAsideEvent[]> {
   const client = await connect(databaseUrl);
   const { rows } = await client
@@ -96,7 +96,7 @@ const HEADINGS: (keyof SetAsideEvent)[] = [
   'txHash',
 ];
 
-/** One event a line, fields separated by tabs, under a line of headings. */
+/** A line of headings, then one line for each event, with fields separated by tabs. */
 export const asTable = (events: SetAsideEvent[]): string =>
   [HEADINGS, ...events.map((event) => HEADINGS.map((name) => event[name] ?? '-'))]
     .map((fields) => `${fields.join('\t')}\n`)

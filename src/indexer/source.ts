@@ -14,31 +14,31 @@ import {
 } from './raw-chain';
 import { RetryableChainError, type Rpc, RpcError } from './rpc';
 
-/** Blocks and all events of our contracts in them, checked to belong together. */
+/** Blocks, and all events of our contracts in them. They are checked to belong together. */
 export interface Batch {
   to: Block;
-  /** Those of the range that are kept: every one near the head, of a range of final blocks the last; ascending. */
+  /** Headers to store, ascending: all near the head, only the last of a final range. */
   blocks: Block[];
   events: ChainEvent[];
-  /** Of each contract its own count of events as of the last block; null if it has none, undefined if unknown. */
+  /** `seq()` of each contract as of the last block; null if it has no such function, undefined if unknown. */
   counts: (number | null | undefined)[];
 }
 
-/** A range to read: up to which block, and whether each header is read and linked to the one before it. */
+/** A range to read: its last block, and whether all headers are read and checked to link. */
 export interface Plan {
   to: number;
   linked: boolean;
 }
 
-/** The node does not know a block that another answer told of: it is behind, or its chain is changing. */
+/** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
 export class NodeBehind extends RetryableChainError {}
-/** The chain does not continue from where we are: a competing block was seen. */
+/** The chain does not continue from our cursor: there is a competing block. */
 export class ForkDetected extends RetryableChainError {}
 
-/** Blocks kept, so that a reorganisation this deep can be followed. */
+/** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
 export const WINDOW = 64;
 
-/** Reads blocks and events from one endpoint, a node or a balancer of nodes, trusting nothing that can be checked. */
+/** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
   readonly range = new RangeSize();
 
@@ -56,7 +56,7 @@ export class Source {
     return block ? toBlock(block) : undefined;
   }
 
-  /** Headers of the given blocks in order; undefined where the node has none. */
+  /** Headers of the given blocks, in order; undefined for those that the node lacks. */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
     const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
     return raw.map((block, i) => {
@@ -67,8 +67,8 @@ export class Source {
   }
 
   /**
-   * The next range after a block. Near the head every header is read; further back, where blocks are final, the
-   * first and the last. A range does not straddle the border, so that all of the window's headers are read.
+   * The next range after a block. Near the head all headers are read; in final ranges only the first and the last. No
+   * range has blocks of both kinds, so that all headers of the window are read.
    */
   plan(after: Block, head: number): Plan {
     const from = after.number + 1;
@@ -94,7 +94,7 @@ export class Source {
     }
   }
 
-  /** Reads up to exactly this block, in halves where the endpoint does not take the whole. */
+  /** Reads up to exactly this block; in halves if the endpoint refuses the whole range. */
   async readTo(after: Block, { to, linked }: Plan): Promise<Batch> {
     try {
       return await this.readRange(after, to, linked);
@@ -110,7 +110,7 @@ export class Source {
 
   private async readRange(after: Block, to: number, linked: boolean): Promise<Batch> {
     const from = after.number + 1;
-    // The last header beside the logs: a node that lacks the one has cut the other short.
+    // The last header is asked for together with the logs: a node that lacks it has not all logs of the range.
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
     const size = 1 + numbers.length + this.contracts.length;
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
@@ -119,7 +119,7 @@ export class Source {
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
     ]);
-    // It was split only now, so different nodes may have answered.
+    // The request had to be split, so different nodes may have answered.
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
     for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
@@ -128,8 +128,8 @@ export class Source {
   }
 
   /**
-   * The same near the head in several requests, which different nodes may answer: the headers first, then logs and
-   * counts by block hash, so that whoever answers speaks of these very blocks.
+   * The same near the head in several requests, which different nodes may answer: first the headers, then logs and
+   * counts by block hash, so that all answers are about the same blocks.
    */
   private async readPinned(after: Block, to: number): Promise<Batch> {
     const numbers = range(after.number + 1, to);
@@ -179,12 +179,12 @@ export class Source {
       const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
       if (event) events.push(event);
     }
-    // Every node has the state of the last blocks: this one is behind, and its logs may lack the last ones.
+    // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
     if (linked && counts.includes(undefined)) throw new NodeBehind('state of the last block');
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
   }
 
-  /** Our logs in chain order, each once: nodes have been seen to repeat, shuffle and add foreign ones. */
+  /** Logs of our contracts, in chain order and without duplicates. Some nodes repeat, shuffle or add logs. */
   private select(logs: RawLog[], from: number, to: number): RawLog[] {
     if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
     const own = new Set(this.contracts);
@@ -198,7 +198,7 @@ export class Source {
     return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
   }
 
-  /** Reads the headers of blocks whose logs carry no time. */
+  /** Reads the headers of blocks whose logs have no time. */
   private async addTimes(logs: RawLog[], headers: Map<number, Block>): Promise<void> {
     const without = logs
       .filter((log) => log.blockTimestamp === undefined)
@@ -211,7 +211,7 @@ export class Source {
     });
   }
 
-  /** Looks for a contract's event of this number in blocks that are read already. @throws RpcError */
+  /** Searches blocks that were already read for the contract's event with this number. @throws RpcError */
   async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
     for (let start = from; start <= to;) {
       const end = Math.min(to, start + this.range.blocks - 1);

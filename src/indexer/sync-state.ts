@@ -1,24 +1,24 @@
 import type { CursorState } from './event-writer';
 import type { Block } from './raw-chain';
 
-/** Blocks behind the best head known that still count as synced. */
+/** A cursor at most so many blocks behind the best known head counts as synced. */
 export const SYNCED_WITHIN = 5;
-/** Without a step forward or a confirmed head for this long the chain counts as out of reach. */
+/** Without progress or a confirmed head for this long, the chain counts as disconnected. */
 const STALL_MS = 15_000;
-/** Block intervals by which a head may be late, and the shortest wait that follows from them. */
+/** A head may be late by so many block intervals, and in any case by so many seconds. */
 const LATE_INTERVALS = 3;
 const MIN_HEAD_AGE_S = 15;
-/** Fewer intervals say nothing about a chain's pace. */
+/** Fewer intervals are not enough to know the chain's pace. */
 const MIN_INTERVALS = 10;
 const TIMES_KEPT = 65;
-/** A head that nobody has had for this long was none. */
+/** A head that no endpoint has had for this long is forgotten. */
 const BEST_KEPT_MS = 600_000;
-/** Of anvil, Hardhat, Ganache and `geth --dev`, which mine on demand: a quiet chain is no sign of a stuck node. */
+/** Chain ids of anvil, Hardhat, Ganache and `geth --dev`. They mine on demand, so a quiet chain is normal. */
 const DEVELOPMENT_CHAINS = new Set([1337, 31337]);
 
-/** Tells from heads, the clock and what was read last how far the ledger can be trusted to be current. */
+/** Tells whether the ledger is current, from the heads, the clock and the last block read. */
 export class SyncState {
-  /** The chain that is read; decides whether the clock counts. */
+  /** On a development chain the age of the head does not count. */
   chainId?: number;
   best = 0;
   cursor?: Block;
@@ -29,7 +29,7 @@ export class SyncState {
   private doubted = false;
   private times: number[] = [];
 
-  /** @param maxHeadAge in seconds, 0 for none; undefined: by the chain's own pace */
+  /** @param maxHeadAge in seconds; 0: no limit; undefined: derived from the chain's own pace */
   constructor(
     private readonly maxHeadAge: number | undefined,
     private readonly now: () => number = Date.now,
@@ -37,7 +37,7 @@ export class SyncState {
     this.progressAt = this.bestAt = now();
   }
 
-  /** Starts over from the cursor of the database, and the last head that anyone knew. */
+  /** Starts from the cursor of the database and the last known head. */
   start(cursor: Block, best: number, window: Block[]): void {
     this.cursor = cursor;
     this.best = Math.max(best, cursor.number);
@@ -48,7 +48,7 @@ export class SyncState {
     this.halted = false;
   }
 
-  /** A head that an endpoint knows. One that was seen is not forgotten when an endpoint falls behind. */
+  /** Notes a head. A lower one does not replace the best head: that endpoint is just behind. */
   seen(head: number): void {
     const forgotten = this.now() - this.bestAt > BEST_KEPT_MS;
     if (head < this.best && !forgotten) return;
@@ -56,7 +56,7 @@ export class SyncState {
     this.bestAt = this.now();
   }
 
-  /** The cursor was moved, or confirmed to be where the chain ends. */
+  /** The cursor was moved, or confirmed to be at the head. */
   progressed(cursor: Block, blocks: Block[] = []): void {
     this.cursor = cursor;
     this.progressAt = this.now();
@@ -64,7 +64,7 @@ export class SyncState {
     this.observe(blocks);
   }
 
-  /** A reorganisation was followed: what was the best head is no longer on the chain. */
+  /** A reorganisation was followed: the best head is no longer on the chain. */
   rewound(cursor: Block, head: number): void {
     this.best = Math.max(head, cursor.number);
     this.bestAt = this.now();
@@ -76,7 +76,7 @@ export class SyncState {
     this.outOfReach = true;
   }
 
-  /** What the endpoints say cannot be all there is: the ledger may lack events. */
+  /** The endpoints leave out events or disagree, so the ledger may lack events. */
   doubt(): void {
     this.doubted = true;
   }
@@ -92,12 +92,12 @@ export class SyncState {
     return behind || this.doubted || this.headAge > this.headAgeLimit ? 'syncing' : 'synced';
   }
 
-  /** Seconds since the last block read. */
+  /** Age of the last block read, in seconds. */
   get headAge(): number {
     return this.cursor ? Math.max(0, this.now() / 1000 - this.cursor.time) : 0;
   }
 
-  /** Seconds after which the node, not the chain, is taken to stand still. */
+  /** In seconds. If the head is older, the node is stuck, not the chain quiet. */
   get headAgeLimit(): number {
     if (this.maxHeadAge !== undefined) return this.maxHeadAge || Infinity;
     if (this.chainId === undefined || DEVELOPMENT_CHAINS.has(this.chainId)) return Infinity;
@@ -107,7 +107,7 @@ export class SyncState {
     return Math.max(MIN_HEAD_AGE_S, LATE_INTERVALS * median);
   }
 
-  /** Only blocks that follow one another tell the pace; the last of a long range starts a new series. */
+  /** Only consecutive blocks show the pace. The single header of a long range starts a new series. */
   private observe(blocks: Block[]): void {
     if (blocks.length === 0) return;
     this.times = [...this.times, ...blocks.map(({ time }) => time)].slice(-TIMES_KEPT);

@@ -17,33 +17,33 @@ import { SyncState } from './sync-state';
 /** Time between reports of progress, on a terminal and elsewhere. */
 const REPORT_MS = { terminal: 200, log: 5000 };
 
-/** What the indexer tells of itself: metrics, health and progress. */
+/** Metrics, health and progress of the indexer. */
 @Injectable()
 export class IndexerTelemetry {
-  /** What this process does; only who leads knows how the ledger stands to the chain. */
+  /** Role of this process. Only the leader knows how current the ledger is. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
   readonly registry = new Registry();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
-  readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations followed');
+  readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
   readonly reorgDepth = new Histogram({
     name: 'indexer_reorg_depth',
-    help: 'Blocks taken back by a reorganisation',
+    help: 'Blocks undone by a reorganisation',
     buckets: [1, 2, 4, 8, 16, 32, 64],
     registers: [this.registry],
   });
-  readonly undone = this.counter('indexer_undone_events_total', 'Events taken back');
+  readonly undone = this.counter('indexer_undone_events_total', 'Events undone');
   readonly retries = this.counter(
     'indexer_retries_total',
-    'Repeated requests to the node, by reason and endpoint',
+    'Requests to the node that were repeated, by reason and endpoint',
     'kind',
     'endpoint',
   );
   readonly disagreements = this.counter(
     'indexer_endpoint_disagreements_total',
-    'Answers of an endpoint that differ from those of the one that is read from',
+    'Answers of an endpoint that differ from those of the reader',
     'endpoint',
   );
-  readonly gaps = this.counter('indexer_gaps_total', 'Holes seen in the numbering of events');
+  readonly gaps = this.counter('indexer_gaps_total', 'Gaps found in the event numbers');
   readonly anomalies = this.counter(
     'indexer_anomalies_total',
     'Events that do not fit what is known, by kind',
@@ -52,24 +52,24 @@ export class IndexerTelemetry {
   readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
   private readonly setAside = this.gauge(
     'indexer_set_aside_events',
-    'Events kept without effect, by reason',
+    'Events stored without effect, by reason',
     'reason',
   );
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
-  private readonly range = this.gauge('indexer_range_size', 'Blocks asked for at once');
+  private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
   private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private start?: { at: number; block: number };
   private reported = { at: 0, events: 0 };
 
   constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
-    // Of the moment of the scrape: they go on while nothing is read.
-    this.current('indexer_cursor_block', 'Last block read', () => sync.cursor?.number ?? 0);
-    this.current('indexer_head_block', 'Last block of the chain', () => sync.best);
+    // Computed at each scrape, so that they change even while nothing is read.
+    this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
+    this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
     this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
       Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
     );
-    this.current('indexer_lag_seconds', 'Age of the last block read', () => sync.headAge);
+    this.current('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
     this.current('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
     this.current(
       'indexer_progress_age_seconds',
@@ -80,7 +80,7 @@ export class IndexerTelemetry {
 
   private readonly endpointState: Gauge = new Gauge({
     name: 'indexer_endpoint_state',
-    help: '1 for the state that each endpoint is in',
+    help: '1 for the current state of each endpoint',
     labelNames: ['endpoint', 'state'],
     registers: [this.registry],
     collect: () => {
@@ -117,7 +117,7 @@ export class IndexerTelemetry {
     return undefined;
   }
 
-  /** One line on the way to the head: share, rate and time left. */
+  /** A progress bar with the share done, the rate and the time left. */
   private progress(rate: number): string {
     const { cursor, head } = this.position;
     const { at, block } = this.start!;
@@ -127,7 +127,7 @@ export class IndexerTelemetry {
     return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
   }
 
-  /** In the Prometheus text format, with those that modules registered with prom-client's own registry. */
+  /** In the Prometheus text format, including metrics that modules registered in prom-client's default registry. */
   metrics(): Promise<string> {
     const all = new Registry();
     for (const metric of [...this.registry.getMetricsAsArray(), ...register.getMetricsAsArray()])
@@ -135,13 +135,13 @@ export class IndexerTelemetry {
     return all.metrics();
   }
 
-  /** Of the whole chain, so that it outlives a restart; only who leads knows it. */
+  /** Counts of the whole chain, so that they survive a restart. Only the leader knows them. */
   showSetAside(counts: Map<string, number>): void {
     this.setAside.reset();
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
   }
 
-  /** Numbers of the last block read, and of the best head. */
+  /** Numbers of the last block read and of the best head. */
   get position(): { cursor: number; head: number } {
     return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
   }

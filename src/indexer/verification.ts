@@ -25,7 +25,7 @@ export const endpointsOf = (addresses: string): Endpoints =>
  * the indexing loop never waits for it.
  */
 @Injectable()
-export class Verification implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class BackgroundVerification implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly stop = new AbortController();
   private running = Promise.resolve();
 

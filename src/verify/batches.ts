@@ -1,9 +1,9 @@
-/** Time that one batch should take: long enough to be efficient, short enough to disturb nobody. */
+/** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
 const TARGET_MS = 250;
 const LARGEST = 5000;
 
-/** How many keys to look at in one batch: adapts to how long the last one took. */
-export class BatchSize {
+/** Number of keys in a batch. It adapts to how long the last batch took. */
+export class KeyBatchSize {
   constructor(
     private size = 50,
     private readonly largest = LARGEST,

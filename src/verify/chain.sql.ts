@@ -1,11 +1,11 @@
-/** The last block in effect; above it only while CONFIRMATIONS was raised, for what took effect before. */
+/** The last block in effect, or a later one whose events took effect before CONFIRMATIONS was raised. */
 const EFFECTIVE = `
   SELECT *, coalesce((SELECT e.block_number FROM chain_events e
     WHERE e.block_number > c.applied_number AND e.outcome = 'APPLIED' ORDER BY e.block_number DESC LIMIT 1),
     c.applied_number) AS effective
   FROM chain_cursor c`;
 
-/** Conditions as those of the indexes. */
+/** The conditions have to be those of the partial indexes. */
 const setAside = (outcomes: string): string => `
   SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END FROM chain_events e
   WHERE e.pool_id = p.id AND ${outcomes} AND e.contract = p.contract_address
@@ -19,10 +19,10 @@ const UNSETTLED = `
   WHERE w.pool_id = o.pool_id`;
 
 /**
- * What the chain must hold for pools at the last block in effect: confirmed deposits less withdrawals of each account,
- * and events that are set aside, which moved money on the chain but not in the ledger; and the positions, unless events
- * of the pool have yet to be taken up. Parameter: pool ids. Rows, all of one snapshot with the cursor: pool, contract,
- * accounts with their amounts, positions, cursor.
+ * The balances that the chain must have for pools at the last block in effect: confirmed deposits less withdrawals of
+ * each account, and events set aside, which moved money on the chain but not in the ledger. Also the positions, unless
+ * the pool has events that are still to be applied. Parameter: pool ids. Rows, of the same snapshot as the cursor: pool,
+ * contract, accounts with their amounts, positions, cursor.
  */
 export const LEDGER_HOLDINGS = `
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
@@ -44,9 +44,9 @@ export const LEDGER_HOLDINGS = `
     ), '[]') AS positions
   FROM pools p CROSS JOIN (${EFFECTIVE}) c WHERE p.id = ANY($1::uuid[])`;
 
-/** Those that the cursor stands for. */
+/** The contracts that are followed. */
 export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';
-/** Row: contract, number of its last event that was read, cursor. Parameter: contracts. */
+/** Row: contract, number of the last event read, cursor. Parameter: contracts. */
 export const LAST_EVENTS = `
   SELECT f.contract, coalesce(e.seq, 0)::text AS seq, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
   FROM chain_cursor c CROSS JOIN (SELECT unnest($1::text[]) AS contract) f

@@ -6,7 +6,7 @@ import type { Endpoints } from './endpoints';
 import type { Difference, Findings } from './findings';
 import { type StoredPosition, claimable } from './yield-model';
 
-/** Beside the events of `chain/contract.abi.ts`, what a contract must answer for its balances to be compared. */
+/** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
 const abi = parseAbi([
   'function totalOf(bytes16 poolId) view returns (uint256)',
   'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
@@ -15,13 +15,13 @@ const abi = parseAbi([
 ]);
 
 type Call = Parameters<Endpoints['ask']>[0][number];
-/** The node cannot be asked, or not for this. */
+/** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
-/** The chain is not, or no longer, what the cursor stands on. */
+/** The node does not have the cursor's block, or no longer. */
 class OtherBlock extends Error {}
 
 interface AtCursor {
-  /** As the driver gives bigint. */
+  /** The driver returns bigint as text. */
   cursorNumber: string;
   cursorHash: string;
 }
@@ -39,19 +39,19 @@ interface Question {
   call: Call;
 }
 
-/** Calls under way before it is looked again whether the chain is still the cursor's. */
+/** After so many calls, check again that the node still has the cursor's block. */
 const CALLS = 500;
 const TRIES = 10;
 const RETRY_MS = 500;
-/** A balancer may answer from a node that stands on another block: a difference has to be seen so many times. */
-const LOOKS = 3;
+/** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
+const MIN_SIGHTINGS = 3;
 
 const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
 const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
 const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
 const address = (text: string): Hex => text as Hex;
 
-/** Compares the ledger with what the contracts themselves say at the block that it stands for. */
+/** Compares the ledger with the contracts' own state at the ledger's block. */
 export class ChainComparison {
   constructor(
     private readonly client: Client,
@@ -60,7 +60,7 @@ export class ChainComparison {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** @returns how many values were asked for. @throws NotComparable */
+  /** @returns the number of values compared. @throws NotComparable */
   async pools(ids: string[]): Promise<number> {
     const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some));
     this.findings.count('pools on the chain', ids.length);
@@ -69,28 +69,28 @@ export class ChainComparison {
     return asked;
   }
 
-  /** Whether every event of the contracts was read. @throws NotComparable */
+  /** Compares the number of events read with each contract's own count. @throws NotComparable */
   async counts(contracts: string[]): Promise<void> {
     const { differing } = await this.certain(contracts, (some) => this.askCounts(some));
     this.findings.count('contracts', contracts.length);
     differing.forEach((each) => this.findings.add(each));
   }
 
-  /** Asks again for what differs, each time with a new state of the ledger. */
+  /** Asks again for values that differ, each time with the current ledger. */
   private async certain(
     keys: string[],
     look: (keys: string[]) => Promise<{ asked: number; differing: Keyed[] }>,
   ): Promise<{ asked: number; differing: Difference[] }> {
     const first = await this.patiently(() => look(keys));
     let { differing } = first;
-    for (let looks = 1; looks < LOOKS && differing.length > 0; looks += 1) {
+    for (let looks = 1; looks < MIN_SIGHTINGS && differing.length > 0; looks += 1) {
       const again = [...new Set(differing.map(({ key }) => key))];
       ({ differing } = await this.patiently(() => look(again)));
     }
     return { asked: first.asked, differing: differing.map(({ difference }) => difference) };
   }
 
-  /** Until the node stands on the cursor's block: either of them may be moving. */
+  /** Repeats the work until the node has the cursor's block. Either of them may be moving. */
   private async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -135,7 +135,7 @@ export class ChainComparison {
       const some = questions.slice(i, i + CALLS);
       await this.requireBlock(cursor);
       const answers = await this.endpoints.ask(some.map(({ call }) => call));
-      // What the node said meanwhile may be of another chain.
+      // The answers in between may be of another chain.
       await this.requireBlock(cursor);
       some.forEach((question, index) => {
         const { key, kind, id, wanted } = question;
@@ -144,7 +144,7 @@ export class ChainComparison {
         else if (value !== wanted)
           differing.push({
             key,
-            // The chain is right about what it holds; the ledger is what differs.
+            // The chain knows its balances, so it is the ledger that differs.
             difference: { kind, id, found: wanted.toString(), wanted: value.toString(), mended: false },
           });
       });
@@ -193,11 +193,11 @@ function questionsOf({ id, contract, block, accounts, positions }: Holding): Que
   ];
 }
 
-/** @returns the amount, or why there is none: the contract has no such function, or the node no state of the block */
+/** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */
 function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {
   const [{ to }] = call[1] as [{ to: string }];
   if (answer instanceof Error) return `${kind} of contract ${to}: ${answer.message}`;
-  // There is no contract, so it holds nothing.
+  // Without a contract there is no balance.
   if (answer === '0x' && wanted === 0n) return 0n;
   if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer))
     return `${kind} of contract ${to}: it does not tell`;

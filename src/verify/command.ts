@@ -5,7 +5,7 @@ import { Verification } from './verify';
 
 export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
 
-/** Differences that are listed, unless told otherwise. */
+/** Differences that are listed by default. */
 const LIMIT = 100;
 
 export interface VerifyOptions {
@@ -15,7 +15,7 @@ export interface VerifyOptions {
   limit: number;
 }
 
-/** @returns undefined if they are not understood */
+/** @returns undefined when the arguments are not valid */
 export function readOptions(args: string[]): VerifyOptions | undefined {
   const options: VerifyOptions = { repair: false, json: false, chain: true, limit: LIMIT };
   for (let i = 0; i < args.length; i += 1) {
@@ -28,7 +28,7 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
   return options;
 }
 
-/** Runs once, until done or told to stop by SIGTERM or SIGINT. @returns the exit code */
+/** Runs once, until it is done or gets SIGTERM or SIGINT. @returns the exit code */
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,

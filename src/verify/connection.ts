@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 
 /**
- * Opens a connection that writes nothing but temporary tables, unless it is to mend. Every statement sees one
- * snapshot and is short, so running traffic neither waits nor is seen half.
+ * Opens a connection that writes only temporary tables, unless it may repair. Each statement is short and sees one
+ * snapshot, so requests do not wait for it, and it sees no transaction half done.
  */
 export async function connect(url: string, mayWrite: boolean, statementMs: number): Promise<Client> {
   const client = new Client({
@@ -14,16 +14,16 @@ export async function connect(url: string, mayWrite: boolean, statementMs: numbe
     connectionTimeoutMillis: 3000,
     keepAlive: true,
   });
-  // Without a listener the loss of an idle connection would end the process; the next query tells of it.
+  // Without a listener, losing an idle connection would end the process. The next query fails anyway.
   client.on('error', () => undefined);
   await client.connect();
   return client;
 }
 
-/** Lock of the one who mends: what two of them add to a sum would be added twice. */
+/** Held during a repair: two processes at once would add to a sum twice. */
 const REPAIR_LOCK = 4_361_002;
 
-/** @throws if another process is mending */
+/** @throws when another process is repairing */
 export async function lockRepair(client: Client): Promise<void> {
   const { rows } = await client.query<{ locked: boolean }>('SELECT pg_try_advisory_lock($1) AS locked', [
     REPAIR_LOCK,
@@ -35,8 +35,8 @@ const CONFLICTS = /^(40001|40P01|55P03)$/;
 const TRIES = 5;
 
 /**
- * Runs in one transaction that may change what is derived; again after a conflict with running traffic.
- * `savings.repair` is what the database's triggers ask for.
+ * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`. Tries
+ * again after a conflict with a request.
  */
 export async function mending(client: Client, work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries += 1) {

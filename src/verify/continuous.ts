@@ -12,24 +12,24 @@ import type { VerifyMetrics } from './metrics';
 import { NEXT_POOLS } from './pools.sql';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-/** A batch that takes longer is left to `verify`. */
-const STATEMENT_MS = 5000;
-/** Pools and addresses that differ are looked at in every round, so that they are known to be mended; this many. */
+/** A pool or address that takes longer is left to the `verify` command. */
+const KEY_TIMEOUT_MS = 5000;
+/** So many pools and addresses that differ are checked again in every round, to notice when they are repaired. */
 const MOST_DIFFERING = 50;
-/** Differences of a round that are kept and logged. */
+/** Differences of one key that are logged at most. */
 const LISTED = 100;
 
 export interface ContinuousOptions {
   databaseUrl: string;
-  /** Pools, and as many addresses, in a round. */
+  /** Number of pools, and of addresses, in a round. */
   perRound: number;
-  /** Time between rounds; 0: none. */
+  /** Time between rounds; 0 switches verification off. */
   roundMs: number;
-  /** Only the leader looks, and only while it has nothing to catch up with. */
+  /** Whether to verify now: only the leader does, and only while it is synced. */
   mayLook: () => boolean;
 }
 
-/** Where a walk over keys is, and which of the keys were found to differ. */
+/** Position in a walk over keys, and the keys that differ, with the kinds of their differences. */
 interface Walk {
   after: string;
   readonly first: string;
@@ -39,7 +39,7 @@ interface Walk {
 
 const walk = (next: string, first: string): Walk => ({ after: first, first, next, differing: new Map() });
 
-/** Goes over all pools and addresses, a few in each round, for as long as the indexer runs. */
+/** Verifies all pools and addresses over and over, a few in each round. */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
   private readonly pools = walk(NEXT_POOLS, FIRST_ID);
@@ -52,7 +52,7 @@ export class ContinuousVerification {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** Until stopped. What fails is logged and tried again in the next round. */
+  /** Runs until stopped. Failures are logged, and tried again in the next round. */
   async run(): Promise<void> {
     while (!this.signal.aborted && this.options.roundMs > 0) {
       await sleep(this.options.roundMs, undefined, { signal: this.signal }).catch(() => undefined);
@@ -63,14 +63,14 @@ export class ContinuousVerification {
     }
   }
 
-  /** Another process leads and tells now. */
+  /** From now on, the process that leads reports the differences. */
   private forget(): void {
     for (const each of [this.pools, this.addresses]) each.differing.clear();
     this.metrics.show(new Map());
   }
 
   private async round(): Promise<void> {
-    const client = await connect(this.options.databaseUrl, false, STATEMENT_MS);
+    const client = await connect(this.options.databaseUrl, false, KEY_TIMEOUT_MS);
     try {
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const mode = { repair: false, remember: false, hasEvents: rows[0].hasCursor };
@@ -88,7 +88,7 @@ export class ContinuousVerification {
     }
   }
 
-  /** The next keys, and again those that differed. */
+  /** Verifies the next keys, and again those that differed. */
   private async look(
     client: Client,
     at: Walk,
@@ -96,7 +96,7 @@ export class ContinuousVerification {
   ): Promise<void> {
     const { rows } = await client.query<Record<string, string>>(at.next, [at.after, this.options.perRound]);
     const keys = rows.map((row) => Object.values(row)[0]);
-    // One by one, so that a pool that takes too long, or fails, keeps no other from being looked at.
+    // One by one, so that a pool that takes too long or fails does not keep others from being verified.
     for (const key of new Set([...at.differing.keys(), ...keys])) {
       if (this.signal.aborted) return;
       const findings = new Findings(LISTED);
@@ -116,7 +116,7 @@ export class ContinuousVerification {
     notChecked.forEach((reason) => this.logger.warn(`${key} could not be verified: ${reason}`));
     const before = at.differing.get(key) ?? [];
     const now = Object.keys(differences);
-    // Once, not in every round.
+    // Log a difference once, not in every round.
     listed.filter(({ kind }) => !before.includes(kind)).forEach((each) => this.log(each));
     if (now.length === 0) {
       if (notChecked.length === 0) at.differing.delete(key);

@@ -7,8 +7,8 @@ const sum = (type: string): string => `coalesce(sum(amount) FILTER (WHERE type =
 const count = (type: string): string => `coalesce(sum(listed) FILTER (WHERE type = '${type}'), 0)`;
 
 /**
- * Days of addresses: what they paid themselves, and what they list in their own right, which is all of their own
- * pools and their payments into pools that they have no part in. Parameter 1: addresses.
+ * Days of addresses: the amounts that they paid, and the number of transactions that they list. These are all of their
+ * own pools, and their own payments into pools where they are not a member. Parameter 1: addresses.
  */
 const DAYS = `
   WITH wanted AS (SELECT unnest($1::text[]) AS address),
@@ -35,7 +35,7 @@ const DAYS = `
     FROM recount r FULL JOIN kept k USING (address, day)
   )`;
 
-/** Row: ledger rows that were counted, differences. Parameter: addresses. */
+/** Row: number of ledger rows counted, differences. Parameter: addresses. */
 export const COMPARE_DAYS = `
   ${DAYS}
   SELECT (SELECT coalesce(sum(rows), 0)::float8 FROM both_sides) AS rows, coalesce((
@@ -48,7 +48,7 @@ export const COMPARE_DAYS = `
     )} d), '[]') AS differences`;
 
 /**
- * Adds what is missing to the days, which is the same however many payments came since: these add to the same rows.
+ * Adds what is missing to the days. Payments that came since the comparison do not matter: they added to both sides.
  * Parameter: addresses.
  */
 export const REPAIR_DAYS = `
@@ -60,7 +60,7 @@ export const REPAIR_DAYS = `
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
     ${DAY_COLUMNS.map((column) => `${column} = a.${column} + excluded.${column}`).join(', ')}`;
 
-/** Distinct values in the order of an index, each found by one look into it, however often it is there. */
+/** Distinct values in index order. Each takes one index lookup, however many rows have it. */
 const distinct = (name: string, column: string, table: string, condition: string): string => `
   ${name} AS (
     (SELECT ${column} AS address FROM ${table} WHERE ${condition} AND ${column} > $1 ORDER BY ${column} LIMIT 1)
@@ -69,7 +69,7 @@ const distinct = (name: string, column: string, table: string, condition: string
     FROM ${name} e WHERE e.address IS NOT NULL
   )`;
 
-/** Addresses that have days or should have, in order. Parameters: the address after which to go on, number. */
+/** Addresses that have days, or should have, in order. Parameters: the address to go on after, limit. */
 export const NEXT_ADDRESSES = `
   WITH RECURSIVE ${distinct('days', 'address', 'account_days', 'true')},
   ${distinct('payers', 'account', 'transactions', 'NOT by_owner')}

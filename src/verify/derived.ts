@@ -30,13 +30,13 @@ export interface DrawKey {
   drawId: string;
 }
 
-/** What to do beside comparing. */
+/** What to do besides comparing. */
 export interface Mode {
-  /** Mend what is derived. */
+  /** Repair derived data. */
   repair: boolean;
-  /** Remember what each pool contributes to pool_totals, in a table made by CREATE_MEMORY. */
+  /** Remember each pool's contribution to pool_totals, in the table of CREATE_MEMORY. */
   remember: boolean;
-  /** Whether a chain was read, so that the ledger has to follow from its events. */
+  /** Whether a chain was read, so that its events must explain the ledger. */
   hasEvents: boolean;
 }
 
@@ -47,7 +47,7 @@ const drawParameters = (draws: DrawKey[]): [string[], string[]] => [
   draws.map(({ drawId }) => drawId),
 ];
 
-/** Compares what is derived with the ledger, some keys at a time, and mends it if told to. */
+/** Compares derived data with the ledger, some keys at a time, and repairs it if asked to. */
 export class DerivedComparison {
   constructor(
     private readonly client: Client,
@@ -59,7 +59,7 @@ export class DerivedComparison {
     return (await this.client.query<Row>(text, values)).rows;
   }
 
-  /** Pools' own columns, and the rows of the ledger that belong to them. */
+  /** The derived columns of pools, and the rows of their ledger. */
   async pools(ids: string[]): Promise<void> {
     const owners = await this.rows<Value>(pools.COMPARE_OWNERS, ids);
     await this.report('transactions', owners, () =>
@@ -95,7 +95,7 @@ export class DerivedComparison {
     await this.report('account_days', found.differences, () => this.client.query(days.REPAIR_DAYS, [wrong]));
   }
 
-  /** All of pool_totals; every pool was remembered by a statement whose snapshot was not older than `floor`. */
+  /** All of pool_totals. Every pool must have been remembered by a statement with a snapshot not older than `floor`. */
   async totals(floor: string): Promise<void> {
     const missing = await this.rows<Value>(pools.MISSING_SHARDS);
     await this.report('pool_totals', missing, () => this.client.query(pools.REPAIR_SHARDS));
@@ -110,7 +110,7 @@ export class DerivedComparison {
     });
   }
 
-  /** @returns the contract and number to go on from, or undefined at the end */
+  /** @returns the contract and event number to go on after, or undefined at the end */
   async events(
     after: { contract: string; seq: string },
     limit: number,
@@ -146,7 +146,7 @@ export class DerivedComparison {
     }
   }
 
-  /** Numbers that the indexer keeps of draws and events. */
+  /** Counts of draws and events that the indexer maintains. */
   async counts(): Promise<void> {
     this.findings.count('counts of the indexer', 2);
     await this.report('lottery_totals', await this.rows<Value>(lottery.COMPARE_WINNERS), async () => {
@@ -171,7 +171,7 @@ export class DerivedComparison {
       this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
   }
 
-  /** The ledger and the events are never mended: which of them is wrong is for people to say. */
+  /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
   private reportEvents(found: EventValue[]): void {
     for (const difference of found) this.findings.add({ ...difference, mended: false });
   }

@@ -1,14 +1,14 @@
 type Call = [method: string, params: unknown[]];
-/** Asks one endpoint; results in the order of the calls, an Error for what it refuses. @throws if it does not answer */
+/** Asks one endpoint. Results are in the order of the calls; a refused call gives an Error. @throws without an answer */
 export type Ask = (calls: Call[]) => Promise<unknown[]>;
 
-/** Endpoints of one chain, of which one is asked at a time. */
+/** Endpoints of one chain. One is asked at a time. */
 export class Endpoints {
   private current = 0;
 
   constructor(private readonly all: Ask[]) {}
 
-  /** Asks the current one, or the next that answers. @throws if none does */
+  /** Asks the current endpoint, or the next one that answers. @throws when none does */
   async ask(calls: Call[]): Promise<unknown[]> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -20,7 +20,7 @@ export class Endpoints {
     }
   }
 
-  /** The current one is of no use now. */
+  /** Leaves the current endpoint for the next one. */
   next(): void {
     this.current = (this.current + 1) % this.all.length;
   }

@@ -1,4 +1,4 @@
-/** A movement's row in the ledger, as its event says. */
+/** The ledger row that an event should have. */
 const MOVEMENT = `
   t.status = 'CONFIRMED' AND t.pool_id = e.pool_id AND t.account = e.account AND t.amount = e.amount
   AND t.tx_hash = e.tx_hash AND t.block_number = e.block_number AND t.log_index = e.log_index
@@ -7,10 +7,9 @@ const MOVEMENT = `
 const ACCRUAL = `y.amount = e.amount AND y.apr_bps = e.apr_bps`;
 
 /**
- * Events in the order in which their contract numbered them: whether the numbers follow on each other, and whether
- * each that took effect has its row in the ledger. The event before the first is looked at for its number only.
- * Row: last contract and number looked at, how many, differences. Parameters: contract and number after which to go
- * on, how many.
+ * Checks events in the order of their numbers: whether the numbers have no gaps, and whether each applied event has its
+ * row in the ledger. Of the event before the first, only the number is read. Row: last contract and number, number of
+ * events, differences. Parameters: contract and number to go on after, limit.
  */
 export const COMPARE_EVENTS = `
   WITH batch AS MATERIALIZED (
@@ -37,7 +36,7 @@ export const COMPARE_EVENTS = `
     coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
   FROM (SELECT contract, seq FROM batch ORDER BY contract DESC, seq DESC LIMIT 1) l`;
 
-/** The other way round: rows of the ledger that no event explains. Parameter: pool ids. Row: kind, id, found. */
+/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, found. */
 export const COMPARE_LEDGER_ROWS = `
   SELECT 'transactions.event' AS kind, t.id::text AS id, concat_ws(' ', t.block_number, t.log_index) AS wanted,
     e.outcome AS found
@@ -51,5 +50,5 @@ export const COMPARE_LEDGER_ROWS = `
   WHERE y.pool_id = ANY($1::uuid[])
     AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE`;
 
-/** Whether a chain has been read at all. */
+/** Whether a chain was ever read. */
 export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

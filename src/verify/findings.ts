@@ -1,33 +1,33 @@
 import { redactText } from '../common/redact';
 
-/** A value that is not what it should be. */
+/** A wrong value. */
 export interface Difference {
-  /** Table and column, or what was compared on the chain. */
+  /** Table and column, or the value that was compared with the chain. */
   kind: string;
   /** Key of the row. */
   id: string;
-  /** What is there; null if nothing is. */
+  /** The stored value; null if there is none. */
   found: string | null;
-  /** What follows from the ledger, the events or the chain. */
+  /** The right value by the ledger, the events or the chain; null if there should be none. */
   wanted: string | null;
   mended: boolean;
 }
 
 export interface Report {
   complete: boolean;
-  /** Why something could not be compared. */
+  /** Reasons why something could not be compared. */
   notChecked: string[];
   seconds: number;
-  /** Rows looked at, by what they are. */
+  /** Number of rows checked, by kind. */
   checked: Record<string, number>;
-  /** Number of differences by kind, mended ones included. */
+  /** Number of differences by kind, including repaired ones. */
   differences: Record<string, number>;
   mended: number;
-  /** The first ones. */
+  /** The first differences. */
   listed: Difference[];
 }
 
-/** Collects what a run finds. Counts all of it and keeps the first ones, so that memory stays bounded. */
+/** Collects the differences of a run. Counts all of them and keeps the first ones, so that memory is bounded. */
 export class Findings {
   private readonly checked = new Map<string, number>();
   private readonly counts = new Map<string, number>();
@@ -49,7 +49,7 @@ export class Findings {
   }
 
   skip(reason: string): void {
-    // A node that is out gives a reason a batch.
+    // A node that does not answer gives a reason for each batch.
     if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
   }
 
@@ -66,14 +66,14 @@ export class Findings {
   }
 }
 
-/** 0: nothing differs (any more), 1: something does, 2: something could not be compared and nothing else differs. */
+/** 0: no difference is left; 1: there are differences; 2: there are none, but something could not be compared. */
 export function exitCode({ complete, differences, mended }: Report): 0 | 1 | 2 {
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
   if (found > mended) return 1;
   return complete ? 0 : 2;
 }
 
-/** For people. */
+/** The report for the terminal. */
 export function asText(report: Report): string {
   const { checked, differences, mended, listed, notChecked, seconds } = report;
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);

@@ -14,7 +14,7 @@ const DRAW_COLUMNS = [
 ] as const;
 const list = DRAW_COLUMNS.join(', ');
 
-/** Draws as their applied events make them. Parameters 1 and 2: contracts and ids. */
+/** Draws as computed from their applied events. Parameters 1 and 2: contracts and ids. */
 const RECOUNT = `
   WITH wanted AS MATERIALIZED (
     SELECT * FROM unnest($1::text[], $2::bigint[]) AS w(contract, draw_id)
@@ -50,7 +50,7 @@ const RECOUNT = `
   )`;
 
 const KEY = `concat_ws(' ', contract, draw_id)`;
-/** Row: events that were counted, differences. Parameters: contracts and ids of draws. */
+/** Row: number of events counted, differences. Parameters: contracts and ids of draws. */
 export const COMPARE_DRAWS = `
   ${RECOUNT}, wrong AS (
     SELECT 'lottery_draws' AS table, ${KEY} AS id, contract, draw_id, d.column_name, d.kept, d.recount
@@ -73,7 +73,7 @@ export const COMPARE_DRAWS = `
     'table', w.table, 'id', w.id, 'contract', w.contract, 'drawId', w.draw_id::text, 'column', w.column_name,
     'kept', w.kept, 'recount', w.recount)) FROM wrong w), '[]') AS differences`;
 
-/** The indexer writes draws and counts of events in transactions that begin with the cursor. */
+/** Keeps the indexer out: its transactions lock the cursor before they write draws and counts. */
 export const LOCK_CURSOR = 'SELECT FROM chain_cursor FOR UPDATE';
 /** Parameters: contracts and ids of draws. */
 export const DELETE_DRAWS = `
@@ -87,7 +87,7 @@ export const MAKE_DRAWS = `
   INSERT INTO lottery_draws (contract, draw_id, ${list}) SELECT contract, draw_id, ${list} FROM recount`;
 
 const after = `(contract, draw_id) > ($1::text, $2::bigint) ORDER BY contract, draw_id LIMIT $3`;
-/** Draws that are there or should be, in order. Parameters: contract and id after which to go on, number. */
+/** Draws that exist, or should, in order. Parameters: contract and id to go on after, limit. */
 export const NEXT_DRAWS = `
   SELECT contract, draw_id::text AS "drawId" FROM (
     (SELECT contract, draw_id FROM lottery_draws WHERE ${after})
@@ -97,7 +97,7 @@ export const NEXT_DRAWS = `
         AND (contract, draw_id) > ($1::text, $2::bigint::numeric) ORDER BY contract, draw_id LIMIT $3)
   ) found ORDER BY contract, draw_id LIMIT $3`;
 
-/** Numbers that are kept of many rows. Row: id, column, kept, recount. */
+/** Stored counts. Row: id, column, kept, recount. */
 export const COMPARE_WINNERS = `
   SELECT 'all' AS id, 'winners' AS "column", (SELECT winners FROM lottery_totals)::text AS kept, count(*)::text AS recount
   FROM lottery_draws WHERE status = 'COMPLETED'

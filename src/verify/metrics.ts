@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** What the continuous verification tells. */
+/** Metrics of the continuous verification. */
 export class VerifyMetrics {
   private readonly differences: Gauge;
   private readonly pools: Counter;
@@ -19,7 +19,7 @@ export class VerifyMetrics {
     });
   }
 
-  /** @param differences how many pools and addresses, by kind */
+  /** @param differences number of pools and addresses that differ, by kind */
   show(differences: Map<string, number>): void {
     this.differences.reset();
     for (const [kind, count] of differences) this.differences.set({ kind }, count);

@@ -22,7 +22,7 @@ const newest = (type: string): string => `
 const sum = (type: string): string => `coalesce(sum(${counted('x')}) FILTER (WHERE x.type = '${type}'), 0)`;
 const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
 
-/** From the ledger: what a pool contributes to pool_totals. */
+/** A pool's contribution to pool_totals, computed from the ledger. */
 const sums = (condition: string): string => `
   (SELECT count(*) AS rows, ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn,
     ${sum('YIELD_CLAIM')} AS claimed_yield, coalesce(sum(${pending('x')}), 0) AS pending_balance,
@@ -36,7 +36,7 @@ const accrued = (condition: string): string => `
 const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
 
-/** One row a pool. Parameter 1: pool ids. */
+/** One row for each pool. Parameter 1: pool ids. */
 const RECOUNT = `
   SELECT p.id, s.deposited, s.deposited - s.withdrawn AS balance, s.pending_balance, s.claimed_yield, s.deposit_count,
     s.withdrawal_count, s.claim_count, s.last_claimed_at, y.total AS total_yield, ${APR} AS apr_bps,
@@ -45,7 +45,7 @@ const RECOUNT = `
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
   FROM pools p CROSS JOIN LATERAL ${sums('true')} s CROSS JOIN LATERAL ${accrued('true')} y WHERE p.id = ANY($1::uuid[])`;
 
-/** Where the contributions of pools that were recounted are remembered until pool_totals is compared. */
+/** Holds the contributions of recounted pools until pool_totals is compared. */
 export const CREATE_MEMORY = `
   CREATE TEMPORARY TABLE IF NOT EXISTS verified_pools (
     id uuid PRIMARY KEY, deposited numeric, pending numeric, yield numeric, apr_bps bigint
@@ -56,7 +56,7 @@ const REMEMBER = `
   ON CONFLICT (id) DO UPDATE SET (deposited, pending, yield, apr_bps) =
     (excluded.deposited, excluded.pending, excluded.yield, excluded.apr_bps)`;
 
-/** Row: ledger rows that were counted, differences. Parameter: pool ids. */
+/** Row: number of ledger rows counted, differences. Parameter: pool ids. */
 export const comparePools = (remember: boolean): string => `
   WITH recount AS MATERIALIZED (${RECOUNT})${remember ? `, remembered AS (${REMEMBER})` : ''}
   SELECT (SELECT coalesce(sum(rows), 0)::float8 FROM recount) AS rows, coalesce((
@@ -71,7 +71,7 @@ export const comparePools = (remember: boolean): string => `
 export const REMEMBER_POOLS = `WITH recount AS MATERIALIZED (${RECOUNT}) ${REMEMBER}`;
 
 export const NEXT_POOLS = 'SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2';
-/** Every change of a pool's ledger locks its row; what was not committed before this is added to what we write. */
+/** Every change to a pool's ledger locks its row, so later changes add to the repaired values. */
 export const LOCK_POOLS = 'SELECT FROM pools WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE';
 export const REPAIR_POOLS = `
   WITH recount AS MATERIALIZED (${RECOUNT})
@@ -79,7 +79,7 @@ export const REPAIR_POOLS = `
     last_update = changed_at(p.last_update)
   FROM recount r WHERE p.id = r.id`;
 
-/** What transactions say of their pool's owner. Row: id, column, kept, recount. Parameter: pool ids. */
+/** The owner columns of transactions. Row: id, column, kept, recount. Parameter: pool ids. */
 export const COMPARE_OWNERS = `
   SELECT t.id, d.column_name AS "column", d.kept, d.recount
   FROM pools p JOIN users u ON u.id = p.owner_id JOIN transactions t ON t.pool_id = p.id
@@ -95,12 +95,12 @@ export const REPAIR_OWNERS = `
   FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = t.pool_id AND t.id = ANY($1::uuid[])`;
 
 /**
- * Rows whose xmin is not older than parameter 1 were changed since the snapshot whose oldest running transaction that
- * is. Transaction numbers go round.
+ * Rows changed since a snapshot: their xmin is not older than parameter 1, the oldest transaction that ran then. The
+ * modulo is there because transaction ids wrap around.
  */
 const CHANGED = `mod(p.xmin::text::bigint - $1::bigint + 4294967296, 4294967296) < 2147483648`;
 export const SNAPSHOT_FLOOR = `SELECT mod(pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 4294967296) AS floor`;
-/** Parameters: floor, id after which to look, number. */
+/** Parameters: floor, pool id to go on after, limit. */
 export const CHANGED_POOLS = `SELECT p.id FROM pools p WHERE ${CHANGED} AND p.id > $2::uuid ORDER BY p.id LIMIT $3`;
 
 export const TOTAL_COLUMNS = ['pools', 'deposited', 'pending', 'yield', 'apr_bps'] as const;
@@ -108,8 +108,8 @@ const KEPT_TOTALS = `
   SELECT type, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
   FROM pool_totals GROUP BY type`;
 /**
- * What was remembered, and of pools that changed since, what the ledger says now: all of one snapshot. The condition
- * stands within the counting, so that for pools that are remembered nothing is read.
+ * The remembered contributions and, for pools that changed since, those computed now, all in one snapshot. The condition
+ * is inside the counting subqueries, so that no ledger is read for unchanged pools.
  */
 const TOTALS = `
   SELECT p.type, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
@@ -127,11 +127,11 @@ export const COMPARE_TOTALS = `
     (column) => `coalesce(k.${column}, 0)`,
     (column) => `coalesce(r.${column}, 0)`,
   )} d ORDER BY type`;
-/** Adds what is missing, which is the same however many changes came since. Parameters: type, column's change. */
+/** Adds the missing amount, which later changes do not affect. Parameters: type, amount to add. */
 export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
   `UPDATE pool_totals SET ${column} = ${column} + $2::numeric WHERE shard = pool_totals_shard() AND type = $1`;
 
-/** A writer whose row is missing would add to none. */
+/** Rows that are missing: the writers that own them would update nothing. */
 export const MISSING_SHARDS = `
   SELECT concat_ws(' ', shard, type) AS id, 'shard' AS "column", NULL AS kept, '0' AS recount, shard, type
   FROM generate_series(0, 31) shard, unnest(ARRAY['individual', 'cooperative', 'lottery', 'rotating']) type

@@ -1,7 +1,7 @@
 /** Time between reports of progress, on a terminal and elsewhere. */
 const REPORT_MS = { terminal: 200, log: 5000 };
 
-/** Tells on standard error how far a run is. */
+/** Reports the progress of a run on standard error. */
 export class Progress {
   private phase = '';
   private start = Date.now();

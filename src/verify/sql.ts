@@ -1,12 +1,12 @@
-/** What an amount counts for in sums: expired deposits in none. */
+/** An amount as it counts in sums. Expired deposits count as 0. */
 export const counted = (t: string): string => `CASE ${t}.status WHEN 'EXPIRED' THEN 0 ELSE ${t}.amount END`;
-/** The part of it that is not on the chain. */
+/** The part of an amount that is not on the chain yet. */
 export const pending = (t: string): string =>
   `CASE WHEN ${t}.status = 'PENDING' AND ${t}.type = 'DEPOSIT' THEN ${t}.amount ELSE 0 END`;
 
 /**
- * Compares columns of a kept row with those of a recounted one: `column_name`, `kept` and `recount` (as text) of each
- * that differs. To be joined laterally.
+ * Compares the columns of a stored row with a recounted one. Gives `column_name`, `kept` and `recount` (as text) of each
+ * column that differs. For a lateral join.
  */
 export const compareColumns = (
   columns: readonly string[],

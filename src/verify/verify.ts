@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { BatchSize } from './batches';
+import { KeyBatchSize } from './batches';
 import { ChainComparison } from './chain';
 import { CONTRACTS } from './chain.sql';
 import { connect, lockRepair } from './connection';
@@ -14,26 +14,26 @@ import type { Progress } from './progress';
 
 export interface Options {
   databaseUrl: string;
-  /** Undefined: the chain is left out. */
+  /** Undefined: do not compare with the chain. */
   endpoints?: Endpoints;
   repair: boolean;
-  /** Differences that are listed. */
+  /** Number of differences to list. */
   limit: number;
 }
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-/** Longest a statement may take: that of one pool or address with millions of transactions. */
-const STATEMENT_MS = 300_000;
-/** Pools that changed meanwhile are counted again, until they are so few; in the end within one statement. */
+/** Statement timeout, enough for a pool or address with millions of transactions. */
+const STATEMENT_TIMEOUT_MS = 300_000;
+/** Pools that changed meanwhile are counted again until only so few are left, which one statement can count. */
 const FEW_CHANGED = 2000;
 const ROUNDS = 5;
-/** Pools asked for at once at the chain, each with all its accounts. */
+/** Number of pools, with all their accounts, that are compared with the chain at once. */
 const MOST_CHAIN_POOLS = 200;
 
-/** Stopped before the end. */
+/** The run was stopped before its end. */
 class Stopped extends Error {}
 
-/** Compares everything that is derived with the ledger, and the ledger with the chain. */
+/** Compares all derived data with the ledger, and the ledger with the chain. */
 export class Verification {
   private readonly findings: Findings;
   private client: Client;
@@ -49,7 +49,7 @@ export class Verification {
   async run(): Promise<Report> {
     const { databaseUrl, repair } = this.options;
     try {
-      this.client = await connect(databaseUrl, true, STATEMENT_MS);
+      this.client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
       try {
         await this.prepare(repair);
         await this.compare();
@@ -89,7 +89,7 @@ export class Verification {
   private async events(derived: DerivedComparison): Promise<void> {
     this.progress.begin('events');
     const total = await this.estimate('chain_events');
-    const size = new BatchSize(1000);
+    const size = new KeyBatchSize(1000);
     let at: { contract: string; seq: string } | undefined = { contract: '', seq: '0' };
     for (let done = 0; at;) {
       this.throwIfStopped();
@@ -102,7 +102,7 @@ export class Verification {
 
   private async draws(derived: DerivedComparison): Promise<void> {
     this.progress.begin('draws');
-    const size = new BatchSize(1);
+    const size = new KeyBatchSize(1);
     for (let after: DrawKey = { contract: '', drawId: '-1' }; ;) {
       this.throwIfStopped();
       const values = [after.contract, after.drawId, size.keys];
@@ -113,15 +113,15 @@ export class Verification {
     }
   }
 
-  /** All pools, and in the end their sum. */
+  /** All pools, and then their totals. */
   private async pools(derived: DerivedComparison): Promise<void> {
     this.progress.begin('pools');
     let floor = await this.floor();
-    await this.everyPool(new BatchSize(), (ids) => derived.pools(ids));
+    await this.everyPool(new KeyBatchSize(), (ids) => derived.pools(ids));
     for (let round = 1; round <= ROUNDS; round += 1) {
       const next = await this.floor();
       const changed = await this.everyKey(
-        new BatchSize(),
+        new KeyBatchSize(),
         (after, limit) => this.keys(sql.CHANGED_POOLS, floor, after, limit),
         (ids) => this.client.query(sql.REMEMBER_POOLS, [ids]),
       );
@@ -140,11 +140,11 @@ export class Verification {
   private async addresses(derived: DerivedComparison): Promise<void> {
     this.progress.begin('addresses');
     await this.everyKey(
-      new BatchSize(),
+      new KeyBatchSize(),
       (after, limit) => this.keys(NEXT_ADDRESSES, after === FIRST_ID ? '' : after, limit),
       async (addresses) => {
         await derived.addresses(addresses);
-        // Addresses are spread evenly.
+        // Addresses are spread evenly, so the first digits show the progress.
         this.progress.advance(addresses.length, Number(addresses.at(-1)!.slice(0, 10)) / 2 ** 32);
       },
     );
@@ -155,14 +155,14 @@ export class Verification {
     const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
     try {
       await chain.counts(await this.keys(CONTRACTS));
-      await this.everyPool(new BatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
+      await this.everyPool(new KeyBatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
     } catch (error) {
       if (error instanceof Stopped) throw error;
       this.findings.skip(`chain: ${(error as Error).message}`);
     }
   }
 
-  private async everyPool(size: BatchSize, work: (ids: string[]) => Promise<unknown>): Promise<void> {
+  private async everyPool(size: KeyBatchSize, work: (ids: string[]) => Promise<unknown>): Promise<void> {
     const { rows } = await this.client.query<{ pools: string }>('SELECT count(*) AS pools FROM pools');
     let done = 0;
     await this.everyKey(
@@ -176,9 +176,9 @@ export class Verification {
     );
   }
 
-  /** @returns how many keys there were */
+  /** @returns the number of keys */
   private async everyKey(
-    size: BatchSize,
+    size: KeyBatchSize,
     next: (after: string, limit: number) => Promise<string[]>,
     work: (keys: string[]) => Promise<unknown>,
   ): Promise<number> {
@@ -202,7 +202,7 @@ export class Verification {
     return (await this.keys(sql.SNAPSHOT_FLOOR))[0];
   }
 
-  /** Number of rows, as the planner knows it. */
+  /** The planner's estimate of the number of rows. */
   private async estimate(table: string): Promise<number> {
     const text = 'SELECT greatest(reltuples, 1)::text FROM pg_class WHERE oid = $1::regclass';
     return Number((await this.keys(text, table))[0]);

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What the indexer knows of the chain: where it stands, which contracts it follows, the last blocks, and every event
- * it has read.
+ * The indexer's state: its position on the chain, the contracts that it follows, the token, the last blocks, and every
+ * event that it has read.
  */
 export class Chain1767312000000 implements MigrationInterface {
   name = 'Chain1767312000000';
@@ -19,10 +19,10 @@ export class Chain1767312000000 implements MigrationInterface {
         applied_number bigint NOT NULL,
         epoch bigint NOT NULL DEFAULT 0,
         head_number bigint NOT NULL DEFAULT 0,
-        -- Up to this block the contracts' own counts proved that no event is missing.
+        -- Up to this block, the contracts' counts prove that no event is missing.
         proven_number bigint NOT NULL DEFAULT 0,
         state text COLLATE "C" NOT NULL DEFAULT 'syncing',
-        -- The process is alive; and it last moved the cursor, or found it at the head.
+        -- Last heartbeat; and when the cursor last moved, or was confirmed to be at the head.
         beat_at timestamptz(3) NOT NULL,
         progress_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT chain_cursor_pkey PRIMARY KEY (id),
@@ -38,9 +38,9 @@ export class Chain1767312000000 implements MigrationInterface {
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );
-      COMMENT ON TABLE chain_contracts IS 'The contracts that the cursor stands for: which pool types each serves, its place among those of the type (new pools get the last), and the block from which it is followed';
+      COMMENT ON TABLE chain_contracts IS 'The contracts that are followed: pool type, position among the contracts of that type (new pools get the last one), and first block';
 
-      -- Read from the chain when the indexer starts. The token is null until it could be read.
+      -- What the indexer read from the chain at its start. The token is null until it was read.
       CREATE TABLE chain_facts (
         id smallint NOT NULL DEFAULT 1,
         chain_id bigint NOT NULL,
@@ -102,7 +102,7 @@ export class Chain1767312000000 implements MigrationInterface {
         count bigint NOT NULL,
         CONSTRAINT set_aside_counts_pkey PRIMARY KEY (outcome)
       );
-      COMMENT ON TABLE set_aside_counts IS 'Derived: how many events are kept without effect, by outcome';
+      COMMENT ON TABLE set_aside_counts IS 'Derived: number of events that are stored without effect, by outcome';
     `);
   }
 

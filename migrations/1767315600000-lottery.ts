@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Draws of lottery contracts, as their events make them, and what is kept so that no purchase sums a draw up anew. */
+/** Draws of lottery contracts, computed from events, and sums of each draw, so that no purchase adds them up again. */
 export class Lottery1767315600000 implements MigrationInterface {
   name = 'Lottery1767315600000';
 
@@ -39,7 +39,7 @@ export class Lottery1767315600000 implements MigrationInterface {
         CONSTRAINT lottery_tickets_pkey PRIMARY KEY (contract, draw_id, account)
       ) WITH (fillfactor = 90);
       CREATE INDEX lottery_tickets_account_idx ON lottery_tickets (account, contract, draw_id);
-      COMMENT ON TABLE lottery_tickets IS 'Derived: how many tickets of a draw an account holds';
+      COMMENT ON TABLE lottery_tickets IS 'Derived: number of tickets that an account has in a draw';
 
       CREATE TABLE lottery_totals (
         id smallint NOT NULL DEFAULT 1,

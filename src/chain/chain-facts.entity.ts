@@ -1,8 +1,8 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * What the indexer read from the chain at its start: a single row, or none before an indexer has led for the first time.
- * The fields of the token are null until the indexer has read all three of them.
+ * What the indexer read from the chain at its start: a single row, or none before an indexer has led. The fields of the
+ * token are null until the indexer has read all three of them.
  */
 @Entity('chain_facts')
 @Check('chain_facts_single_check', 'id = 1')

@@ -22,7 +22,7 @@ export async function openCursor(
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
   const first = Math.max(START_BLOCK - 1, 0);
   const [genesis, start] = await source.blocks([0, first]);
-  if (!genesis || !start) throw new NodeBehind(`block ${genesis ? first : 0}`);
+  if (!genesis || !start) throw new NodeBehind(`the node lacks block ${genesis ? first : 0}`);
   const made = await client.query(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
      VALUES ($1, $2, $3, $4, to_timestamp($5::bigint), $3, now()) ON CONFLICT DO NOTHING`,

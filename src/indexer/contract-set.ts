@@ -82,7 +82,9 @@ async function mayCome(source: Source, cursor: Cursor, { type, address }: Follow
   const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
   const events = toCount(answer);
   if (events === undefined)
-    throw new NodeBehind(`state of block ${cursor.number}, to see whether ${address} has events before it,`);
+    throw new NodeBehind(
+      `the node lacks the state of block ${cursor.number}, which tells whether ${address} has events before it`,
+    );
   if (!events) return;
   throw new WrongChain(
     `POOL_CONTRACTS has ${type}=${address} anew, which has ${events} events up to block ${cursor.number} that were ` +

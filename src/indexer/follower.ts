@@ -142,7 +142,7 @@ export class Follower {
     if (head.number <= cursor.number) {
       // Only a competing block proves another branch. Without one, the node is just behind.
       const known = head.number < cursor.number ? (await writer.window()).find(is(head.number)) : cursor;
-      if (known?.hash !== head.hash) throw new ForkDetected(`head ${head.number}`);
+      if (known?.hash !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
     }
     const atHead = head.number >= cursor.number - SYNCED_WITHIN && cursor.number >= best - SYNCED_WITHIN;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };

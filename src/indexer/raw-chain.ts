@@ -47,7 +47,7 @@ export function toCount(result: unknown): number | null | undefined {
 export function toBlock(raw: RawBlock): Block {
   const { number, hash, parentHash, timestamp } = raw;
   if (!QUANTITY.test(number) || !HASH.test(hash) || !HASH.test(parentHash) || !QUANTITY.test(timestamp))
-    throw new MalformedAnswer('the node sent a block that is none');
+    throw new MalformedAnswer('the node sent an invalid block');
   return { number: Number(number), hash, parentHash, time: Number(timestamp) };
 }
 
@@ -65,5 +65,5 @@ export function checkLog(log: RawLog): void {
     QUANTITY.test(logIndex) &&
     Number(logIndex) < MAX_LOG_INDEX &&
     (blockTimestamp === undefined || QUANTITY.test(blockTimestamp));
-  if (!well) throw new MalformedAnswer('the node sent a log that is none');
+  if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }

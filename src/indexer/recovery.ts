@@ -47,11 +47,11 @@ export class Recovery {
     const competing = headers[(ancestor ? common : window.length) - 1];
     if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');
     const adjacent = ancestor && competing.number === ancestor.number + 1;
-    if (adjacent && competing.parentHash !== ancestor.hash) throw new NodeBehind('headers do not link');
+    if (adjacent && competing.parentHash !== ancestor.hash) throw new NodeBehind('the headers do not link');
     await this.pool.confirmFork(reader, competing);
     if (!ancestor || ancestor.number < cursor.number - WINDOW) {
       const how = ancestor ? `changed deeper than ${WINDOW} blocks` : 'is another one';
-      throw new Halted(`the chain ${how}. See to the node, or rewind --to N`, cursor.hash);
+      throw new Halted(`the chain ${how}. Check the node, or run rewind --to N`, cursor.hash);
     }
     this.telemetry.reorgs.inc();
     this.telemetry.reorgDepth.observe(cursor.number - ancestor.number);
@@ -89,7 +89,7 @@ export class Recovery {
     const { cursor: moved, undone } = await writer.rewind(cursor, block);
     await this.sequence.load(writer);
     this.telemetry.undone.inc(undone);
-    this.logger.warn(`from block ${cursor.number} back to ${block.number}: ${undone} events taken back`);
+    this.logger.warn(`from block ${cursor.number} back to ${block.number}: ${undone} events undone`);
     return moved;
   }
 
@@ -105,9 +105,9 @@ export class Recovery {
     const numbers = Array.from({ length: lowest.number - wanted }, (_, i) => lowest.number - 1 - i);
     const found: Block[] = [];
     for (const header of await source.blocks(numbers)) {
-      if (!header) throw new NodeBehind('a header below the cursor');
+      if (!header) throw new NodeBehind('the node lacks a header below the cursor');
       if (header.hash !== (found.at(-1) ?? lowest).parentHash)
-        throw new ForkDetected(`block ${header.number} below the cursor`);
+        throw new ForkDetected(`a competing block ${header.number} was seen below the cursor`);
       found.push(header);
     }
     await writer.fillWindow(cursor, [...found].reverse());

@@ -40,7 +40,8 @@ export class SequenceCheck {
       if (typeof count !== 'number') return;
       // No later event shows that events are missing at the end of the range, but the count does.
       if (count > before) throw new SequenceGap(contract, before, count);
-      if (count < before) throw new NodeBehind(`${contract} counts ${count} events of ${before}`);
+      if (count < before)
+        throw new NodeBehind(`${contract} has ${count} events at the node, but ${before} were read`);
     });
   }
 

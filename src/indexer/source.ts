@@ -145,20 +145,22 @@ export class Source {
     ]);
     const logs = results.splice(0, blocks.length);
     for (const result of logs)
-      if (result instanceof RpcError) throw new NodeBehind(`logs of a block by its hash: ${result.message}`);
+      if (result instanceof RpcError)
+        throw new NodeBehind(`the node refused the logs of a block by hash: ${result.message}`);
     return this.assemble(blocks, (logs as RawLog[][]).flat(), results.map(toCount), true);
   }
 
   private link(after: Block, numbers: number[], raw: (RawBlock | null)[], linked: boolean): Block[] {
     const blocks = raw.map((block, i) => {
-      if (!block) throw new NodeBehind(`block ${numbers[i]}`);
+      if (!block) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
       return toBlock(block);
     });
     if (blocks.some(({ number }, i) => number !== numbers[i]))
       throw new MalformedAnswer('the node sent another block');
-    if (blocks[0].parentHash !== after.hash) throw new ForkDetected(`block ${numbers[0]}`);
+    if (blocks[0].parentHash !== after.hash)
+      throw new ForkDetected(`a competing block ${numbers[0]} was seen`);
     if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
-      throw new NodeBehind('headers do not link');
+      throw new NodeBehind('the headers do not link');
     return blocks;
   }
 
@@ -175,12 +177,13 @@ export class Source {
     for (const log of own) {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
-        throw new NodeBehind(`logs of another block ${header.number}`);
+        throw new NodeBehind(`the node sent logs of another block ${header.number}`);
       const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
       if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
-    if (linked && counts.includes(undefined)) throw new NodeBehind('state of the last block');
+    if (linked && counts.includes(undefined))
+      throw new NodeBehind('the node lacks the state of the last block');
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
   }
 
@@ -206,7 +209,7 @@ export class Source {
     const missing = [...new Set(without)].filter((number) => !headers.has(number));
     const found = await this.blocks(missing);
     found.forEach((block, i) => {
-      if (!block) throw new NodeBehind(`block ${missing[i]}`);
+      if (!block) throw new NodeBehind(`the node lacks block ${missing[i]}`);
       headers.set(block.number, block);
     });
   }

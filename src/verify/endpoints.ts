@@ -1,5 +1,5 @@
 type Call = [method: string, params: unknown[]];
-/** Asks one endpoint. Results are in the order of the calls; a refused call gives an Error. @throws without an answer */
+/** Asks one endpoint. Results are in the order of the calls, an Error for a refused one. @throws without an answer */
 export type Ask = (calls: Call[]) => Promise<unknown[]>;
 
 /** Endpoints of one chain. One is asked at a time. */

@@ -108,8 +108,8 @@ const KEPT_TOTALS = `
   SELECT type, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
   FROM pool_totals GROUP BY type`;
 /**
- * The remembered contributions and, for pools that changed since, those computed now, all in one snapshot. The condition
- * is inside the counting subqueries, so that no ledger is read for unchanged pools.
+ * The remembered contributions and, for pools that changed since, those computed now, all in one snapshot. The
+ * condition is inside the counting subqueries, so that no ledger is read for unchanged pools.
  */
 const TOTALS = `
   SELECT p.type, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,

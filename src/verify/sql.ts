@@ -5,8 +5,8 @@ export const pending = (t: string): string =>
   `CASE WHEN ${t}.status = 'PENDING' AND ${t}.type = 'DEPOSIT' THEN ${t}.amount ELSE 0 END`;
 
 /**
- * Compares the columns of a stored row with a recounted one. Gives `column_name`, `kept` and `recount` (as text) of each
- * column that differs. For a lateral join.
+ * Compares the columns of a stored row with a recounted one. Gives `column_name`, `kept` and `recount` (as text) of
+ * each column that differs. For a lateral join.
  */
 export const compareColumns = (
   columns: readonly string[],

@@ -198,7 +198,7 @@ describe('a node', () => {
     expect(performance.now() - begun).toBeLessThan(5000);
   };
 
-  it('that sends 900 MB is cut off after one', async () => {
+  it('that sends 900 MB is cut off after 1 MB', async () => {
     const chunk = Buffer.alloc(1024 * 1024, '0');
     let sent = 0;
     const large = await node((_, response) => {
@@ -296,7 +296,7 @@ describe('a node', () => {
     );
   });
 
-  it('that says yes to everything is not asked about an ERC-8010 signature', async () => {
+  it('that accepts everything is not asked about an ERC-8010 signature', async () => {
     const agreeing = await node((_, response) => json(response, { result: '0x01' }));
     await withApp(agreeing.url, async (app) => {
       const address = newWallet().address;

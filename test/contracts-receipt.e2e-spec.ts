@@ -32,7 +32,7 @@ describe('a transaction that is mined while its sender waits', () => {
     await anvil.stop();
   });
 
-  it('is seen, though no further block comes', async () => {
+  it('is found even if no further block comes', async () => {
     const { blockNumber } = await deploy(await connect(node.url), artifacts.TestToken, []);
     expect(blockNumber).toBe(1n);
   });

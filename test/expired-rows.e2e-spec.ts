@@ -29,7 +29,7 @@ const expire = (rows: number): Promise<unknown> =>
   );
 afterEach(() => app.sql('DELETE FROM nonces'));
 
-it('removes by itself, in batches, what has expired, and nothing else', async () => {
+it('removes expired rows in batches, and nothing else', async () => {
   const user = await app.signIn();
   const nonce = await app.nonce();
   const pool = { type: 'individual', initialDeposit: TEN };
@@ -49,7 +49,7 @@ it('removes by itself, in batches, what has expired, and nothing else', async ()
   await app.nest.get(ExpiredRows).onModuleDestroy();
 });
 
-it('takes few statements for many rows, so that it never falls behind', async () => {
+it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');
   try {
@@ -60,7 +60,7 @@ it('takes few statements for many rows, so that it never falls behind', async ()
   }
 });
 
-it('is at work in one process at a time, and passes over what a request holds', async () => {
+it('runs in one process at a time, and skips rows that a request has locked', async () => {
   const client = new Client({ connectionString: app.database.url });
   await client.connect();
   try {

@@ -60,7 +60,7 @@ describe('health', () => {
     expect((await report(app)).services).toEqual({ database: 'connected', blockchain, redis: 'disabled' });
   });
 
-  it('tells of an indexer that is alive and reads nothing', async () => {
+  it('reports an indexer that is alive but reads nothing', async () => {
     for (const [stalled, blockchain] of [
       [18, 'synced'],
       [22, 'disconnected'],
@@ -77,11 +77,11 @@ describe('health', () => {
   });
 });
 
-describe('without Redis that is configured', () => {
+describe('with Redis configured but down', () => {
   // Nothing listens on port 1.
   const app = useApp({ REDIS_URL: 'redis://127.0.0.1:1', RATE_LIMIT_AUTH: '3' });
 
-  it('is degraded, ready, and limits all the same', async () => {
+  it('is degraded and ready, and still enforces limits', async () => {
     expect(await report(app)).toMatchObject({ status: 'degraded', services: { redis: 'disconnected' } });
     expect((await app.get('/health/ready')).status).toBe(200);
     const statuses = [];
@@ -177,7 +177,7 @@ describe('without the database', () => {
     },
   );
 
-  it('survives that the server ends its connections', async () => {
+  it('survives the server closing its connections', async () => {
     await Promise.all(Array.from({ length: 6 }, () => app.get('/pools', user)));
     const ended = await app.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -188,7 +188,7 @@ describe('without the database', () => {
     expect((await app.get('/health/ready')).status).toBe(200);
   });
 
-  it('a statement that a lock holds up is 503, and nothing of it happens later', async () => {
+  it('a statement that waits for a lock is 503, and never takes effect', async () => {
     const before = await app.sql('SELECT id FROM pools');
     await app.sql('CREATE TABLE lock_holder ()');
     const holding = app.sql(`

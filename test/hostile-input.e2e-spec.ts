@@ -196,7 +196,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
   });
 });
 
-it('and leaves the service as it was', async () => {
+it('leaves the service unchanged', async () => {
   const detail = await app.get(`/pools/${poolId}`, user);
   expect(detail.body.data).toMatchObject({ id: poolId, owner: { address: user.address } });
   expect((await app.get(`/transactions/${txHash}`, user)).status).toBe(200);

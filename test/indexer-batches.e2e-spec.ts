@@ -164,7 +164,7 @@ describe('the same chain gives the same rows', () => {
   );
 });
 
-describe('a cursor that another process has moved', () => {
+describe('a cursor that another process moved', () => {
   let written: Written;
   let chain: PaperChain;
   beforeEach(async () => {

@@ -13,7 +13,7 @@ describe('requests beside dense batches of the indexer', () => {
   let written: Written;
   afterAll(() => written.stop());
 
-  it('are not refused for locks of the same accounts and pools', async () => {
+  it('are not refused because of locks on the same accounts and pools', async () => {
     const owners: SignedIn[] = [];
     const pools: { poolId: string; account: string }[] = [];
     for (let i = 0; i < OWNERS; i += 1) {

@@ -93,7 +93,7 @@ describe('while a batch of events is not committed, POST /pools waits for nothin
   });
 });
 
-it('two batches over the same pools and accounts, in any order, come through without a deadlock', async () => {
+it('two batches over the same pools and accounts, in any order, finish without a deadlock', async () => {
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );

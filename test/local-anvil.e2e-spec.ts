@@ -66,7 +66,7 @@ async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
   return { number, hash, timestamp, genesis: genesis.hash, logs: await client.getLogs({ fromBlock: 0n }) };
 }
 
-it('gives every node a port of its own, or the wanted one if it is free', async () => {
+it('gives every node its own port, or the requested one if it is free', async () => {
   const [one, two] = await Promise.all([start({ chainId: 7 }), start()]);
   expect(one.port).not.toBe(two.port);
   expect([one.chainId, two.chainId]).toEqual([7, 31337]);
@@ -77,7 +77,7 @@ it('gives every node a port of its own, or the wanted one if it is free', async 
   expect((await start({ port: one.port })).port).toBe(one.port);
 });
 
-it('tells why a node does not start, and where it says more', async () => {
+it('tells why a node does not start, and where to read more', async () => {
   const extraArgs = ['--nonsense'];
   await expect(startAnvil({ stateFile, extraArgs })).rejects.toThrow(
     `anvil ended with code 2, see ${stateFile}.log`,
@@ -107,7 +107,7 @@ it('keeps a chain from one start to the next, and leaves nothing else behind', a
   }
 });
 
-it('goes on with a chain whose clock was ahead at the time that it had', async () => {
+it('continues a chain whose clock was ahead from its own time', async () => {
   const first = (await startChain(dir))!;
   cleanups.push(() => first.stop());
   const client = await connect(first.url);
@@ -123,7 +123,7 @@ it('goes on with a chain whose clock was ahead at the time that it had', async (
   expect((await after.getBlock()).timestamp).toBeGreaterThanOrEqual(timestamp);
 });
 
-it('takes over the node of a process that was killed, unless another one is wanted', async () => {
+it('takes over the node of a killed process, unless another one is requested', async () => {
   const { node, kill } = await startElsewhere({ stateFile });
   await deployContracts(node.url);
   const before = await chainOf(node);
@@ -136,7 +136,7 @@ it('takes over the node of a process that was killed, unless another one is want
   expect(await chainOf(other)).toEqual(before);
 });
 
-it('starts from the last whole save when the node was killed', async () => {
+it('starts from the last complete save after the node was killed', async () => {
   const first = await start({ stateFile });
   await deployContracts(first.url);
   await first.stop();

@@ -145,7 +145,7 @@ it.each(Object.entries(end))(
   },
 );
 
-it('a backend that crashes takes all others with it: 503, and work goes on by itself', async () => {
+it('a crashing backend takes all others with it: 503, then work continues by itself', async () => {
   for (let round = 0; round < 3; round++) {
     const load = new Load();
     await until(() => load.created.length >= 20);
@@ -161,7 +161,7 @@ it('a backend that crashes takes all others with it: 503, and work goes on by it
   }
 });
 
-it('a server that became read-only is 503 for writes only, and nothing of them is done', async () => {
+it('on a server that became read-only, only writes are 503, and none takes effect', async () => {
   const setting = async (value: string): Promise<void> => {
     await sql(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
     await sql('SELECT pg_reload_conf()');

@@ -87,14 +87,14 @@ describe('PipelinedPool', () => {
     },
   );
 
-  it('gives every row', async () => {
+  it('returns every row', async () => {
     const [pipelined] = open();
     const text = 'SELECT n FROM generate_series(1, $1::int) n';
     expect(await pipelined.run({ name: 'series', text }, [3])).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
   });
 
-  it('lets a statement fail alone', async () => {
+  it('lets a statement fail without affecting others', async () => {
     const [pipelined] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
     const failed = results.filter(({ status }) => status === 'rejected');
@@ -105,7 +105,7 @@ describe('PipelinedPool', () => {
     expect(await connections()).toBe(WIDTH);
   });
 
-  it('lets a statement fail alone where the first of its name waits in vain for a lock to be prepared', async () => {
+  it('lets a statement fail without affecting others of its name while its preparation waits for a lock', async () => {
     const [pipelined] = open({ width: 1, depth: 4 }, { options: '-c lock_timeout=600ms' });
     const unlock = await lockTable();
     const pending = insert(pipelined, 1, 2, 3, 4);
@@ -115,7 +115,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([2, 3, 4]);
   });
 
-  it('sends again what a pooler has forgotten the statement of', async () => {
+  it('sends a statement again that a pooler has forgotten', async () => {
     const [pipelined, pool] = open({ width: 1 });
     await Promise.all(insert(pipelined, 1));
     await pool.query('DEALLOCATE ALL');
@@ -123,7 +123,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([1, 2, 3, 4]);
   });
 
-  it('fails what is under way when its connections are lost, and goes on over others', async () => {
+  it('fails statements in flight when connections are lost, and continues on new ones', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const pending = Promise.allSettled(insert(pipelined, 1, 2, 3, 4));
@@ -141,7 +141,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([5, 6, 7]);
   });
 
-  it('refuses what waits for too long, and does nothing of what it refused', async () => {
+  it('refuses statements that wait too long, and never runs them', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const results = await Promise.allSettled(insert(pipelined, ...range(100)));
@@ -152,7 +152,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([1000]);
   });
 
-  it('refuses at once when too many wait', async () => {
+  it('refuses at once when too many statements wait', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const results = Promise.allSettled(insert(pipelined, ...range(1200)));
@@ -173,7 +173,7 @@ describe('PipelinedPool', () => {
     expect((results[0] as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
   });
 
-  describe('what it refused is not done later', () => {
+  describe('a refused statement does not take effect later', () => {
     // Where the machine is busy, even a connection takes longer than the short times here.
     const eventually = (pool: PipelinedPool, id: number): Promise<void> =>
       until(() =>
@@ -244,7 +244,7 @@ describe('PipelinedPool', () => {
       }
     });
 
-    it('behind one that the server works at for too long', async () => {
+    it('behind a statement that takes the server too long', async () => {
       const [pipelined] = open({ width: 1, depth: 4 }, { limits });
       await eventually(pipelined, 1);
       const slow = { name: 'slow', text: 'SELECT pg_sleep(60)' };
@@ -260,7 +260,7 @@ describe('PipelinedPool', () => {
     });
   });
 
-  it('leaves the timeout of other transactions as it was', async () => {
+  it('leaves the timeout of other transactions unchanged', async () => {
     const [pipelined] = open({ width: 1 }, { statement_timeout: 1234 });
     const show = { name: 'show', text: `SELECT current_setting('statement_timeout')::interval AS timeout` };
     const [{ timeout }] = await pipelined.run<{ timeout: { seconds: number } }>(show, []);

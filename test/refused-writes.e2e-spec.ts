@@ -43,7 +43,7 @@ it('gives every write its deadline', async () => {
   expect(write!.seconds).toBeLessThanOrEqual(3.5);
 });
 
-it('serves reads and writes at once over one connection', async () => {
+it('serves concurrent reads and writes over one connection', async () => {
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
       i % 2 ? app.get('/pools', user) : app.post('/pools', { type: 'rotating', initialDeposit: TEN }, user),

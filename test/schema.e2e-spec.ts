@@ -51,13 +51,13 @@ describe('schema', () => {
         AND reloptions IS NOT NULL
       ORDER BY 1, 2, 3`);
 
-  it('is what the entities say', async () => {
+  it('matches the entities', async () => {
     const source = await open(await freshDatabase());
     const { upQueries } = await source.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
-  it('goes down, one migration after the other, to nothing, and up again to the same', async () => {
+  it('can be undone, one migration after the other, and redone with the same result', async () => {
     const source = await open(await emptyDatabase());
     const states: unknown[] = [await objects(source)];
     expect(states).toEqual([[]]);
@@ -74,7 +74,7 @@ describe('schema', () => {
     expect(await objects(source)).toEqual(complete);
   });
 
-  it('takes for an address what the regular expression would', async () => {
+  it('is_address accepts what the regular expression accepts', async () => {
     const source = await open(await freshDatabase());
     const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
     const strange = [
@@ -380,7 +380,7 @@ describe('a hot statement reads few rows, by index', () => {
     expect(rowsOf('transactions')).toBeLessThan(100);
   });
 
-  it('is every one that the service has', () => {
+  it('covers every statement of the service', () => {
     const src = join(__dirname, '../src');
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
       (file) =>

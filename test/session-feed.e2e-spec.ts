@@ -53,7 +53,7 @@ describe('what follows the ended sessions', () => {
     expect([heard.flat().length, feed.term]).toEqual([1, term]);
   };
 
-  it('tells each ending once, in the order of commits', async () => {
+  it('reports each ending once, in the order of commits', async () => {
     const term = await started();
     const client = await admin.connect();
     await client.query('BEGIN');
@@ -106,7 +106,7 @@ describe('what follows the ended sessions', () => {
     await goesOn();
   });
 
-  it('does not believe a standby, which learns of commits late', async () => {
+  it('does not trust a standby, which learns of commits late', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await admin.query(
       `CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';

@@ -54,7 +54,7 @@ describe('draining', () => {
   });
   afterEach(() => app.stop());
 
-  it('fails readiness at once, and serves until the notice is over', async () => {
+  it('fails readiness at once, and serves until the notice period is over', async () => {
     const before = await Connection.open(port);
     before.send('/health/ready');
     await before.answered();
@@ -76,7 +76,7 @@ describe('draining', () => {
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('finishes what is in flight, and idle connections do not hold it', async () => {
+  it('finishes requests in flight, and does not wait for idle connections', async () => {
     const user = await app.signIn();
     const idle = await Promise.all(Array.from({ length: 5 }, () => Connection.open(port)));
     for (const connection of idle) {
@@ -189,7 +189,7 @@ describe('the process', () => {
     },
   );
 
-  it('names every setting that is wrong, and starts nothing', async () => {
+  it('names every wrong setting, and starts nothing', async () => {
     const { exit, output } = start({ ...settings, JWT_SECRET: 'short-s3cret', RATE_LIMIT_AUTH: 'many' });
     expect(await exit).toBe(1);
     expect(output.err).toMatch(/^Configuration is wrong:\n {2}JWT_SECRET .*\n {2}RATE_LIMIT_AUTH .*\n$/);

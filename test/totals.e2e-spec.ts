@@ -136,7 +136,7 @@ it('every total is a multiple while pools with one deposit are created at once',
   expect(await differences(app)).toEqual([]);
 });
 
-it('totals equal a recount, whatever was written at once, rolled back or killed', async () => {
+it('totals equal a recount after concurrent writes, rollbacks and killed connections', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(work, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 6 }),
@@ -165,7 +165,7 @@ it('totals equal a recount, whatever was written at once, rolled back or killed'
   expect(committed).toBeGreaterThan(50);
 }, 300_000);
 
-describe('of two writers of one pool at once, the second sees what the first wrote', () => {
+describe('of two concurrent writers of a pool, the second sees what the first wrote', () => {
   let poolId: string;
   let account: string;
   beforeEach(async () => {

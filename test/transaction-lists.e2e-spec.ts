@@ -106,7 +106,7 @@ async function check(world: World, pages: [page: number, limit: number][]): Prom
 
 const plan = fc.record({ owner: fc.nat(3), members: fc.subarray([0, 1, 2, 3]) });
 
-it('a list has what its caller owns, is a member of, or paid: each once, newest first', async () => {
+it('a list has what its caller owns, is a member of, or paid, each once, newest first', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(plan, { minLength: 1, maxLength: 8 }),

@@ -70,7 +70,7 @@ describe('verification of what is derived', () => {
     await accrue(app, poolId, '60', 130);
   });
 
-  it('finds nothing where nothing is wrong, and writes nothing', async () => {
+  it('finds nothing and writes nothing if nothing is wrong', async () => {
     const before = await app.sql('SELECT * FROM pools');
     const report = await verified();
     expect(report).toMatchObject({ complete: true, differences: {}, listed: [], mended: 0 });
@@ -140,7 +140,7 @@ describe('verification of what is derived', () => {
     ],
   ];
 
-  it.each(wrong)('finds %s, names it, and mends it', async (_, statement, expected) => {
+  it.each(wrong)('finds %s, names it, and repairs it', async (_, statement, expected) => {
     expect(await corrupt(statement)).toBeGreaterThan(0);
     const found = await verified();
     expect(kinds(found)).toEqual(expect.arrayContaining(expected));
@@ -157,7 +157,7 @@ describe('verification of what is derived', () => {
     expect((await verified()).differences).toEqual({});
   });
 
-  it('says which row differs, what is there and what should be', async () => {
+  it('tells which row differs, its value, and the expected one', async () => {
     await corrupt(`UPDATE pools SET balance = 12 WHERE id = '${poolId}'`);
     const { listed } = await verified(true);
     expect(listed).toEqual([
@@ -182,7 +182,7 @@ describe('verification of what is derived', () => {
     await verified(true);
   });
 
-  it('leaves the repair to one process at a time', async () => {
+  it('lets one process at a time repair', async () => {
     const client = new Client({ connectionString: app.database.url });
     await client.connect();
     await client.query('SELECT pg_advisory_lock(4361002)');
@@ -192,7 +192,7 @@ describe('verification of what is derived', () => {
     expect(exitCode(report)).toBe(2);
   });
 
-  it('could not check without a database, or when it is told to stop', async () => {
+  it('reports that it could not check without a database, or when it is stopped', async () => {
     const nowhere = new Verification(
       { databaseUrl: 'postgres://127.0.0.1:1/none', repair: false, limit: 2 },
       silent(),
@@ -204,7 +204,7 @@ describe('verification of what is derived', () => {
     expect(exitCode(stopped)).toBe(2);
   });
 
-  it('agrees with an independent recount on random ledgers, mended ones too', async () => {
+  it('agrees with an independent recount on random ledgers, repaired ones too', async () => {
     const columns = ['balance', 'total_yield', 'claim_count', 'pending_balance'];
     const property = fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 12 }),
@@ -263,7 +263,7 @@ describe('verification of what is derived', () => {
     return committed;
   }
 
-  it('raises no false alarm beside traffic', async () => {
+  it('raises no false alarm during traffic', async () => {
     let running = true;
     const writers = traffic(() => running);
     try {
@@ -274,7 +274,7 @@ describe('verification of what is derived', () => {
     expect(await writers).toBeGreaterThan(50);
   });
 
-  it('mends beside traffic, to the unit', async () => {
+  it('repairs during traffic, to the unit', async () => {
     let running = true;
     const writers = traffic(() => running);
     try {

@@ -73,7 +73,7 @@ describe('times at their boundaries', () => {
     ['iat in the future, of a replica whose clock is ahead', { exp: NOON, iat: NOON / SECOND + 300 }, 200],
   ])('token: %s', async (_, times, status) => expect(await use(token(times))).toBe(status));
 
-  it('token: ends to the second, also for a replica that has seen it before', async () => {
+  it('token: expires to the second, even at a replica that has seen it before', async () => {
     const bearer = token({ exp: NOON / SECOND + 10 });
     expect(await use(bearer)).toBe(200);
     clock(NOON + 10 * SECOND - 1);

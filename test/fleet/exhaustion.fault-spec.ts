@@ -30,7 +30,7 @@ describe('connection pool exhausted by slow statements', () => {
     );
   };
 
-  it('answers 503 within 5 s, holds no more connections, recovers by itself', async () => {
+  it('answers 503 within 5 s, opens no further connections, recovers by itself', async () => {
     const answers: Answer[] = [];
     let mostConnections = 0;
     await fleet.whileLocked('pools', async () => {

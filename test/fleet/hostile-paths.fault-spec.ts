@@ -95,7 +95,7 @@ describe('tricks with paths and headers', () => {
       }
   });
 
-  it('only the very routes that are open are not counted', async () => {
+  it('only the exact open routes are not counted', async () => {
     const counted = async (target: string): Promise<boolean> =>
       /^x-ratelimit-remaining/im.test(await request(target));
     for (const target of ['/health', '/health/live', '/api/health/ready', '/metrics', '/docs/assets/page.js'])
@@ -209,6 +209,6 @@ describe('X-Forwarded-For', () => {
     expect(await passing(clients[1], value)).toBe(LIMIT),
   );
 
-  it('and so it does for sign-in', async () =>
+  it('the same holds for sign-in', async () =>
     expect(await passing(clients[1], (i) => `198.18.6.${i}, 203.0.113.9`, '/auth/nonce')).toBe(5));
 });

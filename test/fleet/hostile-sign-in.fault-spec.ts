@@ -47,7 +47,7 @@ describe('hostile sign-ins and tokens', () => {
     return [message, await wallet.signMessage({ message })];
   };
 
-  it('the message that all others are made from signs in', async () => {
+  it('the message on which all others are based signs in', async () => {
     expect((await verify(...(await signed()))).status).toBe(200);
   });
 
@@ -119,7 +119,7 @@ describe('hostile sign-ins and tokens', () => {
   const publicKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
 
-  it('a token of the right key and form is taken', async () => {
+  it('a token of the right key and form is accepted', async () => {
     expect((await clients[0].send('/pools', { token: forge({}) })).status).toBe(200);
   });
 
@@ -156,7 +156,7 @@ describe('hostile sign-ins and tokens', () => {
       }
   });
 
-  it('refuses headers beyond 16 KB, and goes on', async () => {
+  it('refuses headers beyond 16 KB, and continues to serve', async () => {
     const answer = await clients[0].send('/pools', { token: 'x'.repeat(100_000) });
     expect([431, 0]).toContain(answer.status);
     expect((await clients[0].send('/pools', { token: caller.token })).status).toBe(200);

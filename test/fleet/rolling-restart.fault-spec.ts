@@ -55,7 +55,7 @@ describe('SIGTERM to every replica in turn under load', () => {
     await fleet?.stop();
   });
 
-  it('fails no request behind a balancer', async () => {
+  it('fails no request behind a load balancer', async () => {
     const allReady = (): Promise<void> => eventually(() => balancer.ready.every(Boolean));
     const answers: Answer[] = [];
     const created = new Set<string>();
@@ -116,7 +116,7 @@ describe('SIGTERM to every replica in turn under load', () => {
     expect(Math.max(...durations)).toBeLessThan(10_000);
   });
 
-  it('finishes what was begun, and tells readiness at once', async () => {
+  it('finishes started requests, and fails readiness at once', async () => {
     const [replica] = fleet.replicas;
     const client = new HttpClient(replica.url);
     const { token } = await signIn(client);

@@ -69,14 +69,14 @@ describe('a session that is ended at one replica', () => {
     }
   });
 
-  it('is over when an operator deletes the user', async () => {
+  it('ends when an operator deletes the user', async () => {
     const caller = await warm();
     await fleet.sql('DELETE FROM users WHERE address = $1', [caller.address]);
     const ended = performance.now();
     await Promise.all(clients.map((client) => note(refused(client, caller, ended))));
   });
 
-  it('is over with hundreds of others', async () => {
+  it('ends together with hundreds of others', async () => {
     const callers: Caller[] = [];
     for (let i = 0; i < 10; i++) callers.push(...(await Promise.all(Array.from({ length: 30 }, warm))));
     const stays = await warm();
@@ -89,7 +89,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over though the connection that brings the news is cut, again and again', async () => {
+  it('ends even if the connection that brings the news is cut, again and again', async () => {
     const stays = await warm();
     const callers = await Promise.all(Array.from({ length: 10 }, warm));
     let done = false;
@@ -115,7 +115,7 @@ describe('a session that is ended at one replica', () => {
     await note(refused(clients[1], caller, await logout(caller)));
   });
 
-  it('is over for a process that was paused meanwhile', async () => {
+  it('ends for a process that was paused meanwhile', async () => {
     const [caller, stays] = [await warm(), await warm()];
     const [, paused] = fleet.replicas;
     paused.signal('SIGSTOP');
@@ -131,7 +131,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over for a process that starts later', async () => {
+  it('ends for a process that starts later', async () => {
     const [caller, stays] = [await warm(), await warm()];
     const [, restarted] = fleet.replicas;
     await restarted.end('SIGKILL');
@@ -141,7 +141,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over while what tells of it is locked: requests are 503 then, not let in', async () => {
+  it('ends while the table that records it is locked: requests get 503 then', async () => {
     const [caller, stays] = [await warm(), await warm()];
     await fleet.sql('UPDATE users SET session_generation = session_generation + 1 WHERE address = $1', [
       caller.address,
@@ -163,7 +163,7 @@ describe('a session that is ended at one replica', () => {
 });
 
 describe('with the database behind a network that falls silent', () => {
-  it('a process lets nobody in whose session it cannot prove, and everyone who lives when it is back', async () => {
+  it('a process refuses sessions that it cannot verify, and accepts valid ones when the network is back', async () => {
     const database = await freshDatabase();
     const proxy = await Proxy.start(database.url);
     const fleet = await Fleet.start({ replicas: 1, database: { ...database, url: proxy.url } });

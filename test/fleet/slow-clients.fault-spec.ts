@@ -52,7 +52,7 @@ describe('slow and half-open clients', () => {
     await fleet?.stop();
   });
 
-  it('are ended by time limits, and others are served meanwhile', async () => {
+  it('are cut by time limits, while others are served', async () => {
     const { port } = fleet.replicas[0];
     const { token } = await signIn(client);
     const patient = await Hostile.connect(port);

@@ -48,7 +48,7 @@ afterAll(async () => {
 const deployed = async (owner: Wallet): Promise<Address> =>
   getAddress((await deploy(client, SmartWallet, [owner.address])).address);
 
-/** Where the factory will make the wallet, and the call that makes it. */
+/** Where the factory will create the wallet, and the call that creates it. */
 function counterfactual(owner: Wallet): { address: Address; data: Hex } {
   const initCode = encodeDeployData({ ...SmartWallet, args: [owner.address] });
   return {
@@ -133,7 +133,7 @@ describe('with a provider that asks for user and password, and for a key in the 
     },
   });
   beforeAll(async () => {
-    // In front of the node: what has no right to it gets 401 and a text that repeats what was asked.
+    // A proxy before the node: unauthorised requests get 401 with a text that repeats the request.
     provider = createServer((incoming, response) => {
       if (incoming.headers.authorization !== basic || incoming.url !== PATH) {
         refusals += 1;
@@ -179,7 +179,7 @@ describe('with a provider that asks for user and password, and for a key in the 
     expect(log).toContain('signed in');
     expect(log).toContain('"reason":"rpc"');
     expect(log).not.toMatch(/s3cret|p(@|%40)ss|word/);
-    // The beginning of what Basic authentication makes of the user.
+    // The beginning of the user in Basic authentication.
     expect(log).not.toContain(Buffer.from('s3cret-user:').toString('base64'));
   });
 });

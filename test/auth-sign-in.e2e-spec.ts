@@ -5,7 +5,7 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from './suppo
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Signs in with a message of these fields, with a fresh nonce unless there is one. */
+/** Signs in with a message of these fields, with a fresh nonce unless one is given. */
 async function attempt(app: TestApp, fields: Partial<MessageFields> = {}, wallet: Wallet = newWallet()) {
   const message = siweMessage({
     address: wallet.address,
@@ -122,7 +122,7 @@ describe('sign-in', () => {
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    // 503 where the machine is too slow to serve so many at once in time.
+    // 503 if the machine is too slow to serve so many in time.
     expect(statuses.every((status) => [200, 401, 503].includes(status))).toBe(true);
     const later = await app.post('/auth/verify', { message, signature });
     expect([later.status, later.body]).toEqual(FAILED);

@@ -17,7 +17,7 @@ const app = useApp();
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const wallet = newWallet();
 
-/** Posts a valid message with what `change` makes of its valid signature. */
+/** Posts a valid message with its valid signature as modified by `change`. */
 async function withSignature(change: (signature: Hex) => unknown): Promise<number> {
   const message = siweMessage({ address: wallet.address, nonce: await app.nonce() });
   const signature = await wallet.signMessage({ message });
@@ -175,7 +175,7 @@ describe('EIP-4361 form', () => {
   });
 });
 
-/** Of spruceid/siwe; NOTICE.md beside them names the source and its licence. */
+/** Vectors of spruceid/siwe; NOTICE.md beside them names the source and its licence. */
 const VECTORS = join(__dirname, 'vectors/eip4361');
 
 describe('published vector', () => {

@@ -9,7 +9,7 @@ const because = (code: string): unknown => [401, { success: false, error: 'Inval
 const now = (): number => Math.floor(Date.now() / 1000);
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-/** A JWT made by hand (RFC 7515), so that it can be wrong in every way. */
+/** A JWT made by hand (RFC 7515), so that every part of it can be wrong. */
 function forge(claims: object, { header = {}, secret = JWT_SECRET, digest = 'sha256' } = {}): string {
   const signed = `${encode({ alg: 'HS256', typ: 'JWT', ...header })}.${encode(claims)}`;
   return `${signed}.${createHmac(digest, secret).update(signed).digest('base64url')}`;

@@ -3,7 +3,7 @@ import { artifacts, connect, deploy } from '../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import { RpcProxy } from './support/chain-proxy';
 
-/** Mines a transaction just after its receipt was asked for, and is slow with whole blocks. */
+/** Mines a transaction just after its receipt was requested, and is slow to send whole blocks. */
 class LateNode extends RpcProxy {
   private receipts = 0;
   private polls = 0;

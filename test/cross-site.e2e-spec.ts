@@ -5,7 +5,7 @@ const EVIL = 'https://evil.example';
 const FORBIDDEN = [403, { success: false, error: 'Forbidden', code: 'cross_site_request' }];
 type Headers = Record<string, string>;
 
-/** What browsers send with requests that pages make (Fetch Metadata, and Origin). */
+/** Headers that browsers send with requests of pages (Fetch Metadata, and Origin). */
 const fetchMetadata = (site: string, mode: string, dest = 'empty'): Headers => ({
   'sec-fetch-site': site,
   'sec-fetch-mode': mode,
@@ -48,7 +48,7 @@ describe('a request that a foreign page has the browser send', () => {
   const nextClient = (): string => `198.51.100.${++client}`;
   const send = (method: string, url: string, headers: Headers, ip: string): Promise<Response> =>
     app.send({ method, url, headers, ip, body: method === 'POST' ? 'x' : undefined });
-  /** Requests to /auth, and others, that the client has left. */
+  /** The client's remaining requests to /auth, and to other paths. */
   const left = async (ip: string): Promise<number[]> => {
     const general = await send('GET', '/pools', {}, ip);
     const auth = await send('GET', '/auth/nonce', {}, ip);

@@ -116,7 +116,7 @@ describe('a service that clients reach directly', () => {
     for (let i = 0; i < MAX_IDLE + 19; i++) unused.push(await open(port));
     await until(() => unused.slice(0, 20).every(({ closed }) => closed));
     expect(unused.slice(20).some(({ closed }) => closed)).toBe(false);
-    // Served, for a request makes it one that is not idle.
+    // It is served: a connection with a request is not idle.
     const last = unused.at(-1) as Socket & { text: string };
     last.write(get);
     await until(() => last.text.includes('alive'));

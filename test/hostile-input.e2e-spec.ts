@@ -21,7 +21,7 @@ beforeAll(async () => {
   txHash = (await addTransaction(app, { poolId, account: user.address })).txHash!;
 });
 
-/** Sends what the property makes; `check` holds the answer against the document by itself. */
+/** Sends generated requests. `send` checks each answer against the document. */
 const survives = (arbitrary: fc.Arbitrary<() => Request | Promise<Request>>, runs = 150): Promise<void> =>
   fc.assert(
     fc.asyncProperty(arbitrary, async (request) => {

@@ -39,7 +39,7 @@ const bearer = ({ token }: { token: string }): Record<string, string> => ({
   authorization: `Bearer ${token}`,
 });
 
-/** By a socket, not through the document's check: the example is not in the document of the service. */
+/** Uses a socket without the document check, because the example is not in the service's document. */
 async function ask(path: string, init: RequestInit = {}, of: TestApp = app): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${of.port}/api/example/${path}`, {
     redirect: 'manual',
@@ -194,7 +194,7 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
         },
       });
       await other.listen();
-      // The service's own endpoints, held against the document, keep their answers.
+      // The service's own endpoints, which are checked against the document, keep their answers.
       if (name.startsWith('Class')) {
         const user = await other.signIn();
         const { id } = await other.createPool(user);

@@ -5,7 +5,7 @@ const REQUESTS = 1000;
 const AT_ONCE = 8;
 const OWNERS = 4;
 const BATCHES = 4;
-/** About what the indexer applies at once in a backfill. */
+/** About as many as the indexer applies at once in a backfill. */
 const EVENTS = 8000;
 
 describe('requests beside dense batches of the indexer', () => {

@@ -89,7 +89,7 @@ describe('the database refuses what totals would not follow', () => {
     await app.sql(`BEGIN; SET LOCAL savings.creating = on;
       INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
       VALUES ('${row.id}', '${poolId}', 'DEPOSIT', 'PENDING', '${owner.address}', 5, now()); COMMIT`);
-    // It has no effect: the totals have followed, as the check after each test finds.
+    // It has no effect: the check after each test finds correct totals.
     expect((await app.sql('SELECT FROM transactions WHERE id = $1', [row.id])).length).toBe(1);
   });
 });

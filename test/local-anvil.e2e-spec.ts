@@ -31,7 +31,7 @@ async function start(options: AnvilOptions = {}): Promise<AnvilNode> {
   return node;
 }
 
-/** Another process that starts a node, and keeps it until it is killed if it has a state file. */
+/** Another process that starts a node. With a state file it keeps the node until it is killed. */
 async function startElsewhere(
   options: AnvilOptions,
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
@@ -58,7 +58,7 @@ const runs = (pid: number): boolean => {
   }
 };
 
-/** All that a chain says of itself. */
+/** The full state of a chain. */
 async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
   const client = await connect(url);
   const { number, hash, timestamp } = await client.getBlock();
@@ -95,7 +95,7 @@ it('keeps a chain from one start to the next, and leaves nothing else behind', a
     false,
     false,
   ]);
-  // Every start has a genesis block of its own, of another time, which must not take the place of the first.
+  // Every start creates a genesis block with another time, which must not replace the first.
   for (let i = 1; i <= 4; i++) {
     const node = await start({ stateFile, extraArgs: ['--timestamp', `${1_900_000_000 + i}`] });
     expect(await chainOf(node)).toEqual(before);
@@ -144,7 +144,7 @@ it('starts from the last complete save after the node was killed', async () => {
   const kill = async (node: AnvilNode, dump: Buffer): Promise<void> => {
     process.kill(node.pid, 'SIGKILL');
     await until(() => !runs(node.pid));
-    // As if it had been killed after that save, or in the middle of it.
+    // As if it had been killed after or during that save.
     writeFileSync(`${stateFile}.next`, dump);
   };
   const fresh = await start({ stateFile });
@@ -153,7 +153,7 @@ it('starts from the last complete save after the node was killed', async () => {
   const second = await start({ stateFile });
   expect(await chainOf(second)).toEqual(before);
   await kill(second, saved);
-  // A process that got the number of one that is gone is left alone.
+  // A process that reuses the id of an ended one is left alone.
   writeFileSync(`${stateFile}.pid.json`, JSON.stringify({ pid: process.pid, port: second.port }));
   expect(await chainOf(await start({ stateFile }))).toEqual(before);
 });

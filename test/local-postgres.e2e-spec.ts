@@ -191,7 +191,7 @@ it('says why a server does not start', async () => {
 it('keeps the data below a folder that is ours alone, or elsewhere when the account of the server cannot reach it', async () => {
   await chmod(dir, 0o700);
   const first = await start();
-  // PostgreSQL refuses to run as root, so for root it runs as an account that such a folder shuts out.
+  // PostgreSQL refuses to run as root. As root, tests run it as an account that cannot enter such a folder.
   const elsewhere = process.getuid?.() === 0;
   if (elsewhere) cleanups.splice(1, 0, () => rm(dirname(first.dataDir), { recursive: true }));
   expect(first.dataDir.startsWith(dir)).toBe(!elsewhere);

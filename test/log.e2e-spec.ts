@@ -46,7 +46,7 @@ describe('the log', () => {
       expect.objectContaining({ level: 'info', msg: 'sign-in refused', reason: 'signature', address }),
       expect.objectContaining({ msg: 'request', method: 'POST', path: '/auth/verify', status: 401 }),
     ]);
-    // Refused ones only claimed to be of an address.
+    // Refused sign-ins only claimed an address.
     expect(refused[1]).not.toHaveProperty('address');
     expect(entries).toContainEqual(
       expect.objectContaining({ msg: 'signed in', address, reqId: expect.any(String) }),

@@ -62,11 +62,11 @@ describe('PipelinedPool', () => {
   const blocked = async (): Promise<number> =>
     (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount!;
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-  /** Numbers of those that were fulfilled. */
+  /** Numbers of the fulfilled statements. */
   const done = (results: PromiseSettledResult<unknown>[]): number[] =>
     results.flatMap(({ status }, i) => (status === 'fulfilled' ? i : []));
 
-  /** So that every statement on it waits. @returns what lets them go on */
+  /** Makes every statement on it wait. @returns a function that lets them continue */
   const lockTable = async (): Promise<() => Promise<void>> => {
     const client = await admin.connect();
     await client.query('BEGIN; LOCK TABLE item');
@@ -174,7 +174,7 @@ describe('PipelinedPool', () => {
   });
 
   describe('a refused statement does not take effect later', () => {
-    // Where the machine is busy, even a connection takes longer than the short times here.
+    // On a busy machine even a connection takes longer than the short times here.
     const eventually = (pool: PipelinedPool, id: number): Promise<void> =>
       until(() =>
         pool.run(INSERT, [id]).then(
@@ -189,7 +189,7 @@ describe('PipelinedPool', () => {
         { depth: 4 },
         { limits: { ...limits, answerMs: 600 }, options: '-c lock_timeout=400ms' },
       );
-      // Prepared, so that the locks are met where the statement runs.
+      // Prepared before, so that the lock is met during execution.
       await eventually(pipelined, -1);
       await admin.query('DELETE FROM item');
       let next = 0;
@@ -202,7 +202,7 @@ describe('PipelinedPool', () => {
         await holder.query(`SELECT pg_sleep(${randomInt(round % 2 ? 1000 : 120) / 1000}); COMMIT`);
         holder.release();
         const results = await pending;
-        // Whatever still runs is seen to its end.
+        // Waits for everything that still runs.
         await until(
           async () =>
             (
@@ -233,7 +233,7 @@ describe('PipelinedPool', () => {
             expect(isUnavailable(reason)).toBe(true);
           expect(proxy.waiting).toBeGreaterThan(0);
           proxy.deliver();
-          // The server has read all that was sent, when it has ended the connection.
+          // Once the server has ended the connection, it has read everything that was sent.
           await until(async () => (await connections()) === 0);
           expect(await stored()).toEqual([1]);
           await eventually(pipelined, 10);
@@ -253,7 +253,7 @@ describe('PipelinedPool', () => {
       expect((results[0] as PromiseRejectedResult).reason).toMatchObject({ code: '57014' });
       for (const { reason } of results.slice(1) as PromiseRejectedResult[])
         expect(reason).toBeInstanceOf(DatabaseUnavailable);
-      // The connection was of use until the end, and is still.
+      // The connection worked until the end, and still does.
       expect(await connections()).toBe(1);
       expect(await pipelined.run(INSERT, [5])).toEqual([{ id: 5 }]);
       expect(await stored()).toEqual([1, 5]);

@@ -15,7 +15,7 @@ const valid = { type: 'individual', initialDeposit: TEN };
 const count = async (table: string): Promise<number> =>
   (await app.sql<{ count: number }>(`SELECT count(*)::int FROM ${table}`))[0].count;
 
-/** That the request is refused with one detail for each of the fields, and leaves nothing behind. */
+/** Expects the request to be refused with one detail for each of the fields, and to leave nothing behind. */
 async function refused(body: unknown, ...fields: string[]): Promise<void> {
   const before = await count('pools');
   const answer = await create(body);

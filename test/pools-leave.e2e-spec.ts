@@ -6,7 +6,7 @@ const app = useApp();
 let owner: SignedIn;
 let member: SignedIn;
 
-// Whatever came and went, what is derived from the rows is what a recount gives.
+// After every test the derived rows match a recount.
 afterEach(async () => expect(await differences(app)).toEqual([]));
 
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { type Request, type Response, type TestApp, useApp } from './support/app
 const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
 const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
 
-/** Sends the same request again and again; the statuses, each once with its number in a row. */
+/** Sends the same request repeatedly. Returns the statuses with their number in a row. */
 async function burst(app: TestApp, times: number, request: Request): Promise<string> {
   const runs: [number, number][] = [];
   for (let i = 0; i < times; i++) {
@@ -16,7 +16,7 @@ async function burst(app: TestApp, times: number, request: Request): Promise<str
 }
 
 let lastIp = 0;
-/** A client that no other test counts for. */
+/** A client that no other test uses. */
 const newIp = (): string => `203.0.113.${++lastIp}`;
 
 describe('limits', () => {

@@ -8,7 +8,7 @@ const filesOf = (folder: string): string[] =>
     file.endsWith('spec.ts'),
   );
 
-/** As SECURITY.md names them: below test/ without the ending, and by the name of the file what is in src/. */
+/** Names as SECURITY.md uses them: paths below test/ without the ending, and file names in src/. */
 const NAMES = new Set([
   ...filesOf('test').flatMap((file) => [
     file.replace(/\.(e2e-|fault-)?spec\.ts$/, ''),

@@ -15,7 +15,7 @@ function forge(claims: object): { token: string } {
 
 describe('a session', () => {
   const app = useApp();
-  /** At every kind of endpoint, with a body or not, with /api or not. */
+  /** Checks every kind of endpoint, with and without a body and /api. */
   const isDead = async (as: { token: string }): Promise<void> => {
     for (const url of ['/auth/me', '/api/pools', '/transactions', '/analytics/user', '/lottery/winners']) {
       const answer = await app.get(url, as);
@@ -57,7 +57,7 @@ describe('a session', () => {
       await lives(stranger);
       const later = await again(user);
       await lives(later);
-      // Once more, from the next generation.
+      // Again, from the next generation.
       expect(await logout(later, url)).toEqual(ENDED('all'));
       await isDead(later);
       await isDead(user);
@@ -88,7 +88,7 @@ describe('a session', () => {
     const jti = 'aaaaaaaa-0000-4000-8000-00000000000a';
     expect(await logout(forge({ ...claims, jti }))).toEqual(ENDED('session'));
     await isDead(forge({ ...claims, jti: jti.toUpperCase() }));
-    // A token that outlives every calendar can be revoked as well.
+    // A token whose expiry exceeds every calendar can be revoked too.
     const eternal = forge({ ...claims, exp: 1e300, jti: jti.replaceAll('a', 'b') });
     expect(await logout(eternal)).toEqual(ENDED('session'));
     await isDead(eternal);
@@ -100,7 +100,7 @@ describe('a session', () => {
     const dead = async (user: SignedIn): Promise<boolean> => (await app.get('/auth/me', user)).status === 401;
     await app.sql('DELETE FROM users WHERE id = $1', [users[0].user.id]);
     const begun = performance.now();
-    // Not /auth/me, which looks for the user itself.
+    // Not /auth/me, which reads the user itself.
     await until(async () => (await app.get('/pools', users[0])).status === 401);
     expect(performance.now() - begun).toBeLessThan(1000);
     await isDead(users[0]);
@@ -109,7 +109,7 @@ describe('a session', () => {
       users[1].user.id,
     ]);
     await until(() => dead(users[1]));
-    // Past all triggers: a row for everyone has every session checked again.
+    // Bypasses all triggers: a row for everyone makes every session be checked again.
     await app.sql(`
       BEGIN;
       SET LOCAL session_replication_role = replica;
@@ -197,7 +197,7 @@ describe('a session', () => {
       const row = await read(statement, values);
       if (statement.name === 'session_lives') {
         spy.mockRestore();
-        // Committed elsewhere, and known here, after the database had said that it lives.
+        // Committed elsewhere, and known here, after the database had reported it as valid.
         await app.sql('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
           user.user.id,
         ]);

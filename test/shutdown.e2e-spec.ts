@@ -9,7 +9,7 @@ import { type TestDatabase, freshDatabase } from './support/database';
 
 jest.setTimeout(120_000);
 
-/** A raw connection, so that it stays open for as long as the server lets it. */
+/** A raw connection, which stays open as long as the server allows. */
 class Connection {
   received = '';
   closed = false;
@@ -83,10 +83,10 @@ describe('draining', () => {
       connection.send('/health/live');
       await connection.answered();
     }
-    // One that a client opened in advance, and never used. The server has it before it gets the requests below.
+    // A connection that a client opened in advance and never used. The server accepts it before the requests below.
     idle.push(await Connection.open(port));
 
-    // A request that is at work for as long as this lock is held.
+    // A request that runs as long as this lock is held.
     const locker = new Client({ connectionString: app.database.url });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
@@ -101,7 +101,7 @@ describe('draining', () => {
     let ended = false;
     const drained = drain(app.nest, 0).then(() => (ended = true));
     await until(() => idle.every(({ closed }) => closed));
-    // One that comes on an open connection while the server closes.
+    // A request on an open connection while the server closes.
     busy.send('/health/live');
     expect([ended, busy.received]).toEqual([false, '']);
     await locker.query('COMMIT');
@@ -109,7 +109,7 @@ describe('draining', () => {
     await drained;
     await until(() => busy.closed && other.closed);
     expect(other.statuses).toEqual([200]);
-    // This one became idle while the server closed, and was not left to be cut with all the rest.
+    // This connection became idle while the server closed, and was not cut with all the others.
     expect(cut).not.toHaveBeenCalled();
     expect(busy.statuses).toEqual([200, 200]);
     expect(busy.received).toContain('"pagination":{"page":1,"limit":20,"total":0,"pages":0}');

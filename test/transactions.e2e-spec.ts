@@ -14,7 +14,7 @@ beforeAll(async () => {
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
 const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
 const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
-/** A moment after those of the pools' own deposits. */
+/** A time after those of the pools' own deposits. */
 const later = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 
 describe('the list', () => {
@@ -129,7 +129,7 @@ describe('the list', () => {
     const pool = await app.createPool(user);
     const DAY = 86_400_000;
     const midnight = Math.floor(Date.now() / DAY) * DAY;
-    // Many in one day, few in others, none in some, and some at the first and the last millisecond of a day.
+    // Many on one day, few on others, none on some, and some at the first and last millisecond of a day.
     const times = Array.from({ length: 2600 }, (_, i) =>
       i < 1400
         ? midnight - DAY * 3 + i * 61_000

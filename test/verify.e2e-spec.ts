@@ -13,7 +13,7 @@ let users: SignedIn[];
 
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
-  // Of the writers below many wait for each other in a circle; by default that is looked for after a second.
+  // Many of the writers below deadlock. By default the server looks for deadlocks after a second.
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );
@@ -24,7 +24,7 @@ const silent = (): Progress => new Progress({ isTTY: false, write: () => true })
 const verified = (repair = false, signal = new AbortController().signal): Promise<Report> =>
   new Verification({ databaseUrl: app.database.url, repair, limit: 1000 }, silent(), signal).run();
 
-/** Whoever changes many rows in no order is in the way of others. */
+/** Changing many rows in no order blocks others, so deadlocks may happen. */
 async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
   for (;;)
     try {
@@ -34,7 +34,7 @@ async function unlessDeadlocked(client: Client, statement: string): Promise<numb
     }
 }
 
-/** As who can switch triggers off: what no rule of the database stands against. */
+/** Runs as an account that can switch triggers off, against which the database has no rule. */
 async function corrupt(...statements: string[]): Promise<number> {
   const client = new Client({ connectionString: app.database.url });
   await client.connect();
@@ -144,7 +144,7 @@ describe('verification of what is derived', () => {
     expect(await corrupt(statement)).toBeGreaterThan(0);
     const found = await verified();
     expect(kinds(found)).toEqual(expect.arrayContaining(expected));
-    // What a transaction says of its owner decides whose days it is counted in.
+    // A transaction's owner decides in whose days it counts.
     if (!statement.startsWith('UPDATE transactions')) expect(kinds(found)).toEqual(expected);
     expect(found.mended).toBe(0);
     expect(exitCode(found)).toBe(1);
@@ -231,7 +231,7 @@ describe('verification of what is derived', () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  /** Requests, payments, members and accruals, all at once, until they are told to stop. */
+  /** Requests, payments, members and accruals, all at once, until stopped. */
   async function traffic(running: () => boolean): Promise<number> {
     let committed = 0;
     const writer = async (name: string): Promise<void> => {

@@ -16,13 +16,13 @@ const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
 const INVALID = { success: false, error: 'Invalid token', code: 'invalid_token' };
 
-/** Against replicas configured as in production: SIWE_DOMAINS is app.example.org. */
+/** Replicas are configured as in production: SIWE_DOMAINS is app.example.org. */
 describe('hostile sign-ins and tokens', () => {
   const wallet: Wallet = newWallet();
   let fleet: Fleet;
   let clients: HttpClient[];
   let caller: Caller;
-  /** Of all sign-ins and tokens below. */
+  /** Answers to all sign-ins and tokens below. */
   const answers: Answer[] = [];
   beforeAll(async () => {
     fleet = await Fleet.start();
@@ -102,7 +102,7 @@ describe('hostile sign-ins and tokens', () => {
     for (const client of clients)
       for (const other of [malleated, compact])
         expect((await verify(message, other, client)).status).toBe(401);
-    // None of them used the nonce up.
+    // None of them consumed the nonce.
     expect((await verify(message, signature)).status).toBe(200);
   });
 

@@ -5,11 +5,14 @@ import { eventually } from '../support/processes';
 import { Proxy } from '../support/proxy';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
-/** In which a session that was ended at one replica is over at every other, in ms. */
-const LIMIT = 1000;
+/** A session that ends at one replica ends at every other within this time. */
+const LIMIT_MS = 1000;
 const INVALID = { success: false, error: 'Invalid token', code: 'token_revoked' };
 
-/** Asks until the session is refused; resolves with the ms from `ended` to the last that was let in. An answer 200 begun after LIMIT fails. */
+/**
+ * Asks until the session is refused. Resolves with the ms from `ended` to the last accepted request. Fails if a
+ * request that began after the limit gets 200.
+ */
 async function refused(client: HttpClient, caller: Caller, ended: number): Promise<number> {
   let last = ended;
   for (;;) {
@@ -20,11 +23,11 @@ async function refused(client: HttpClient, caller: Caller, ended: number): Promi
       return Math.max(0, last - ended);
     }
     if (answer.status === 200) last = begun;
-    if (begun - ended > LIMIT) expect([answer.status, 'after its end']).toEqual([401, 'after its end']);
+    if (begun - ended > LIMIT_MS) expect([answer.status, 'after its end']).toEqual([401, 'after its end']);
   }
 }
 
-const passes = (since: number): Promise<void> => eventually(() => performance.now() - since > LIMIT);
+const passes = (since: number): Promise<void> => eventually(() => performance.now() - since > LIMIT_MS);
 
 describe('a session that is ended at one replica', () => {
   let fleet: Fleet;
@@ -40,7 +43,7 @@ describe('a session that is ended at one replica', () => {
     report('sessions ended elsewhere', { checked: took.length, 's at most': seconds(Math.max(...took)) });
   });
 
-  /** Signed in, and remembered by every replica. */
+  /** Signed in, and known to every replica. */
   const warm = async (): Promise<Caller> => {
     const caller = await signIn(clients[0]);
     await known(caller);
@@ -179,7 +182,7 @@ describe('with the database behind a network that falls silent', () => {
         ]),
       );
       await passes(performance.now());
-      // Bad input is refused without the database, but not of somebody who may have been signed out.
+      // Bad input is refused without the database, but not for a user who may have signed out.
       const answers = await Promise.all(
         [caller, stays].map(({ token }) => client.send('/pools', { method: 'POST', body: {}, token })),
       );

@@ -18,7 +18,7 @@ export interface Run {
 type Length = { seconds: number } | { amount: number };
 
 /** Seconds after which a run ends, though not every connection had an answer. */
-const LONGEST = 60;
+const LONGEST_SECONDS = 60;
 
 /**
  * Drives one peer, for so many seconds, or for longer until there was an answer for every connection.
@@ -36,7 +36,7 @@ export function drive(url: string, load: Load, length: Length): Promise<Run> {
       {
         url,
         connections: load.connections,
-        ...('amount' in length ? { amount: length.amount } : { duration: LONGEST }),
+        ...('amount' in length ? { amount: length.amount } : { duration: LONGEST_SECONDS }),
         timeout: 30,
         sampleInt: 50,
         setupClient: (client) => client.setRequests(load.requests(index++)),

@@ -13,7 +13,7 @@ import { RedisServer } from '../test/support/processes';
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10);
 /** Requests a second, over all replicas. */
 const RATE = Number(process.env.SOAK_RATE ?? 100);
-const SAMPLE_EVERY = 5000;
+const SAMPLE_EVERY_MS = 5000;
 const PRINT_EVERY = 6;
 
 /** What must be flat: how it is measured, and by how much its level may rise between the middle and the end. */
@@ -70,7 +70,7 @@ async function soak(fleet: Fleet): Promise<boolean> {
     await Promise.all(pending);
   })();
   while (Date.now() < end) {
-    await wait(SAMPLE_EVERY);
+    await wait(SAMPLE_EVERY_MS);
     await Promise.all(clients.map(async (client, i) => samples[i].push(await measure(client))));
     if (samples[0].length % PRINT_EVERY === 0)
       console.log(samples.map((each, i) => `replica ${i}: ${describe(each.at(-1)!)}`).join(' | '));

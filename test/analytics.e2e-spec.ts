@@ -15,7 +15,7 @@ describe('over all pools', () => {
     before = await totals(user);
   });
 
-  it('is nothing at first', () => {
+  it('is zero at first', () => {
     expect(before).toEqual({
       totalPools: 0,
       totalDeposits: '0',
@@ -26,7 +26,7 @@ describe('over all pools', () => {
     });
   });
 
-  it('counts pools by type, deposits and yield, whoever asks', async () => {
+  it('counts pools by type, deposits and yield, for every caller', async () => {
     const other = await app.signIn();
     const start = await totals(user);
     const pools = [
@@ -63,7 +63,7 @@ describe('over all pools', () => {
     expect(await totals(other)).toEqual(expected);
   });
 
-  it('has the mean apr of all pools', async () => {
+  it('gives the mean apr of all pools', async () => {
     const pool = await app.createPool(user);
     const pools = (await totals(user)).totalPools as number;
     await app.sql('DELETE FROM yield_accruals');
@@ -73,7 +73,7 @@ describe('over all pools', () => {
     expect((await totals(user)).averageAPR).toBe(11);
   });
 
-  it('leaves out what expired, counts it again once it is confirmed, and its amount leaves the balance', async () => {
+  it('leaves out expired deposits and their balance, and counts them again once confirmed', async () => {
     const { totalDeposits, pendingDeposits } = await totals(user);
     const owner = await app.signIn();
     const pool = await app.createPool(owner);
@@ -107,7 +107,7 @@ describe('over all pools', () => {
     expect(await mine()).toMatchObject({ totalDeposited: '12', pendingDeposits: '0', activePoolsCount: 1 });
   });
 
-  it('stays exact while pools are created at once', async () => {
+  it('stays exact while pools are created concurrently', async () => {
     const start = await totals(user);
     const amounts = Array.from({ length: 40 }, (_, i) => sum(TEN, String(i)));
     for (let i = 0; i < 40; i += 8)
@@ -126,7 +126,7 @@ describe('over all pools', () => {
 describe('of a user', () => {
   const report = async (as: SignedIn) => (await app.get('/analytics/user', as)).body.data;
 
-  it('is nothing at first', async () => {
+  it('is zero at first', async () => {
     const user = await app.signIn();
     expect(await report(user)).toEqual({
       totalDeposited: '0',
@@ -140,7 +140,7 @@ describe('of a user', () => {
     });
   });
 
-  it('has own deposits in any pool, the yield of own pools, and own claims', async () => {
+  it('counts own deposits in any pool, the yield of own pools, and own claims', async () => {
     const [user, other] = [await app.signIn(), await app.signIn()];
     const own = await app.createPool(user);
     const second = await app.createPool(user);
@@ -176,7 +176,7 @@ describe('of a user', () => {
     });
   });
 
-  it('charts one point a UTC day that has any, ascending', async () => {
+  it('charts one point per UTC day with amounts, ascending', async () => {
     const user = await app.signIn();
     const { id: poolId } = await app.createPool(user);
     await app.sql('DELETE FROM transactions WHERE pool_id = $1', [poolId]);
@@ -207,7 +207,7 @@ describe('of a user', () => {
     });
   });
 
-  it('is not for a token whose user is gone', async () => {
+  it('refuses a token whose user is deleted', async () => {
     const gone = await app.signIn();
     await app.sql('DELETE FROM users WHERE id = $1', [gone.user.id]);
     for (const path of ['/analytics/user', '/auth/me']) {

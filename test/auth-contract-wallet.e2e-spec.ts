@@ -48,7 +48,7 @@ afterAll(async () => {
 const deployed = async (owner: Wallet): Promise<Address> =>
   getAddress((await deploy(client, SmartWallet, [owner.address])).address);
 
-/** Where the factory will make the wallet, and the call that makes it. */
+/** Where the factory will create the wallet, and the call that creates it. */
 function counterfactual(owner: Wallet): { address: Address; data: Hex } {
   const initCode = encodeDeployData({ ...SmartWallet, args: [owner.address] });
   return {
@@ -83,7 +83,7 @@ it('EIP-1271: a deployed wallet signs in with the signature of its owner only', 
   expect([refused.status, refused.body]).toEqual([401, FAILED]);
 });
 
-it('EIP-1271: a contract that knows nothing of signatures signs nobody in', async () => {
+it('EIP-1271: a contract without signature checks signs nobody in', async () => {
   expect((await attempt(factory, newWallet())).status).toBe(401);
 });
 
@@ -133,7 +133,7 @@ describe('with a provider that asks for user and password, and for a key in the 
     },
   });
   beforeAll(async () => {
-    // In front of the node: what has no right to it gets 401 and a text that repeats what was asked.
+    // A proxy before the node: unauthorised requests get 401 with a text that repeats the request.
     provider = createServer((incoming, response) => {
       if (incoming.headers.authorization !== basic || incoming.url !== PATH) {
         refusals += 1;
@@ -168,7 +168,7 @@ describe('with a provider that asks for user and password, and for a key in the 
     }
   }
 
-  it('EIP-1271 works, and no line of the log tells them, whether they are right or wrong', async () => {
+  it('EIP-1271 works, and the log never contains them, valid or not', async () => {
     const [user, password] = CREDENTIALS.split(':');
     expect(await signInWith(user, password)).toBe(200);
     expect(refusals).toBe(0);
@@ -179,16 +179,16 @@ describe('with a provider that asks for user and password, and for a key in the 
     expect(log).toContain('signed in');
     expect(log).toContain('"reason":"rpc"');
     expect(log).not.toMatch(/s3cret|p(@|%40)ss|word/);
-    // The beginning of what Basic authentication makes of the user.
+    // The beginning of the user in Basic authentication.
     expect(log).not.toContain(Buffer.from('s3cret-user:').toString('base64'));
   });
 });
 
-describe('with the chain out', () => {
+describe('with the chain down', () => {
   // Nothing listens on port 1.
   const cutOff = useApp({ RPC_URL: 'http://127.0.0.1:1' });
 
-  it('contract wallets are refused, and keys are not', async () => {
+  it('contract wallets are refused, keys sign in', async () => {
     const owner = newWallet();
     const unanswered = async (): Promise<number> =>
       Number(/^sign_ins_total\{result="rpc"\} (\d+)/m.exec((await cutOff.get('/metrics')).text)?.[1] ?? 0);

@@ -27,7 +27,7 @@ const contracts: Record<string, { abi: Abi; bytecode: Hex }> = compile([
   'test/support/SmartWallet.sol',
 ]);
 
-/** Of a contract wallet: no key's. */
+/** A signature of a contract wallet, which no key made. */
 const SIGNATURE: Hex = `0x${'11'.repeat(65)}`;
 
 async function attempt(
@@ -44,7 +44,7 @@ async function attempt(
 const byKey = (app: TestApp, wallet: Wallet = newWallet()): Promise<Response> =>
   attempt(app, wallet.address, (message) => wallet.signMessage({ message }));
 
-/** An app whose chain are these endpoints. */
+/** An app that uses these endpoints as its chain. */
 async function withApp<T>(RPC_URL: string, work: (app: TestApp, log: string[]) => Promise<T>): Promise<T> {
   const log: string[] = [];
   const sink = new Writable({
@@ -116,7 +116,7 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
     expect((await byKey(app, account)).status).toBe(200);
   });
 
-  /** So that the delegated code answers on this chain at all: what is refused above must not be refused for its lack. */
+  /** Shows that the delegated code works on this chain; otherwise the refusals above would prove nothing. */
   async function execute(address: Address): Promise<void> {
     await client.writeContract({
       ...contracts.LookupWallet,
@@ -131,7 +131,7 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
       args: [`0x${'00'.repeat(32)}`, '0x'],
       blockTag: 'latest',
     });
-    // viem does what the service must not do.
+    // viem makes the request that the service must not make.
     await call.catch(() => undefined);
     expect(bait.requests.length).toBeGreaterThan(0);
     bait.requests.length = 0;
@@ -198,7 +198,7 @@ describe('a node', () => {
     expect(performance.now() - begun).toBeLessThan(5000);
   };
 
-  it('that sends 900 MB is cut off after one', async () => {
+  it('that sends 900 MB is cut off after 1 MB', async () => {
     const chunk = Buffer.alloc(1024 * 1024, '0');
     let sent = 0;
     const large = await node((_, response) => {
@@ -217,7 +217,7 @@ describe('a node', () => {
       const before = process.memoryUsage().rss;
       await refused(app);
       await until(() => large.open === 0);
-      // What sockets and their buffers take besides.
+      // What sockets and their buffers add.
       expect(sent).toBeLessThan(32);
       expect(process.memoryUsage().rss - before).toBeLessThan(200 * 1024 * 1024);
     });
@@ -296,7 +296,7 @@ describe('a node', () => {
     );
   });
 
-  it('that says yes to everything is not asked about an ERC-8010 signature', async () => {
+  it('that accepts everything is not asked about an ERC-8010 signature', async () => {
     const agreeing = await node((_, response) => json(response, { result: '0x01' }));
     await withApp(agreeing.url, async (app) => {
       const address = newWallet().address;
@@ -333,7 +333,7 @@ describe('a node', () => {
       const wallet = newWallet();
       const other = newWallet();
       const post = (nonce: string): Promise<Response> =>
-        // The form is wrong behind the nonce: a full parse would say `malformed`.
+        // The form is wrong after the nonce: a full parse would report `malformed`.
         app.post('/auth/verify', {
           message: `${siweMessage({ address: wallet.address, nonce })}\nnonsense`,
           signature: SIGNATURE,

@@ -5,7 +5,7 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from './suppo
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** Signs in with a message of these fields, with a fresh nonce unless there is one. */
+/** Signs in with a message of these fields, with a fresh nonce unless one is given. */
 async function attempt(app: TestApp, fields: Partial<MessageFields> = {}, wallet: Wallet = newWallet()) {
   const message = siweMessage({
     address: wallet.address,
@@ -30,7 +30,7 @@ describe('nonce', () => {
     },
   );
 
-  it('is never the same', async () => {
+  it('is different each time', async () => {
     const nonces = await Promise.all(Array.from({ length: 50 }, () => app.nonce()));
     expect(new Set(nonces).size).toBe(50);
   });
@@ -104,7 +104,7 @@ describe('sign-in', () => {
     },
   );
 
-  it('uses a nonce once', async () => {
+  it('accepts a nonce only once', async () => {
     const wallet = newWallet();
     const nonce = await app.nonce();
     expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
@@ -113,7 +113,7 @@ describe('sign-in', () => {
     expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).toEqual([]);
   });
 
-  it('lets one of 50 simultaneous ones with one message in', async () => {
+  it('accepts one of 50 simultaneous requests with the same message', async () => {
     const wallet = newWallet();
     const message = siweMessage({ address: wallet.address, nonce: await app.nonce() });
     const signature = await wallet.signMessage({ message });
@@ -122,13 +122,13 @@ describe('sign-in', () => {
     );
     const statuses = answers.map(({ status }) => status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-    // 503 where the machine is too slow to serve so many at once in time.
+    // 503 if the machine is too slow to serve so many in time.
     expect(statuses.every((status) => [200, 401, 503].includes(status))).toBe(true);
     const later = await app.post('/auth/verify', { message, signature });
     expect([later.status, later.body]).toEqual(FAILED);
   });
 
-  it('makes one user of parallel first ones of an address', async () => {
+  it('creates one user for parallel first sign-ins of an address', async () => {
     const wallet = newWallet();
     const nonces = await Promise.all(Array.from({ length: 10 }, () => app.nonce()));
     const answers = await Promise.all(nonces.map((nonce) => attempt(app, { nonce }, wallet)));
@@ -138,7 +138,7 @@ describe('sign-in', () => {
     expect(users).toEqual([{ id: answers[0].body.user.id }]);
   });
 
-  it('takes the older of two nonces too', async () => {
+  it('accepts the older of two nonces too', async () => {
     const wallet = newWallet();
     const [first, second] = [await app.nonce(wallet.address), await app.nonce(wallet.address)];
     expect((await attempt(app, { nonce: first }, wallet)).status).toBe(200);
@@ -156,7 +156,7 @@ describe('sign-in', () => {
     expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
   });
 
-  it('takes a nonce got by POST from its own address only, in whatever case', async () => {
+  it('accepts a nonce got by POST only for its own address, in any case', async () => {
     const [wallet, other] = [newWallet(), newWallet()];
     const { nonce } = (
       await app.post('/auth/nonce', { address: wallet.address.toUpperCase().replace('X', 'x') })
@@ -165,7 +165,7 @@ describe('sign-in', () => {
     expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
   });
 
-  it('takes a nonce until it expires', async () => {
+  it('accepts a nonce until it expires', async () => {
     const wallet = newWallet();
     const expire = (nonce: string, seconds: number) =>
       app.sql(`UPDATE nonces SET expires_at = now() + make_interval(secs => $2) WHERE nonce = $1`, [
@@ -179,11 +179,11 @@ describe('sign-in', () => {
     expect((await attempt(app, { nonce: dead }, wallet)).status).toBe(401);
   });
 
-  it('takes no nonce that was never issued', async () => {
+  it('refuses a nonce that was never issued', async () => {
     expect((await attempt(app, { nonce: 'neverIssued12345' })).status).toBe(401);
   });
 
-  it('heeds notBefore and expirationTime', async () => {
+  it('respects notBefore and expirationTime', async () => {
     const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
     const cases: [Partial<MessageFields>, number][] = [
       [{ expirationTime: at(60) }, 200],
@@ -197,7 +197,7 @@ describe('sign-in', () => {
       expect([fields, (await attempt(app, fields)).status]).toEqual([fields, status]);
   });
 
-  it('without CHAIN_ID and SIWE_DOMAINS takes any chain and site', async () => {
+  it('accepts any chain and site without CHAIN_ID and SIWE_DOMAINS', async () => {
     const answer = await attempt(app, {
       chainId: 424242,
       domain: 'elsewhere.example',
@@ -234,7 +234,7 @@ describe('sign-in', () => {
     }
   });
 
-  it('is one statement: a user that cannot be written leaves the nonce', async () => {
+  it('is one statement: if the user cannot be written, the nonce stays', async () => {
     const wallet = newWallet();
     const nonce = await app.nonce();
     await app.sql(
@@ -328,7 +328,7 @@ describe('sign-in in production', () => {
   });
 });
 
-describe('the nonce that is looked up', () => {
+describe('looking up the nonce', () => {
   const app = useApp();
 
   it.each<[string, Partial<MessageFields>]>([
@@ -360,7 +360,7 @@ describe('the nonce that is looked up', () => {
     expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [good])).toHaveLength(1);
   });
 
-  it('is found in time that does not depend on what a stranger writes', async () => {
+  it("takes time that does not depend on the message's content", async () => {
     const signature = `0x${'11'.repeat(65)}`;
     const lines = [
       '\nChain ID: 1',

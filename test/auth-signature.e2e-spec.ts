@@ -17,7 +17,7 @@ const app = useApp();
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const wallet = newWallet();
 
-/** Posts a valid message with what `change` makes of its valid signature. */
+/** Posts a valid message with its valid signature as modified by `change`. */
 async function withSignature(change: (signature: Hex) => unknown): Promise<number> {
   const message = siweMessage({ address: wallet.address, nonce: await app.nonce() });
   const signature = await wallet.signMessage({ message });
@@ -27,7 +27,7 @@ async function withSignature(change: (signature: Hex) => unknown): Promise<numbe
 const hex = (value: bigint): Hex => `0x${value.toString(16).padStart(64, '0')}`;
 
 describe('signature', () => {
-  it('is taken as wallets make it, also with a recovery byte of 0 or 1', async () => {
+  it('is accepted as wallets make it, and with a recovery byte of 0 or 1', async () => {
     expect(await withSignature((signature) => signature)).toBe(200);
     expect(await withSignature((signature) => `0x${signature.slice(2).toUpperCase()}`)).toBe(200);
     const zeroBased = (signature: Hex): string =>
@@ -77,7 +77,7 @@ describe('signature', () => {
     expect(await withSignature(change)).toBe(401);
   });
 
-  it('is over the message as it was sent, to the last byte', async () => {
+  it('covers the message as sent, to the last byte', async () => {
     const message = siweMessage({ address: wallet.address, nonce: await app.nonce(), statement: 'Sign.' });
     const signature = await wallet.signMessage({ message });
     for (const other of [message.replace('Sign.', 'Sign!'), `${message} `, message.replaceAll('\n', '\r\n')])
@@ -85,7 +85,7 @@ describe('signature', () => {
     expect((await app.post('/auth/verify', { message, signature })).status).toBe(200);
   });
 
-  it('is read up to 16 KB of hex, and its message up to 8 KB: a longer one is not worth its parsing', async () => {
+  it('may have 16 KB of hex, and its message 8 KB; longer ones are refused unparsed', async () => {
     const refused = async (reason: string): Promise<number> => {
       const { text } = await app.get('/metrics');
       return Number(new RegExp(`^sign_ins_total\\{result="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
@@ -113,7 +113,7 @@ describe('signature', () => {
     expect(await refused('malformed')).toBe(malformed + 2);
   });
 
-  it('is of the address in the message', async () => {
+  it('must come from the address in the message', async () => {
     const message = siweMessage({ address: newWallet().address, nonce: await app.nonce() });
     const signature = await wallet.signMessage({ message });
     expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
@@ -175,7 +175,7 @@ describe('EIP-4361 form', () => {
   });
 });
 
-/** Of spruceid/siwe; NOTICE.md beside them names the source and its licence. */
+/** Vectors of spruceid/siwe; NOTICE.md beside them names the source and its licence. */
 const VECTORS = join(__dirname, 'vectors/eip4361');
 
 describe('published vector', () => {

@@ -9,7 +9,7 @@ const because = (code: string): unknown => [401, { success: false, error: 'Inval
 const now = (): number => Math.floor(Date.now() / 1000);
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-/** A JWT made by hand (RFC 7515), so that it can be wrong in every way. */
+/** A JWT made by hand (RFC 7515), so that every part of it can be wrong. */
 function forge(claims: object, { header = {}, secret = JWT_SECRET, digest = 'sha256' } = {}): string {
   const signed = `${encode({ alg: 'HS256', typ: 'JWT', ...header })}.${encode(claims)}`;
   return `${signed}.${createHmac(digest, secret).update(signed).digest('base64url')}`;
@@ -50,7 +50,7 @@ describe('token', () => {
     expect(Math.abs((iat as number) - now())).toBeLessThan(60);
   });
 
-  it('lets in, in every case of the scheme, more than once', async () => {
+  it('is accepted with any case of the scheme, more than once', async () => {
     expect((await bearer(user.token))[0]).toBe(200);
     expect((await bearer(user.token))[0]).toBe(200);
     expect((await me(`bearer ${user.token}`))[0]).toBe(200);
@@ -64,7 +64,7 @@ describe('token', () => {
     expect([status, body]).toEqual(INVALID);
   });
 
-  it('is needed for what belongs to somebody', () =>
+  it('is needed for everything that belongs to a user', () =>
     expect(written).toEqual(
       expect.arrayContaining([
         'GET /auth/me',
@@ -82,7 +82,7 @@ describe('token', () => {
       ]),
     ));
 
-  it('is needed to create a pool, and asked for before the body is looked at', async () => {
+  it('is needed to create a pool, and checked before the body', async () => {
     for (const url of ['/pools', '/api/pools']) {
       const { status, body } = await app.post(url, { type: 'nonsense' });
       expect([status, body]).toEqual(INVALID);
@@ -113,7 +113,7 @@ describe('token', () => {
     'x',
   ])('is not %j', async (header) => expect(await me(header)).toEqual(INVALID));
 
-  it('in another place does not count', async () => {
+  it('is ignored in any other place', async () => {
     const { token } = user;
     expect(await me(token)).toEqual(INVALID);
     expect(await me(`Token ${token}`)).toEqual(INVALID);
@@ -128,7 +128,7 @@ describe('token', () => {
     ).toBe(401);
   });
 
-  it('of algorithm none is refused', async () => {
+  it('with algorithm none is refused', async () => {
     for (const alg of ['none', 'None', 'NONE', '']) {
       const unsigned = `${encode({ alg, typ: 'JWT' })}.${encode(claims)}`;
       expect(await bearer(`${unsigned}.`)).toEqual(INVALID);
@@ -137,7 +137,7 @@ describe('token', () => {
     }
   });
 
-  it('of another algorithm is refused, also with the right secret', async () => {
+  it('with another algorithm is refused, even with the right secret', async () => {
     expect(await bearer(forge(claims, { header: { alg: 'HS512' }, digest: 'sha512' }))).toEqual(INVALID);
     expect(await bearer(forge(claims, { header: { alg: 'HS384' }, digest: 'sha384' }))).toEqual(INVALID);
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -146,7 +146,7 @@ describe('token', () => {
     expect(await bearer(`${signed}.${signature}`)).toEqual(INVALID);
   });
 
-  it('of another secret, or altered, is refused', async () => {
+  it('with another secret, or altered, is refused', async () => {
     expect(await bearer(forge(claims, { secret: OTHER_SECRET }))).toEqual(INVALID);
     const [header, , signature] = user.token.split('.');
     const altered = encode({ ...claimsOf(user.token), userId: uuidv7() });
@@ -154,13 +154,13 @@ describe('token', () => {
     expect(await bearer(user.token.slice(0, -4))).toEqual(INVALID);
   });
 
-  it('that expired, or is not valid yet, is refused', async () => {
+  it('that has expired, or is not valid yet, is refused', async () => {
     expect(await bearer(forge({ ...claims, exp: now() - 1 }))).toEqual(because('token_expired'));
     expect(await bearer(forge({ ...claims, nbf: now() + 60 }))).toEqual(INVALID);
     expect((await bearer(forge({ ...claims, nbf: now() - 60 })))[0]).toBe(200);
   });
 
-  it('that was good and expires meanwhile is refused', async () => {
+  it('that was accepted before is refused once it has expired', async () => {
     const token = forge({ ...claims, exp: now() + 2 });
     expect((await bearer(token))[0]).toBe(200);
     const later = jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 3000);
@@ -201,11 +201,11 @@ describe('token', () => {
   );
 });
 
-describe('after a change of the secret', () => {
+describe('after changing the secret', () => {
   const app: TestApp = useApp({ JWT_SECRET: OTHER_SECRET, JWT_PREVIOUS_SECRET: JWT_SECRET });
   const status = async (token: string): Promise<number> => (await app.get('/auth/me', { token })).status;
 
-  it('tokens of both secrets are valid, new ones are of the new', async () => {
+  it('tokens of both secrets are valid, and new tokens use the new one', async () => {
     const user = await app.signIn();
     const claims = { userId: user.user.id, address: user.address, exp: now() + 60 };
     expect(await status(user.token)).toBe(200);

@@ -12,7 +12,7 @@ const listed = (env: NodeJS.ProcessEnv): string[] =>
     .split('\n')
     .filter((file) => file.endsWith('spec.ts'));
 
-it('without a browser only the tests in one are left out', () => {
+it('without a browser only the browser tests are left out', () => {
   const all = listed({ PATH: '/nowhere', CHROMIUM: '/usr/bin/any' });
   const without = listed({ PATH: '/nowhere' });
   const missing = all.filter((file) => !without.includes(file));

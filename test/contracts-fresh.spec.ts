@@ -20,7 +20,7 @@ function bare(item: Abi[number]): unknown {
 }
 
 describe('compiled contracts', () => {
-  it('are those of the sources', () => {
+  it('match the sources', () => {
     expect(artifacts).toEqual(compile());
   });
 

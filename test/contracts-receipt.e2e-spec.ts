@@ -3,7 +3,7 @@ import { artifacts, connect, deploy } from '../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import { RpcProxy } from './support/chain-proxy';
 
-/** Mines a transaction just after its receipt was asked for, and is slow with whole blocks. */
+/** Mines a transaction just after its receipt was requested, and is slow to send whole blocks. */
 class LateNode extends RpcProxy {
   private receipts = 0;
   private polls = 0;
@@ -32,7 +32,7 @@ describe('a transaction that is mined while its sender waits', () => {
     await anvil.stop();
   });
 
-  it('is seen, though no further block comes', async () => {
+  it('is found even if no further block comes', async () => {
     const { blockNumber } = await deploy(await connect(node.url), artifacts.TestToken, []);
     expect(blockNumber).toBe(1n);
   });

@@ -16,7 +16,7 @@ afterAll(() => t?.anvil.stop());
 
 const claimable = (client: DevClient) => t.view('claimableOf', POOL, client.account.address);
 const weight = (client: DevClient) => t.view('weightOf', POOL, client.account.address);
-/** Of the latest block, at which views are asked too. */
+/** The time of the latest block, at which views are called too. */
 const now = async (): Promise<bigint> => (await t.owner.getBlock()).timestamp;
 const deposit = (client: DevClient, amount: bigint) => t.call(client, 'deposit', POOL, NO_REF, amount);
 const withdraw = (client: DevClient, amount: bigint) => t.call(client, 'withdraw', POOL, NO_REF, amount);
@@ -375,7 +375,7 @@ describe('random operations', () => {
       const left = await t.tokens(t.pool);
       const sum = (all: bigint[]): bigint => all.reduce((total, each) => total + each, 0n);
       expect(sum(start) - sum(end)).toBe(left);
-      // What rounding leaves behind: under a unit for each rate and each share.
+      // The rest that rounding leaves: under one unit for each rate and each share.
       const events = await t.events();
       expect(left).toBeLessThan(BigInt(3 * events.length));
       const net = new Map<string, bigint>();

@@ -5,7 +5,7 @@ const EVIL = 'https://evil.example';
 const FORBIDDEN = [403, { success: false, error: 'Forbidden', code: 'cross_site_request' }];
 type Headers = Record<string, string>;
 
-/** What browsers send with requests that pages make (Fetch Metadata, and Origin). */
+/** Headers that browsers send with requests of pages (Fetch Metadata, and Origin). */
 const fetchMetadata = (site: string, mode: string, dest = 'empty'): Headers => ({
   'sec-fetch-site': site,
   'sec-fetch-mode': mode,
@@ -48,14 +48,14 @@ describe('a request that a foreign page has the browser send', () => {
   const nextClient = (): string => `198.51.100.${++client}`;
   const send = (method: string, url: string, headers: Headers, ip: string): Promise<Response> =>
     app.send({ method, url, headers, ip, body: method === 'POST' ? 'x' : undefined });
-  /** Requests to /auth, and others, that the client has left. */
+  /** The client's remaining requests to /auth, and to other paths. */
   const left = async (ip: string): Promise<number[]> => {
     const general = await send('GET', '/pools', {}, ip);
     const auth = await send('GET', '/auth/nonce', {}, ip);
     return [general, auth].map(({ headers }) => Number(headers['x-ratelimit-remaining']));
   };
 
-  it('does not lock its reader out: five of them, and a sign-in', async () => {
+  it("does not use up the visitor's limit: five of them, then a sign-in", async () => {
     const ip = nextClient();
     for (let i = 0; i < 150; i++)
       expect((await send('GET', '/auth/nonce', fetchMetadata('cross-site', 'no-cors'), ip)).status).toBe(403);
@@ -84,7 +84,7 @@ describe('a request that a foreign page has the browser send', () => {
     expect(await left(ip)).toEqual([99, 4]);
   });
 
-  it('is 403 also where paths are written otherwise', async () => {
+  it('is 403 for other spellings of the paths too', async () => {
     const ip = nextClient();
     for (const url of [
       '//auth/nonce',
@@ -98,7 +98,7 @@ describe('a request that a foreign page has the browser send', () => {
     expect(await left(ip)).toEqual([99, 4]);
   });
 
-  it('that is a link to follow is 403 under /auth only', async () => {
+  it('that follows a link is 403 only under /auth', async () => {
     const ip = nextClient();
     const link = fetchMetadata('cross-site', 'navigate', 'document');
     expect((await send('GET', '/auth/nonce', link, ip)).status).toBe(403);
@@ -169,7 +169,7 @@ describe('without CORS_ORIGINS and SIWE_DOMAINS', () => {
     expect((await app.get('/auth/nonce')).headers['x-ratelimit-remaining']).toBe('4');
   });
 
-  it('an Origin alone says nothing', async () => {
+  it('an Origin alone does not count as foreign', async () => {
     expect((await app.get('/auth/nonce', undefined, { origin: EVIL })).status).toBe(200);
   });
 });

@@ -68,7 +68,7 @@ describe('/docs', () => {
     }
   });
 
-  it('counts to the general limit', async () => {
+  it('counts toward the general limit', async () => {
     for (const [i, url] of ['/docs', '/docs/openapi.json', '/docs/', '/docs/assets/nope'].entries())
       expect((await inject(url, '192.0.2.9')).headers['x-ratelimit-remaining']).toBe(`${99 - i}`);
   });
@@ -76,7 +76,7 @@ describe('/docs', () => {
 
 describe('DOCS=false', () => {
   const app = useApp();
-  it('is no documentation at all', async () => {
+  it('serves no documentation at all', async () => {
     const off = await createApp({ ...app.environment, DOCS: false });
     try {
       for (const url of ['/', '/docs', '/docs/', '/docs/openapi.json', '/docs/assets/page.js']) {

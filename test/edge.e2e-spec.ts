@@ -37,7 +37,7 @@ describe('a service that clients reach directly', () => {
   });
   afterAll(() => app.stop());
 
-  it('warns once of X-Forwarded-For while TRUST_PROXY is not set', async () => {
+  it('warns once about X-Forwarded-For while TRUST_PROXY is unset', async () => {
     for (const ip of ['192.0.2.1', '192.0.2.2'])
       await app.send({ url: '/pools', ip, headers: { 'x-forwarded-for': '198.51.100.1' } });
     const warned = entries().filter(({ level }) => level === 'warn');
@@ -63,7 +63,7 @@ describe('a service that clients reach directly', () => {
     expect(long.text.length).toBeLessThan(20 * 300);
   });
 
-  it('lets nothing private be stored by caches', async () => {
+  it('forbids caches to store private data', async () => {
     const requests = [
       '/pools',
       '/auth/me',
@@ -81,14 +81,14 @@ describe('a service that clients reach directly', () => {
     expect([verify.status, verify.headers['cache-control']]).toEqual([401, 'no-store']);
   });
 
-  it('nor what is answered to no HTTP at all', async () => {
+  it('nor answers to connections that send no HTTP', async () => {
     const socket = await open(portOf(app));
     socket.write('nonsense\r\n\r\n');
     await once(socket, 'close');
     expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
   });
 
-  it('takes an upload that its client ends for no error of its own', async () => {
+  it('does not report an upload that the client aborts as an error', async () => {
     const before = lines.length;
     const socket = await open(portOf(app));
     socket.write(
@@ -116,7 +116,7 @@ describe('a service that clients reach directly', () => {
     for (let i = 0; i < MAX_IDLE + 19; i++) unused.push(await open(port));
     await until(() => unused.slice(0, 20).every(({ closed }) => closed));
     expect(unused.slice(20).some(({ closed }) => closed)).toBe(false);
-    // Served, for a request makes it one that is not idle.
+    // It is served: a connection with a request is not idle.
     const last = unused.at(-1) as Socket & { text: string };
     last.write(get);
     await until(() => last.text.includes('alive'));

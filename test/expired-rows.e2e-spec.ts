@@ -14,7 +14,7 @@ jest.setTimeout(120_000);
 
 const app = useApp();
 
-/** Another process's, which has removed nothing yet. */
+/** ExpiredRows of another process, which has removed nothing yet. */
 const remover = (): ExpiredRows => {
   const rows = new ExpiredRows(app.nest.get(Database), { inc: () => undefined } as unknown as Counter);
   rows.register('nonces', REMOVE_EXPIRED_NONCES);
@@ -29,7 +29,7 @@ const expire = (rows: number): Promise<unknown> =>
   );
 afterEach(() => app.sql('DELETE FROM nonces'));
 
-it('removes by itself, in batches, what has expired, and nothing else', async () => {
+it('removes expired rows in batches, and nothing else', async () => {
   const user = await app.signIn();
   const nonce = await app.nonce();
   const pool = { type: 'individual', initialDeposit: TEN };
@@ -45,11 +45,11 @@ it('removes by itself, in batches, what has expired, and nothing else', async ()
   });
   expect(await app.sql('SELECT nonce FROM nonces')).toEqual([{ nonce }]);
   expect(await app.sql('SELECT key FROM idempotency_keys')).toEqual([{ key: 'fresh' }]);
-  // For what follows it stands still.
+  // It must not run during the next tests.
   await app.nest.get(ExpiredRows).onModuleDestroy();
 });
 
-it('takes few statements for many rows, so that it never falls behind', async () => {
+it('needs few statements for many rows, so that it never falls behind', async () => {
   await expire(3500);
   const write = jest.spyOn(app.nest.get(Database), 'write');
   try {
@@ -60,7 +60,7 @@ it('takes few statements for many rows, so that it never falls behind', async ()
   }
 });
 
-it('is at work in one process at a time, and passes over what a request holds', async () => {
+it('runs in one process at a time, and skips rows that a request has locked', async () => {
   const client = new Client({ connectionString: app.database.url });
   await client.connect();
   try {
@@ -129,11 +129,11 @@ it('costs no more while a backup keeps every removed row', async () => {
     await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nonces');
     await expire(40_000);
     expect(await remover().sweep()).toBe(40_000);
-    // The heap has grown by some hundred pages, all of dead rows.
+    // The heap has grown by some hundred pages of dead rows.
     expect(await issue()).toBeLessThan(before + 10);
     const [{ now }] = await app.sql<{ now: string }>('SELECT now()::text AS now');
     expect(await pages(`remove('${now}', 1000)`)).toBeLessThan(20);
-    // From its start the index would be walked through.
+    // A scan from the start would read the whole index.
     expect(await pages(`remove(NULL, 1000)`)).toBeGreaterThan(200);
   } finally {
     await client.end();

@@ -2,8 +2,8 @@ import { TEN, type SignedIn, TestApp, until, useApp } from './support/app';
 import { Proxy } from './support/proxy';
 
 const UNAVAILABLE = { success: false, error: 'Service unavailable', code: 'unavailable' };
-/** The stated bound for an answer while the database is out, in ms. */
-const BOUND = 5000;
+/** The documented time limit for answers while the database is down. */
+const LIMIT_MS = 5000;
 
 interface Report {
   status: string;
@@ -60,7 +60,7 @@ describe('health', () => {
     expect((await report(app)).services).toEqual({ database: 'connected', blockchain, redis: 'disabled' });
   });
 
-  it('tells of an indexer that is alive and reads nothing', async () => {
+  it('reports an indexer that is alive but reads nothing', async () => {
     for (const [stalled, blockchain] of [
       [18, 'synced'],
       [22, 'disconnected'],
@@ -77,11 +77,11 @@ describe('health', () => {
   });
 });
 
-describe('without Redis that is configured', () => {
+describe('with Redis configured but down', () => {
   // Nothing listens on port 1.
   const app = useApp({ REDIS_URL: 'redis://127.0.0.1:1', RATE_LIMIT_AUTH: '3' });
 
-  it('is degraded, ready, and limits all the same', async () => {
+  it('is degraded and ready, and still enforces limits', async () => {
     expect(await report(app)).toMatchObject({ status: 'degraded', services: { redis: 'disconnected' } });
     expect((await app.get('/health/ready')).status).toBe(200);
     const statuses = [];
@@ -133,7 +133,7 @@ describe('without the database', () => {
           headers: { 'idempotency-key': 'k' },
         },
       ];
-      // All at once, and more of them than the pool has connections: waiting for one counts too.
+      // All at once, and more than the pool has connections: the wait for one counts too.
       const answers = await Promise.all(
         [...requests, ...requests].map(async (request) => {
           const start = Date.now();
@@ -143,14 +143,14 @@ describe('without the database', () => {
             status,
             body,
             retry: headers['retry-after'],
-            inTime: Date.now() - start < BOUND,
+            inTime: Date.now() - start < LIMIT_MS,
           };
         }),
       );
       for (const answer of answers)
         expect(answer).toEqual({ url: answer.url, status: 503, body: UNAVAILABLE, retry: '1', inTime: true });
 
-      // A look at the database is shared for half a second.
+      // Probes share one query for half a second.
       await until(async () => (await report(app)).status === 'unhealthy');
       const start = Date.now();
       const health = await app.get('/health');
@@ -163,8 +163,8 @@ describe('without the database', () => {
       const details = [{ field: 'database', message: 'disconnected' }];
       expect([ready.status, ready.body]).toEqual([503, { ...UNAVAILABLE, details }]);
       expect((await app.get('/health/live')).status).toBe(200);
-      expect(Date.now() - start).toBeLessThan(2 * BOUND);
-      // What needs no database is answered as ever.
+      expect(Date.now() - start).toBeLessThan(2 * LIMIT_MS);
+      // Requests without the database are answered as usual.
       expect((await app.get('/nope')).status).toBe(404);
       expect((await app.post('/auth/nonce', { address: 'none' })).status).toBe(400);
       expect((await app.get('/pools')).status).toBe(401);
@@ -177,7 +177,7 @@ describe('without the database', () => {
     },
   );
 
-  it('survives that the server ends its connections', async () => {
+  it('survives the server closing its connections', async () => {
     await Promise.all(Array.from({ length: 6 }, () => app.get('/pools', user)));
     const ended = await app.sql(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -188,7 +188,7 @@ describe('without the database', () => {
     expect((await app.get('/health/ready')).status).toBe(200);
   });
 
-  it('a statement that a lock holds up is 503, and nothing of it happens later', async () => {
+  it('a statement that waits for a lock is 503, and never takes effect', async () => {
     const before = await app.sql('SELECT id FROM pools');
     await app.sql('CREATE TABLE lock_holder ()');
     const holding = app.sql(`
@@ -207,7 +207,7 @@ describe('without the database', () => {
     );
     const answer = await app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
     expect([answer.status, answer.body]).toEqual([503, UNAVAILABLE]);
-    expect(Date.now() - start).toBeLessThan(BOUND + 1000);
+    expect(Date.now() - start).toBeLessThan(LIMIT_MS + 1000);
     await app.sql(`SELECT pg_cancel_backend(pid) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
       AND relation = 'transactions'::regclass`);
     await expect(holding).rejects.toThrow('canceling statement');

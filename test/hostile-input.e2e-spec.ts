@@ -21,7 +21,7 @@ beforeAll(async () => {
   txHash = (await addTransaction(app, { poolId, account: user.address })).txHash!;
 });
 
-/** Sends what the property makes; `check` holds the answer against the document by itself. */
+/** Sends generated requests. `send` checks each answer against the document. */
 const survives = (arbitrary: fc.Arbitrary<() => Request | Promise<Request>>, runs = 150): Promise<void> =>
   fc.assert(
     fc.asyncProperty(arbitrary, async (request) => {
@@ -196,7 +196,7 @@ describe('hostile input gives no 5xx, and answers as documented:', () => {
   });
 });
 
-it('and leaves the service as it was', async () => {
+it('leaves the service unchanged', async () => {
   const detail = await app.get(`/pools/${poolId}`, user);
   expect(detail.body.data).toMatchObject({ id: poolId, owner: { address: user.address } });
   expect((await app.get(`/transactions/${txHash}`, user)).status).toBe(200);

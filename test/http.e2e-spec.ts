@@ -37,7 +37,7 @@ describe('http', () => {
       }
     });
 
-    it.each(['PUT', 'PATCH', 'DELETE'])('so are methods that a path does not have: %s', async (method) => {
+    it.each(['PUT', 'PATCH', 'DELETE'])('methods that a path does not have: %s', async (method) => {
       for (const url of ['/pools', '/pools/x', '/auth/nonce', '/health']) {
         const { status, body } = await app.send({ method, url, as: user });
         expect([status, body]).toEqual(NOT_FOUND);
@@ -109,7 +109,7 @@ describe('http', () => {
       }
     });
 
-    it('OPTIONS is empty, without a preflight too', async () => {
+    it('OPTIONS is empty, even without a preflight', async () => {
       for (const url of ['/pools', '/nope', '/api/auth/verify']) {
         const { status, text } = await app.send({ method: 'OPTIONS', url });
         expect([status, text]).toEqual([204, '']);
@@ -129,7 +129,7 @@ describe('http', () => {
         },
       });
 
-    it('lets the origins in the list, and only those', async () => {
+    it('allows the listed origins, and only those', async () => {
       const answer = await preflight('https://other.example');
       expect(answer.status).toBe(204);
       expect(answer.headers).toMatchObject({
@@ -146,7 +146,7 @@ describe('http', () => {
         expect((await preflight(origin)).headers['access-control-allow-origin']).toBeUndefined();
     });
 
-    it('shows answers, errors too, and the headers that matter', async () => {
+    it('exposes answers, errors and the documented headers', async () => {
       const headers = { origin: 'https://app.example.org' };
       for (const url of ['/pools', '/nope', '/health', '/pools/%zz']) {
         const answer = await app.get(url, undefined, headers);
@@ -158,7 +158,7 @@ describe('http', () => {
   });
 
   describe('headers', () => {
-    it('carry the request id, the given one if it is one', async () => {
+    it("carry the request id, the client's if it is valid", async () => {
       const id = async (given?: string) =>
         (await app.get('/health', undefined, given === undefined ? {} : { 'x-request-id': given })).headers[
           'x-request-id'
@@ -170,7 +170,7 @@ describe('http', () => {
         expect(await id(bad)).toMatch(/^[0-9a-f-]{36}$/);
     });
 
-    it('are those of helmet, on errors too', async () => {
+    it('include those of helmet, on errors too', async () => {
       for (const url of ['/health', '/nope', '/pools', '/pools/%zz', '/metrics'])
         expect((await app.get(url)).headers).toMatchObject({
           'x-content-type-options': 'nosniff',
@@ -207,7 +207,7 @@ describe('http', () => {
       }
     });
 
-    it('odd request targets are answered like others', async () => {
+    it('unusual request targets are answered like others', async () => {
       expect(await get('/pools/%2e%2e/health')).toMatch(/^HTTP\/1.1 404 /);
       expect(await get('/pools/../health')).toMatch(/^HTTP\/1.1 404 /);
       expect(await get('http://evil.example/health/live')).toMatch(/^HTTP\/1.1 (200|404) /);
@@ -218,7 +218,7 @@ describe('http', () => {
       expect(await get('/health?%')).toMatch(/^HTTP\/1.1 200 /);
     });
 
-    it('headers beyond what a server takes are refused, and the next request is not', async () => {
+    it('oversized headers are refused, and the next request is served', async () => {
       expect(await get(`/pools/${'x'.repeat(20_000)}`)).toMatch(/^HTTP\/1.1 4(14|31) /);
       expect(await raw('nonsense\r\n\r\n')).toMatch(/^HTTP\/1.1 400 /);
       expect(await get('/health/live')).toMatch(/^HTTP\/1.1 200 /);

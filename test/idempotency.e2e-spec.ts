@@ -97,7 +97,7 @@ it('a refused request leaves the key free', async () => {
   expect((await create(key)).status).toBe(201);
 });
 
-it('of simultaneous requests with one key one makes a pool; the others get its answer, or 409', async () => {
+it('one of several simultaneous requests with a key creates a pool; the others get its answer, or 409', async () => {
   const owner = await app.signIn();
   for (let round = 0; round < 5; round++) {
     const key = newKey();

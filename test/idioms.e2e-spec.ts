@@ -39,7 +39,7 @@ const bearer = ({ token }: { token: string }): Record<string, string> => ({
   authorization: `Bearer ${token}`,
 });
 
-/** By a socket, not through the document's check: the example is not in the document of the service. */
+/** Uses a socket without the document check, because the example is not in the service's document. */
 async function ask(path: string, init: RequestInit = {}, of: TestApp = app): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${of.port}/api/example/${path}`, {
     redirect: 'manual',
@@ -71,7 +71,7 @@ describe('answers', () => {
     expect(headers.get('x-request-id')).toBeTruthy();
   });
 
-  it('a file has its headers', async () => {
+  it('a file keeps its headers', async () => {
     const { headers } = await ask('answers/file');
     expect(headers.get('content-disposition')).toBe('attachment; filename="savers.csv"');
     expect(headers.get('content-length')).toBe('8');
@@ -94,14 +94,14 @@ describe('answers', () => {
     expect([status, text, type]).toEqual([204, '', null]);
   });
 
-  it('HEAD has the headers alone', async () => {
+  it('HEAD has only the headers', async () => {
     const { status, text, headers } = await ask('answers/text', { method: 'HEAD' });
     expect([status, text, headers.get('content-length')]).toEqual([200, '', '30']);
     const file = await ask('answers/file', { method: 'HEAD' });
     expect([file.status, file.type]).toEqual([200, 'text/csv']);
   });
 
-  it('redirects, by the decorator and by what the handler returns', async () => {
+  it("redirects, by the decorator and by the handler's return value", async () => {
     const location = async (path: string) => {
       const { status, headers } = await ask(path);
       return [status, headers.get('location')];
@@ -119,19 +119,19 @@ describe('answers', () => {
     expect(headers.get('x-example')).toBe('yes');
   });
 
-  it('what a handler sends with the status of an error is no success', async () => {
+  it('what a handler sends with an error status gets no success envelope', async () => {
     const { status, body } = await ask('answers/failed');
     expect([status, body]).toEqual([409, { reason: 'of its own' }]);
   });
 
-  it('@RawResponse() leaves the envelope out', async () => {
+  it('@RawResponse() omits the envelope', async () => {
     expect((await ask('answers/raw')).body).toEqual({ name: 'Ada', amount: '1' });
     const { status, type, text } = await ask('answers/raw-json', { method: 'POST' });
     expect([status, type]).toEqual([201, 'application/json; charset=utf-8']);
     expect(text).toBe('[{"name":"Ada","amount":"123456789012345678901234567890"}]');
   });
 
-  it('events come one by one, and end when the client leaves', async () => {
+  it('events arrive one by one, and end when the client leaves', async () => {
     const leave = new AbortController();
     const response = await fetch(`http://127.0.0.1:${app.port}/example/answers/events`, {
       signal: leave.signal,
@@ -194,7 +194,7 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
         },
       });
       await other.listen();
-      // The service's own endpoints, held against the document, keep their answers.
+      // The service's own endpoints, which are checked against the document, keep their answers.
       if (name.startsWith('Class')) {
         const user = await other.signIn();
         const { id } = await other.createPool(user);
@@ -270,7 +270,7 @@ describe('errors', () => {
     expect([status, body]).toEqual([403, { success: false, error: 'Forbidden', code: 'forbidden' }]);
   });
 
-  it('texts of the framework stay hidden', async () => {
+  it('texts of the framework are hidden', async () => {
     const unknown = await ask('errors/nowhere');
     expect([unknown.status, unknown.body]).toEqual([
       404,
@@ -306,7 +306,7 @@ describe('errors', () => {
 });
 
 describe('validation', () => {
-  it('names nested fields, at all depths', async () => {
+  it('names nested fields at every depth', async () => {
     const { status, body } = await send('validation/orders', {
       lines: [{ sku: 1 }, { sku: 'a', lots: [{ size: 1 }, { size: 0 }] }, 'x'],
       lot: {},
@@ -327,7 +327,7 @@ describe('validation', () => {
     });
   });
 
-  it('makes instances, and leaves out fields without a rule, nested ones too', async () => {
+  it('creates instances, and removes fields without a rule, nested ones too', async () => {
     const { body } = await send('validation/orders', {
       lines: [{ sku: 'a', count: null, price: 1 }],
       lot: { size: 2, constructor: 'x', other: 1 },
@@ -336,7 +336,7 @@ describe('validation', () => {
     expect(body.data).toEqual({ order: { lines: [{ sku: 'a', count: 1 }], lot: { size: 2 } }, isLine: true });
   });
 
-  it('leaves a class without rules alone', async () => {
+  it('leaves a class without rules unchanged', async () => {
     const given = { any: { thing: [null, 1] }, other: null };
     expect((await send('validation/undecorated', given)).body.data).toEqual(given);
   });
@@ -366,7 +366,7 @@ describe('validation', () => {
     ]);
   });
 
-  it('asks validators that look something up anew at each request', async () => {
+  it('runs validators that look something up again for each request', async () => {
     const address = `0x${'ab'.repeat(20)}`;
     expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
     await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
@@ -376,7 +376,7 @@ describe('validation', () => {
     expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
   });
 
-  it('gives every request a query of its own, but for those that ask for a shared one', async () => {
+  it('gives every request its own query, unless the class asks for a shared one', async () => {
     for (let i = 0; i < 2; i++)
       expect((await ask('validation/tags?tags=a&tags=b')).body.data).toEqual({ tags: ['a', 'b', 'added'] });
     for (let i = 0; i < 2; i++)
@@ -384,7 +384,7 @@ describe('validation', () => {
     expect((await ask('validation/child?name=a&other=b')).body.data).toEqual({ frozen: false });
   });
 
-  it('judges a part of the body by its rules', async () => {
+  it('validates a part of the body by its rules', async () => {
     expect((await send('validation/part', {})).body.data).toEqual({ nickname: null, language: 'en' });
     const { status, body } = await send('validation/part', { part: 'x' });
     expect([status, body.details]).toEqual([400, [{ field: 'part', message: 'must be a JSON object' }]]);
@@ -433,7 +433,7 @@ describe('middleware, sockets and uploads', () => {
     expect(received).toEqual({ event: 'echo', data: { a: 1 } });
   });
 
-  it('files are taken, and refused when they are too large', async () => {
+  it('files are accepted, and refused when they are too large', async () => {
     const upload = (size: number) => {
       const form = new FormData();
       form.append('file', new Blob(['x'.repeat(size)]), 'x.txt');
@@ -447,7 +447,7 @@ describe('middleware, sockets and uploads', () => {
     ]);
   });
 
-  it('browsers of other origins may change and delete things', async () => {
+  it('browsers on allowed origins may change and delete data', async () => {
     const { headers } = await ask('rest/things/1', {
       method: 'OPTIONS',
       headers: { origin: 'https://dapp.example', 'access-control-request-method': 'PATCH' },
@@ -561,7 +561,7 @@ describe('TypeORM', () => {
     expect(body.data.transactions).toBeGreaterThan(0);
   });
 
-  it('or by a forFeature of its own', async () => {
+  it('or with its own forFeature', async () => {
     const user = await app.signIn();
     const { id } = await app.createPool(user);
     const { members } = app.nest.get(Members, { strict: false });
@@ -588,7 +588,7 @@ describe('TypeORM', () => {
     ]);
   });
 
-  it('has transactions that are undone as a whole', async () => {
+  it('rolls transactions back as a whole', async () => {
     const { id } = await app.createPool(await app.signIn());
     const notes = app.nest.get(NotesService, { strict: false });
     await expect(notes.addBoth(id, ['first', ''])).rejects.toThrow('an empty note');

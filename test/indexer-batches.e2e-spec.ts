@@ -85,7 +85,7 @@ function randomEvents(random: Random, pools: Announcement[]): Sketch[] {
   });
 }
 
-/** How a chain may reach the database. */
+/** Ways in which a chain can reach the database. */
 type Way = (written: Written, chain: PaperChain, pools: Announcement[], random: Random) => Promise<void>;
 
 const addAll = async (written: Written, pools: Announcement[]): Promise<void> => {
@@ -123,7 +123,7 @@ const WAYS: Record<string, Way> = {
       await written.apply(chain, to, random(2) ? chain.head.number : to + 2 * WINDOW);
       if (random(5) === 0) await rest(written, chain);
       if (random(2)) continue;
-      // A fork that is applied in one or two batches, and then left for the chain again.
+      // A fork that is applied in one or two batches, then abandoned for the chain.
       const last = written.cursor.number;
       const fork = chain.fork(last);
       for (let i = 0; i < 1 + random(4); i += 1)
@@ -164,7 +164,7 @@ describe('the same chain gives the same rows', () => {
   );
 });
 
-describe('a cursor that another process has moved', () => {
+describe('a cursor that another process moved', () => {
   let written: Written;
   let chain: PaperChain;
   beforeEach(async () => {
@@ -181,7 +181,7 @@ describe('a cursor that another process has moved', () => {
     await written.apply(chain);
     const before = await written.state();
     forget();
-    // No event shows that a block was applied before.
+    // No event shows that a block was applied already.
     chain.add();
     await expect(written.apply(chain)).rejects.toThrow(LeadershipLost);
     await expect(written.rewind(chain.blocks[0])).rejects.toThrow(LeadershipLost);

@@ -5,7 +5,7 @@ const REQUESTS = 1000;
 const AT_ONCE = 8;
 const OWNERS = 4;
 const BATCHES = 4;
-/** About what the indexer applies at once in a backfill. */
+/** About as many as the indexer applies at once in a backfill. */
 const EVENTS = 8000;
 
 describe('requests beside dense batches of the indexer', () => {
@@ -13,7 +13,7 @@ describe('requests beside dense batches of the indexer', () => {
   let written: Written;
   afterAll(() => written.stop());
 
-  it('are not refused for locks of the same accounts and pools', async () => {
+  it('are not refused because of locks on the same accounts and pools', async () => {
     const owners: SignedIn[] = [];
     const pools: { poolId: string; account: string }[] = [];
     for (let i = 0; i < OWNERS; i += 1) {

@@ -14,7 +14,7 @@ const { Emitter, ContractWallet } = compile(['test/support/Emitter.sol']);
 const NO_REF = bytes16('0'.repeat(32));
 const ten = BigInt(TEN);
 
-/** What happens on a real chain, as the API tells of it afterwards. */
+/** Events on a real chain, as the API shows them afterwards. */
 describe('the indexer', () => {
   const bench = new ChainBench();
   const app = new TestApp();
@@ -163,7 +163,7 @@ describe('the indexer', () => {
       [1n, 2n, 3n],
     ]);
     await bench.atHead();
-    // The first was paid into a pool of another one, but the payer may see his own payment.
+    // The first was paid into another owner's pool, but the payer may see it.
     expect(await detail(hash, saver)).toMatchObject({ poolId: first.id, amount: '1' });
     expect((await app.get(`/transactions?poolId=${first.id}`, saver)).body).toMatchObject({
       data: [{ amount: '1' }],
@@ -260,7 +260,7 @@ describe('the indexer', () => {
       await bench.lottery(bench.other, 'buyTickets', [draw, 2n]);
       return draw;
     };
-    // A second a block, rather than waiting for the draw time.
+    // One second per block instead of waiting for the draw time.
     await bench.rpc('anvil_setBlockTimestampInterval', 1);
     const draw = await open();
     const prizePool = parseEther('10').toString();

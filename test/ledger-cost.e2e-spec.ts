@@ -21,7 +21,7 @@ async function connect(application: string): Promise<Client> {
 
 const TABLES = ['pools', 'pool_members', 'transactions', 'account_days', 'pool_totals'];
 
-/** Rows that a transaction has inserted, updated or deleted so far, but for those of the global totals. */
+/** Rows that a transaction has inserted, updated or deleted so far, except those of the global totals. */
 async function written(client: Client): Promise<number> {
   const { rows } = await client.query<{ name: string; written: number }>(
     `SELECT relname AS name, (n_tup_ins + n_tup_upd + n_tup_del)::int AS written FROM pg_stat_xact_user_tables
@@ -41,7 +41,7 @@ it.each([0, 100])('a deposit of an outsider into a pool of %s members writes fou
     for (const [n, account] of payers.entries()) {
       const before = await written(client);
       await client.query(INSERT_ROW, rowValues(ledgerRow({ poolId, account: account.toLowerCase() })));
-      // The row, its pool, and a day of the payer and of the owner. Its event makes five.
+      // The row, its pool, and a day of the payer and of the owner. Its event is the fifth row.
       expect((await written(client)) - before).toBeLessThanOrEqual(n === 1 ? 3 : 4);
     }
     await client.query('COMMIT');
@@ -62,7 +62,7 @@ describe('while a batch of events is not committed, POST /pools waits for nothin
     const batch = await connect('indexer');
     await batch.query('BEGIN');
     try {
-      // It confirms, inserts, accrues and takes back, for the caller's account too.
+      // It confirms, inserts, accrues and takes back, also for the caller's account.
       await batch.query(
         `UPDATE transactions SET status = 'CONFIRMED', tx_hash = 'x', block_number = 1, log_index = 0 WHERE id = $1`,
         [pending],
@@ -93,7 +93,7 @@ describe('while a batch of events is not committed, POST /pools waits for nothin
   });
 });
 
-it('two batches over the same pools and accounts, in any order, come through without a deadlock', async () => {
+it('two batches over the same pools and accounts, in any order, finish without a deadlock', async () => {
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );

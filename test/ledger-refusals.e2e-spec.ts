@@ -84,12 +84,12 @@ describe('the database refuses what totals would not follow', () => {
     ).rejects.toMatchObject({ code: '23001' });
   });
 
-  it('a client that says it is create_pool', async () => {
+  it('a client that claims to be create_pool', async () => {
     const row = ledgerRow({ poolId, account: owner.address });
     await app.sql(`BEGIN; SET LOCAL savings.creating = on;
       INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
       VALUES ('${row.id}', '${poolId}', 'DEPOSIT', 'PENDING', '${owner.address}', 5, now()); COMMIT`);
-    // It has no effect: the totals have followed, as the check after each test finds.
+    // It has no effect: the check after each test finds correct totals.
     expect((await app.sql('SELECT FROM transactions WHERE id = $1', [row.id])).length).toBe(1);
   });
 });
@@ -115,7 +115,7 @@ describe('a transaction that says whose pool it is must be right', () => {
     await expect(app.sql(insert, [uuidv7(), ...values()])).rejects.toMatchObject({ constraint });
   });
 
-  it('one that does not say is told, unless there is no such pool', async () => {
+  it("without an owner it gets the pool's, unless the pool does not exist", async () => {
     await addTransaction(app, { poolId, account: owner.address });
     const row = ledgerRow({ poolId: uuidv7(), account: owner.address });
     await expect(app.sql(INSERT_ROW, rowValues(row))).rejects.toMatchObject({
@@ -131,7 +131,7 @@ describe('a transaction that says whose pool it is must be right', () => {
   });
 });
 
-it.each([0, 1, 700, 4_294_967_295])('an apr of %s hundredths of a percent is told exactly', async (bps) => {
+it.each([0, 1, 700, 4_294_967_295])('an apr of %s hundredths of a percent is shown exactly', async (bps) => {
   const user = await app.signIn();
   const pool = await app.createPool(user);
   await accrue(app, pool.id, '5', bps);

@@ -31,7 +31,7 @@ async function start(options: AnvilOptions = {}): Promise<AnvilNode> {
   return node;
 }
 
-/** Another process that starts a node, and keeps it until it is killed if it has a state file. */
+/** Another process that starts a node. With a state file it keeps the node until it is killed. */
 async function startElsewhere(
   options: AnvilOptions,
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
@@ -58,7 +58,7 @@ const runs = (pid: number): boolean => {
   }
 };
 
-/** All that a chain says of itself. */
+/** The full state of a chain. */
 async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
   const client = await connect(url);
   const { number, hash, timestamp } = await client.getBlock();
@@ -66,7 +66,7 @@ async function chainOf({ url }: Pick<AnvilNode, 'url'>) {
   return { number, hash, timestamp, genesis: genesis.hash, logs: await client.getLogs({ fromBlock: 0n }) };
 }
 
-it('gives every node a port of its own, or the wanted one if it is free', async () => {
+it('gives every node its own port, or the requested one if it is free', async () => {
   const [one, two] = await Promise.all([start({ chainId: 7 }), start()]);
   expect(one.port).not.toBe(two.port);
   expect([one.chainId, two.chainId]).toEqual([7, 31337]);
@@ -77,7 +77,7 @@ it('gives every node a port of its own, or the wanted one if it is free', async 
   expect((await start({ port: one.port })).port).toBe(one.port);
 });
 
-it('tells why a node does not start, and where it says more', async () => {
+it('tells why a node does not start, and where to read more', async () => {
   const extraArgs = ['--nonsense'];
   await expect(startAnvil({ stateFile, extraArgs })).rejects.toThrow(
     `anvil ended with code 2, see ${stateFile}.log`,
@@ -95,7 +95,7 @@ it('keeps a chain from one start to the next, and leaves nothing else behind', a
     false,
     false,
   ]);
-  // Every start has a genesis block of its own, of another time, which must not take the place of the first.
+  // Every start creates a genesis block with another time, which must not replace the first.
   for (let i = 1; i <= 4; i++) {
     const node = await start({ stateFile, extraArgs: ['--timestamp', `${1_900_000_000 + i}`] });
     expect(await chainOf(node)).toEqual(before);
@@ -107,7 +107,7 @@ it('keeps a chain from one start to the next, and leaves nothing else behind', a
   }
 });
 
-it('goes on with a chain whose clock was ahead at the time that it had', async () => {
+it('continues a chain whose clock was ahead from its own time', async () => {
   const first = (await startChain(dir))!;
   cleanups.push(() => first.stop());
   const client = await connect(first.url);
@@ -123,7 +123,7 @@ it('goes on with a chain whose clock was ahead at the time that it had', async (
   expect((await after.getBlock()).timestamp).toBeGreaterThanOrEqual(timestamp);
 });
 
-it('takes over the node of a process that was killed, unless another one is wanted', async () => {
+it('takes over the node of a killed process, unless another one is requested', async () => {
   const { node, kill } = await startElsewhere({ stateFile });
   await deployContracts(node.url);
   const before = await chainOf(node);
@@ -136,7 +136,7 @@ it('takes over the node of a process that was killed, unless another one is want
   expect(await chainOf(other)).toEqual(before);
 });
 
-it('starts from the last whole save when the node was killed', async () => {
+it('starts from the last complete save after the node was killed', async () => {
   const first = await start({ stateFile });
   await deployContracts(first.url);
   await first.stop();
@@ -144,7 +144,7 @@ it('starts from the last whole save when the node was killed', async () => {
   const kill = async (node: AnvilNode, dump: Buffer): Promise<void> => {
     process.kill(node.pid, 'SIGKILL');
     await until(() => !runs(node.pid));
-    // As if it had been killed after that save, or in the middle of it.
+    // As if it had been killed after or during that save.
     writeFileSync(`${stateFile}.next`, dump);
   };
   const fresh = await start({ stateFile });
@@ -153,7 +153,7 @@ it('starts from the last whole save when the node was killed', async () => {
   const second = await start({ stateFile });
   expect(await chainOf(second)).toEqual(before);
   await kill(second, saved);
-  // A process that got the number of one that is gone is left alone.
+  // A process that reuses the id of an ended one is left alone.
   writeFileSync(`${stateFile}.pid.json`, JSON.stringify({ pid: process.pid, port: second.port }));
   expect(await chainOf(await start({ stateFile }))).toEqual(before);
 });

@@ -91,7 +91,7 @@ it('takes over, and later stops, the server of a killed process', async () => {
   expect(isServer(left.pid, left.dataDir)).toBe(false);
 });
 
-it('leaves the server of a living process alone', async () => {
+it('does not touch the server of a living process', async () => {
   const other = startElsewhere();
   const { pid, url, dataDir } = await other.ready;
   await expect(start()).rejects.toThrow(`in use by process ${other.child.pid}`);
@@ -101,7 +101,7 @@ it('leaves the server of a living process alone', async () => {
   expect(isServer(pid, dataDir)).toBe(false);
 });
 
-it('lets one of two starts at once have the folder, and the other fail', async () => {
+it('gives the folder to one of two simultaneous starts; the other fails', async () => {
   const starts = await Promise.allSettled([start(), start()]);
   const failed = starts.filter((result) => result.status === 'rejected');
   expect(failed.map(({ reason }) => String(reason))).toEqual([
@@ -118,7 +118,7 @@ it('runs servers on two folders at once', async () => {
   await Promise.all([one, two].map(({ url }) => query(url, 'SELECT 1')));
 });
 
-it('uses another port when the wanted one, or its last one, is taken', async () => {
+it('uses another port when the requested or last one is taken', async () => {
   const taken = await occupy(0);
   const first = await start('one', { port: taken });
   expect(first.port).not.toBe(taken);
@@ -127,7 +127,7 @@ it('uses another port when the wanted one, or its last one, is taken', async () 
   expect((await start()).port).not.toBe(first.port);
 });
 
-it('remakes a cluster whose making was killed', async () => {
+it('recreates a cluster whose creation was killed', async () => {
   const other = startElsewhere();
   other.ready.catch(() => undefined);
   const home = join(dir, 'one');
@@ -153,7 +153,7 @@ it('starts after a crash that left an unusable postmaster.pid', async () => {
   }
 });
 
-it('speaks UTF-8 and UTC, on 127.0.0.1 only, and asks for the password', async () => {
+it('uses UTF-8 and UTC, listens on 127.0.0.1 only, and requires the password', async () => {
   const { url } = await start();
   const shown = `SELECT pg_encoding_to_char(encoding) AS encoding, datlocale AS locale,
     current_setting('TimeZone') AS zone, current_setting('listen_addresses') AS addresses,
@@ -171,7 +171,7 @@ it('copies a database', async () => {
   expect(await query(copy, 'SELECT one FROM copied')).toEqual([{ one: 1 }]);
 });
 
-it('leaves nothing of an ephemeral server, at stop or after its process was killed', async () => {
+it('leaves nothing of an ephemeral server behind, at stop or after its process was killed', async () => {
   const other = startElsewhere('tests', true);
   const left = await other.ready;
   await other.kill();
@@ -191,7 +191,7 @@ it('says why a server does not start', async () => {
 it('keeps the data below a folder that is ours alone, or elsewhere when the account of the server cannot reach it', async () => {
   await chmod(dir, 0o700);
   const first = await start();
-  // PostgreSQL refuses to run as root, so for root it runs as an account that such a folder shuts out.
+  // PostgreSQL refuses to run as root. As root, tests run it as an account that cannot enter such a folder.
   const elsewhere = process.getuid?.() === 0;
   if (elsewhere) cleanups.splice(1, 0, () => rm(dirname(first.dataDir), { recursive: true }));
   expect(first.dataDir.startsWith(dir)).toBe(!elsewhere);

@@ -15,7 +15,7 @@ describe('the log', () => {
   beforeAll(() => app.start({}, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink)));
   afterAll(() => app.stop());
 
-  it('tells of requests by id, and never a token, signature or nonce', async () => {
+  it('names requests by id, and never contains a token, signature or nonce', async () => {
     const before = lines.length;
     const wallet = newWallet();
     const address = wallet.address.toLowerCase();
@@ -46,7 +46,7 @@ describe('the log', () => {
       expect.objectContaining({ level: 'info', msg: 'sign-in refused', reason: 'signature', address }),
       expect.objectContaining({ msg: 'request', method: 'POST', path: '/auth/verify', status: 401 }),
     ]);
-    // Refused ones only claimed to be of an address.
+    // Refused sign-ins only claimed an address.
     expect(refused[1]).not.toHaveProperty('address');
     expect(entries).toContainEqual(
       expect.objectContaining({ msg: 'signed in', address, reqId: expect.any(String) }),
@@ -58,7 +58,7 @@ describe('the log', () => {
     expect(errors.every(({ reqId }) => typeof reqId === 'string')).toBe(true);
   });
 
-  it('names the caller in the lines of his requests, and of signing out, but not of one that was refused', async () => {
+  it('names the caller in lines of requests and of signing out, but not in those of refused requests', async () => {
     const user = await app.signIn();
     const before = lines.length;
     await app.get('/pools', user);
@@ -76,14 +76,14 @@ describe('the log', () => {
     expect(lines.slice(before).join('')).not.toContain(user.token.split('.')[2]);
   });
 
-  it('takes no address from a message that is none', async () => {
+  it('takes no address from an invalid message', async () => {
     const before = lines.length;
     for (const message of ['x\ns3cret-line\n', 'x', 7, `x\n0x${'1'.repeat(40)}${'s3cret'.repeat(2000)}`])
       await app.post('/auth/verify', { message, signature: '0x' });
     expect(lines.slice(before).join('')).not.toMatch(/s3cret|"address"/);
   });
 
-  it('of an error has what helps to find it, and none of its other fields', () => {
+  it('of an error has the fields that help to find it, and no others', () => {
     const before = lines.length;
     const logger = createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
     const error = Object.assign(new Error('broken'), {

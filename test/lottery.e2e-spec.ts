@@ -70,7 +70,7 @@ describe('lottery', () => {
     expect([status, body]).toEqual([404, { success: false, error: 'Not found', code: 'no_open_draw' }]);
   });
 
-  it.each(['ACTIVE', 'DRAWING'])('shows the newest draw that is open: %s', async (status) => {
+  it.each(['ACTIVE', 'DRAWING'])('shows the newest open draw: %s', async (status) => {
     await addDraw(app, { drawId: 3, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
     await addDraw(app, { drawId: 4, status, at: '2026-02-01T10:20:30.456Z' });
     await addDraw(app, { drawId: 5, status: 'CANCELLED', at: '2026-03-01T00:00:00.000Z' });
@@ -161,7 +161,7 @@ describe('lottery', () => {
     expect((await app.get('/lottery/me')).status).toBe(401);
   });
 
-  it('never gives a number that JavaScript reads as another one', async () => {
+  it('never gives a number that JavaScript cannot represent', async () => {
     const [total, held] = [(2n ** 256n).toString(), '9007199254740993'];
     await addDraw(app, { drawId: Number.MAX_SAFE_INTEGER, status: 'ACTIVE', at: '2026-01-01T00:00:00.000Z' });
     await addDraw(app, { drawId: 1, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
@@ -199,7 +199,7 @@ describe('lottery', () => {
     expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 10, total: 0, pages: 0 } });
   });
 
-  it('lists winners of completed draws, newest first, 10 a page unless told', async () => {
+  it('lists winners of completed draws, newest first, 10 per page by default', async () => {
     for (let i = 1; i <= 12; i++)
       await addDraw(app, {
         drawId: i,
@@ -245,7 +245,7 @@ describe('lottery', () => {
 describe('lottery with LOTTERY_PUBLIC', () => {
   const app = useApp({ LOTTERY_PUBLIC: 'true' });
 
-  it('needs no token, and minds none', async () => {
+  it('needs no token, and ignores one', async () => {
     await follow(app);
     await addDraw(app, { drawId: 7, status: 'ACTIVE', at: '2026-02-01T10:20:30.456Z' });
     for (const as of [undefined, { token: 'nonsense' }]) {
@@ -254,7 +254,7 @@ describe('lottery with LOTTERY_PUBLIC', () => {
     }
   });
 
-  it('opens nothing else', async () => {
+  it('opens no other endpoint', async () => {
     for (const path of [
       '/pools',
       '/transactions',

@@ -8,7 +8,7 @@ import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');
 const KEYWORDS = new Set(['and', 'or', 'unless', 'on', 'ignoring', 'bool', 'offset', 'inf', 'nan']);
-/** Made by Prometheus itself, not by what it scrapes. */
+/** Created by Prometheus itself, not scraped. */
 const PROMETHEUS = new Set(['up', 'ALERTS']);
 
 /** Names of the metrics in a PromQL expression: identifiers that are neither functions, labels nor keywords. */

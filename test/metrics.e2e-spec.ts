@@ -11,7 +11,7 @@ describe('metrics', () => {
   const requests = (method: string, route: string, status: number): Promise<number> =>
     value(`http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`);
 
-  it('come in the format of Prometheus, open, with and without /api', async () => {
+  it('have the format of Prometheus, need no token, and work with and without /api', async () => {
     for (const url of ['/metrics', '/api/metrics']) {
       const answer = await app.get(url);
       expect(answer.status).toBe(200);
@@ -21,7 +21,7 @@ describe('metrics', () => {
     }
   });
 
-  it('have what operators watch', async () => {
+  it('include what operators watch', async () => {
     await app.createPool(await app.signIn());
     const text = await scrape();
     for (const [name, type] of [
@@ -54,7 +54,7 @@ describe('metrics', () => {
     expect(await scrape()).not.toContain(secret);
   });
 
-  it('count pools by type: created ones, not repeated or refused ones', async () => {
+  it('count created pools by type, not repeated or refused ones', async () => {
     const user = await app.signIn();
     const count = (type: string): Promise<number> => value(`pools_created_total{type="${type}"}`);
     const before = await count('rotating');
@@ -71,7 +71,7 @@ describe('metrics with METRICS_TOKEN', () => {
   const token = 'the token of the scraper';
   const app = useApp({ METRICS_TOKEN: token });
 
-  it('are for its bearer only', async () => {
+  it('need that token', async () => {
     expect((await app.get('/metrics', { token })).status).toBe(200);
     expect((await app.get('/metrics', undefined, { authorization: `bearer ${token}` })).status).toBe(200);
     const user = await app.signIn();

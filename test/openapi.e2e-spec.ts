@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describeApi, formatDocument } from '../src/openapi/write';
 import { useApp } from './support/app';
 
-/** Every route of the controllers, as the server was given it; HEAD comes with each GET. */
+/** Every route of the controllers as registered at the server. HEAD comes with each GET. */
 const routes: string[] = [];
 const app = useApp(
   {},
@@ -51,7 +51,7 @@ it('the document has every route that the service serves, and no other', async (
   expect(endpointsOf(await served()).sort()).toEqual([...new Set(routes)].sort());
 });
 
-/** Clients rely on them, so they are listed here by name. */
+/** Clients rely on these endpoints, so they are listed by name. */
 it('the document has the endpoints of the contract', async () => {
   expect(endpointsOf(await served())).toEqual(
     expect.arrayContaining([

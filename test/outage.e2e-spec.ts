@@ -15,7 +15,7 @@ let server: LocalPostgres;
 let user: SignedIn;
 let poolId: string;
 
-// A server of its own, which may be killed while other tests use theirs.
+// A server of its own, which can be killed while other tests use theirs.
 const startServer = async (port?: number): Promise<LocalPostgres> =>
   (server = await startPostgres({ dir: join(dir, 'server'), database: 'savings', port }));
 
@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-/** In the server, by a superuser's connection of its own. */
+/** Runs in the server, by a superuser's own connection. */
 const sql = async <Row extends QueryResultRow>(text: string): Promise<Row[]> => {
   const client = new Client({ connectionString: server.url });
   await client.connect();
@@ -46,7 +46,7 @@ const sql = async <Row extends QueryResultRow>(text: string): Promise<Row[]> => 
     .finally(() => client.end());
 };
 
-/** Clients that read and write, one request after another each, and know what they were told. */
+/** Clients that read and write, each one request after another, and record the answers. */
 class Load {
   readonly created: string[] = [];
   refused = 0;
@@ -78,7 +78,7 @@ class Load {
     await this.work;
   }
 
-  /** All that was acknowledged is there, and at most as much more as may have been in its commit. */
+  /** Everything acknowledged is there, and at most as much more as may have been committing. */
   async check({ unknown = 12 } = {}): Promise<void> {
     const before = await this.before;
     const after = await this.pools();
@@ -99,7 +99,7 @@ it.each(Object.entries(end))(
   'a server that %s is 503 in time, and work goes on when it is back',
   async (_, stop) => {
     const { pid, port } = server;
-    // Some of these are at work when it happens.
+    // Some of these are running when it happens.
     const load = new Load();
     await until(() => load.created.length >= 20);
     await stop();
@@ -124,7 +124,7 @@ it.each(Object.entries(end))(
       ]);
       expect(Date.now() - start).toBeLessThan(5000);
     }
-    // A look at the database is shared for half a second.
+    // Probes share one query for half a second.
     await until(async () => (await app.get('/health')).body.status === 'unhealthy');
     const health = await app.get('/health');
     expect([health.status, health.body.status, health.body.services.database]).toEqual([
@@ -145,7 +145,7 @@ it.each(Object.entries(end))(
   },
 );
 
-it('a backend that crashes takes all others with it: 503, and work goes on by itself', async () => {
+it('a crashing backend takes all others with it: 503, then work continues by itself', async () => {
   for (let round = 0; round < 3; round++) {
     const load = new Load();
     await until(() => load.created.length >= 20);
@@ -161,7 +161,7 @@ it('a backend that crashes takes all others with it: 503, and work goes on by it
   }
 });
 
-it('a server that became read-only is 503 for writes only, and nothing of them is done', async () => {
+it('on a server that became read-only, only writes are 503, and none takes effect', async () => {
   const setting = async (value: string): Promise<void> => {
     await sql(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
     await sql('SELECT pg_reload_conf()');

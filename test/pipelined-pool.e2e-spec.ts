@@ -62,11 +62,11 @@ describe('PipelinedPool', () => {
   const blocked = async (): Promise<number> =>
     (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount!;
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
-  /** Numbers of those that were fulfilled. */
+  /** Numbers of the fulfilled statements. */
   const done = (results: PromiseSettledResult<unknown>[]): number[] =>
     results.flatMap(({ status }, i) => (status === 'fulfilled' ? i : []));
 
-  /** So that every statement on it waits. @returns what lets them go on */
+  /** Makes every statement on it wait. @returns a function that lets them continue */
   const lockTable = async (): Promise<() => Promise<void>> => {
     const client = await admin.connect();
     await client.query('BEGIN; LOCK TABLE item');
@@ -87,14 +87,14 @@ describe('PipelinedPool', () => {
     },
   );
 
-  it('gives every row', async () => {
+  it('returns every row', async () => {
     const [pipelined] = open();
     const text = 'SELECT n FROM generate_series(1, $1::int) n';
     expect(await pipelined.run({ name: 'series', text }, [3])).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
     expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
   });
 
-  it('lets a statement fail alone', async () => {
+  it('lets a statement fail without affecting others', async () => {
     const [pipelined] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
     const failed = results.filter(({ status }) => status === 'rejected');
@@ -105,7 +105,7 @@ describe('PipelinedPool', () => {
     expect(await connections()).toBe(WIDTH);
   });
 
-  it('lets a statement fail alone where the first of its name waits in vain for a lock to be prepared', async () => {
+  it('lets a statement fail without affecting others of its name while its preparation waits for a lock', async () => {
     const [pipelined] = open({ width: 1, depth: 4 }, { options: '-c lock_timeout=600ms' });
     const unlock = await lockTable();
     const pending = insert(pipelined, 1, 2, 3, 4);
@@ -115,7 +115,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([2, 3, 4]);
   });
 
-  it('sends again what a pooler has forgotten the statement of', async () => {
+  it('sends a statement again that a pooler has forgotten', async () => {
     const [pipelined, pool] = open({ width: 1 });
     await Promise.all(insert(pipelined, 1));
     await pool.query('DEALLOCATE ALL');
@@ -123,7 +123,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([1, 2, 3, 4]);
   });
 
-  it('fails what is under way when its connections are lost, and goes on over others', async () => {
+  it('fails statements in flight when connections are lost, and continues on new ones', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const pending = Promise.allSettled(insert(pipelined, 1, 2, 3, 4));
@@ -141,7 +141,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([5, 6, 7]);
   });
 
-  it('refuses what waits for too long, and does nothing of what it refused', async () => {
+  it('refuses statements that wait too long, and never runs them', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const results = await Promise.allSettled(insert(pipelined, ...range(100)));
@@ -152,7 +152,7 @@ describe('PipelinedPool', () => {
     expect(await stored()).toEqual([1000]);
   });
 
-  it('refuses at once when too many wait', async () => {
+  it('refuses at once when too many statements wait', async () => {
     const [pipelined] = open();
     const unlock = await lockTable();
     const results = Promise.allSettled(insert(pipelined, ...range(1200)));
@@ -173,8 +173,8 @@ describe('PipelinedPool', () => {
     expect((results[0] as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
   });
 
-  describe('what it refused is not done later', () => {
-    // Where the machine is busy, even a connection takes longer than the short times here.
+  describe('a refused statement does not take effect later', () => {
+    // On a busy machine even a connection takes longer than the short times here.
     const eventually = (pool: PipelinedPool, id: number): Promise<void> =>
       until(() =>
         pool.run(INSERT, [id]).then(
@@ -189,7 +189,7 @@ describe('PipelinedPool', () => {
         { depth: 4 },
         { limits: { ...limits, answerMs: 600 }, options: '-c lock_timeout=400ms' },
       );
-      // Prepared, so that the locks are met where the statement runs.
+      // Prepared before, so that the lock is met during execution.
       await eventually(pipelined, -1);
       await admin.query('DELETE FROM item');
       let next = 0;
@@ -202,7 +202,7 @@ describe('PipelinedPool', () => {
         await holder.query(`SELECT pg_sleep(${randomInt(round % 2 ? 1000 : 120) / 1000}); COMMIT`);
         holder.release();
         const results = await pending;
-        // Whatever still runs is seen to its end.
+        // Waits for everything that still runs.
         await until(
           async () =>
             (
@@ -233,7 +233,7 @@ describe('PipelinedPool', () => {
             expect(isUnavailable(reason)).toBe(true);
           expect(proxy.waiting).toBeGreaterThan(0);
           proxy.deliver();
-          // The server has read all that was sent, when it has ended the connection.
+          // Once the server has ended the connection, it has read everything that was sent.
           await until(async () => (await connections()) === 0);
           expect(await stored()).toEqual([1]);
           await eventually(pipelined, 10);
@@ -244,7 +244,7 @@ describe('PipelinedPool', () => {
       }
     });
 
-    it('behind one that the server works at for too long', async () => {
+    it('behind a statement that takes the server too long', async () => {
       const [pipelined] = open({ width: 1, depth: 4 }, { limits });
       await eventually(pipelined, 1);
       const slow = { name: 'slow', text: 'SELECT pg_sleep(60)' };
@@ -253,14 +253,14 @@ describe('PipelinedPool', () => {
       expect((results[0] as PromiseRejectedResult).reason).toMatchObject({ code: '57014' });
       for (const { reason } of results.slice(1) as PromiseRejectedResult[])
         expect(reason).toBeInstanceOf(DatabaseUnavailable);
-      // The connection was of use until the end, and is still.
+      // The connection worked until the end, and still does.
       expect(await connections()).toBe(1);
       expect(await pipelined.run(INSERT, [5])).toEqual([{ id: 5 }]);
       expect(await stored()).toEqual([1, 5]);
     });
   });
 
-  it('leaves the timeout of other transactions as it was', async () => {
+  it('leaves the timeout of other transactions unchanged', async () => {
     const [pipelined] = open({ width: 1 }, { statement_timeout: 1234 });
     const show = { name: 'show', text: `SELECT current_setting('statement_timeout')::interval AS timeout` };
     const [{ timeout }] = await pipelined.run<{ timeout: { seconds: number } }>(show, []);

@@ -15,7 +15,7 @@ const valid = { type: 'individual', initialDeposit: TEN };
 const count = async (table: string): Promise<number> =>
   (await app.sql<{ count: number }>(`SELECT count(*)::int FROM ${table}`))[0].count;
 
-/** That the request is refused with one detail for each of the fields, and leaves nothing behind. */
+/** Expects the request to be refused with one detail for each of the fields, and to leave nothing behind. */
 async function refused(body: unknown, ...fields: string[]): Promise<void> {
   const before = await count('pools');
   const answer = await create(body);
@@ -97,7 +97,7 @@ describe('a valid request', () => {
     expect((await app.get(`/pools/${pool.id}`, me)).body.data.autoCompound).toBe(true);
   });
 
-  it('takes null for absent, and ignores keys it does not know', async () => {
+  it('treats null as absent, and ignores unknown keys', async () => {
     const pool = await app.createPool(me, {
       autoCompound: null,
       members: null,
@@ -109,7 +109,7 @@ describe('a valid request', () => {
     expect(data).toMatchObject({ autoCompound: false, balance: TEN });
   });
 
-  it('counts members once, without the owner, in whatever case they come', async () => {
+  it('counts members once, without the owner, in any case', async () => {
     const [one, two] = [newWallet().address, newWallet().address];
     const members = [one, one.toLowerCase(), two, two.toUpperCase().replace('0X', '0x'), me.wallet.address];
     const pool = await app.createPool(me, { members });
@@ -126,7 +126,7 @@ describe('a valid request', () => {
     expect(rows.sort(byAddress)).toEqual(expected.sort(byAddress));
   });
 
-  it('takes 100 members, repeated ones aside, and no more', async () => {
+  it('accepts 100 different members, and no more', async () => {
     const members = Array.from({ length: 101 }, () => newWallet().address.toLowerCase());
     await app.createPool(me, { members: [...members.slice(0, 100), members[0], me.address] });
     await refused({ ...valid, members }, 'members');
@@ -147,11 +147,11 @@ describe('the amount', () => {
     expect((await create({ ...valid, initialDeposit: TEN })).status).toBe(201);
   });
 
-  it('comes back without leading zeros', async () => {
+  it('is returned without leading zeros', async () => {
     expect(await app.createPool(me, { initialDeposit: `000${TEN}` })).toMatchObject({ balance: TEN });
   });
 
-  it('may be 2^256-1, also behind zeros, and not one more', async () => {
+  it('may be 2^256-1, also with leading zeros, and no more', async () => {
     expect(await app.createPool(me, { initialDeposit: MAX })).toMatchObject({ balance: MAX });
     expect(await app.createPool(me, { initialDeposit: `${'0'.repeat(300)}${MAX}` })).toMatchObject({
       balance: MAX,
@@ -206,7 +206,7 @@ describe('other fields', () => {
     refused({ ...valid, autoCompound }, 'autoCompound'),
   );
 
-  it('members names the elements that are wrong', async () => {
+  it('members: names the wrong elements', async () => {
     const good = newWallet().address;
     await refused({ ...valid, members: ['0x12'] }, 'members[0]');
     await refused(
@@ -223,7 +223,7 @@ describe('other fields', () => {
     (members) => refused({ ...valid, members }, 'members'),
   );
 
-  it('all are named at once', () =>
+  it('all wrong fields are named at once', () =>
     refused(
       { type: 'x', initialDeposit: 1, autoCompound: 2, members: 3 },
       'type',
@@ -237,7 +237,7 @@ describe('other fields', () => {
   );
 });
 
-it('refuses a token whose user is gone', async () => {
+it('refuses a token whose user is deleted', async () => {
   const gone = await app.signIn();
   await app.sql('DELETE FROM users WHERE id = $1', [gone.user.id]);
   const answer = await create(valid, gone);

@@ -6,7 +6,7 @@ const app = useApp();
 let owner: SignedIn;
 let member: SignedIn;
 
-// Whatever came and went, what is derived from the rows is what a recount gives.
+// After every test the derived rows match a recount.
 afterEach(async () => expect(await differences(app)).toEqual([]));
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ const totals = async (as: SignedIn): Promise<unknown[]> => [
   (await app.get('/transactions?type=DEPOSIT', as)).body.pagination.total,
 ];
 
-it('takes the pool out of what the member sees, and nothing out of what others see', async () => {
+it('removes the pool for the member, and nothing for others', async () => {
   const other = await app.signIn();
   const id = await create([member.address, other.address]);
   const before = [await totals(member), await totals(other), await totals(owner)];
@@ -46,7 +46,7 @@ it('takes the pool out of what the member sees, and nothing out of what others s
   for (const as of [owner, other]) expect((await app.get(`/pools/${id}`, as)).body.data.balance).toBe(TEN);
 });
 
-it('is refused to the owner, to outsiders, and a second time', async () => {
+it('is refused to the owner, to outsiders, and when repeated', async () => {
   const id = await create([member.address]);
   expect([(await leave(id, owner)).status, (await leave(id, owner)).body]).toEqual([
     403,
@@ -66,7 +66,7 @@ it.each([uuidv7(), 'no-uuid', '%00'])('of a pool that does not exist is 404: %s'
   expect((await leave(id, member)).status).toBe(404);
 });
 
-it('works under /api, and whatever the case of the id', async () => {
+it('works under /api, and with any case of the id', async () => {
   const id = await create([member.address]);
   const answer = await app.send({
     method: 'DELETE',

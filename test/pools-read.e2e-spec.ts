@@ -17,13 +17,13 @@ const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
 const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
 
 describe('the list', () => {
-  it('is empty for a newcomer: pages 0', async () => {
+  it('is empty for a new user: pages 0', async () => {
     const { status, body } = await app.get('/pools', await app.signIn());
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 20, total: 0, pages: 0 } });
   });
 
-  it('has the pools one owns and those one is a member of, newest first, and no others', async () => {
+  it('has the pools that the caller owns or is a member of, newest first, and no others', async () => {
     const [a, b] = [await app.signIn(), await app.signIn()];
     const { depositId, ...own } = await app.createPool(a, { type: 'rotating' });
     const shared = await app.createPool(b, { type: 'lottery', members: [a.wallet.address] });
@@ -46,7 +46,7 @@ describe('the list', () => {
     expect(data[0]).toMatchObject({ contractAddress: CONTRACTS.lottery, members: 1 });
   });
 
-  it('shows a pool to a member that signs in only later', async () => {
+  it('shows a pool to a member who signs in later', async () => {
     const late = newWallet();
     const pool = await app.createPool(owner, { members: [late.address] });
     expect(ids(await app.get('/pools', await app.signIn(late)))).toEqual([pool.id]);
@@ -68,7 +68,7 @@ describe('the list', () => {
     });
   });
 
-  it('has pages, the last one full or not, and none behind', async () => {
+  it('has pages; the last one may be full, and later ones are empty', async () => {
     const user = await app.signIn();
     const made: string[] = [];
     for (let i = 0; i < 6; i++) made.unshift((await app.createPool(user)).id as string);
@@ -88,7 +88,7 @@ describe('the list', () => {
     expect(far.body).toMatchObject({ data: [], pagination: { page: 2147483647, total: 6, pages: 1 } });
   });
 
-  it('has 20 a page unless told', async () => {
+  it('has 20 per page by default', async () => {
     const user = await app.signIn();
     for (let i = 0; i < 21; i++) await app.createPool(user);
     const answer = await app.get('/pools', user);
@@ -227,7 +227,7 @@ describe('the detail', () => {
     expect((await app.get(`/pools/${pool.id}`, owner)).body.data.createdAt).toBe(pool.createdAt);
   });
 
-  it.each(['', '/yield'])('is 403 for others and 404 where there is none: %s', async (suffix) => {
+  it.each(['', '/yield'])('is 403 for others, and 404 for an unknown pool: %s', async (suffix) => {
     const pool = await app.createPool(owner, { members: [member.address] });
     const refused = await app.get(`/pools/${pool.id}${suffix}`, stranger);
     expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
@@ -252,14 +252,14 @@ describe('the detail', () => {
 describe('the yield', () => {
   const report = async (id: string, as = owner) => (await app.get(`/pools/${id}/yield`, as)).body.data;
 
-  it('is nothing at first', async () => {
+  it('is zero at first', async () => {
     const { id } = await app.createPool(owner, { members: [member.address] });
     const expected = { totalYield: '0', claimableYield: '0', apr: 0, apy: 0, lastClaimed: null };
     expect(await report(id)).toEqual(expected);
     expect(await report(id, member)).toEqual(expected);
   });
 
-  it('is what accrued, less what was claimed', async () => {
+  it('is the accrued yield minus the claimed one', async () => {
     const { id } = await app.createPool(owner);
     await accrue(app, id, '1000000000000000000', 400);
     await accrue(app, id, '7', 525);
@@ -297,7 +297,7 @@ describe('the yield', () => {
     expect(await report(id)).toMatchObject({ apr, apy });
   });
 
-  it('has the apr of the newest accrual that is left', async () => {
+  it('has the apr of the newest remaining accrual', async () => {
     const { id } = await app.createPool(owner);
     await accrue(app, id, '10', 400);
     const last = await accrue(app, id, '20', 900);
@@ -305,7 +305,7 @@ describe('the yield', () => {
     expect(await report(id)).toMatchObject({ apr: 4, totalYield: '10' });
   });
 
-  it('never shows less than nothing to claim', async () => {
+  it('never shows a negative claimable yield', async () => {
     const { id } = await app.createPool(owner);
     await accrue(app, id, '5', 400);
     await addTransaction(app, { poolId: id, account: owner.address, type: 'YIELD_CLAIM', amount: '9' });

@@ -3,7 +3,7 @@ import { type Request, type Response, type TestApp, useApp } from './support/app
 const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
 const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
 
-/** Sends the same request again and again; the statuses, each once with its number in a row. */
+/** Sends the same request repeatedly. Returns the statuses with their number in a row. */
 async function burst(app: TestApp, times: number, request: Request): Promise<string> {
   const runs: [number, number][] = [];
   for (let i = 0; i < times; i++) {
@@ -16,14 +16,14 @@ async function burst(app: TestApp, times: number, request: Request): Promise<str
 }
 
 let lastIp = 0;
-/** A client that no other test counts for. */
+/** A client that no other test uses. */
 const newIp = (): string => `203.0.113.${++lastIp}`;
 
 describe('limits', () => {
   // As specified: 100 and 5 in 15 minutes.
   const app = useApp({ RATE_LIMIT_GENERAL: '', RATE_LIMIT_AUTH: '' });
 
-  it('general: 100 requests, then 429, whatever is asked for', async () => {
+  it('general: 100 requests of any kind, then 429', async () => {
     const ip = newIp();
     const mixed: Request[] = [
       { url: '/pools' },
@@ -99,7 +99,7 @@ describe('limits', () => {
     expect([answer.status, answer.body]).toEqual([429, AUTH]);
   });
 
-  it('auth requests count toward the general limit too, the refused ones as well', async () => {
+  it('auth requests count toward the general limit too, even refused ones', async () => {
     const ip = newIp();
     await burst(app, 40, { url: '/auth/me', ip });
     const { headers } = await app.send({ url: '/pools', ip });
@@ -111,7 +111,7 @@ describe('limits', () => {
     expect([both.status, both.body]).toEqual([429, GENERAL]);
   });
 
-  it('/api and no /api are one bucket', async () => {
+  it('paths with and without /api share a bucket', async () => {
     const ip = newIp();
     await burst(app, 60, { url: '/api/pools', ip });
     expect(await burst(app, 41, { url: '/pools', ip })).toBe('401x40 429x1');
@@ -129,7 +129,7 @@ describe('limits', () => {
     },
   );
 
-  it('do not believe X-Forwarded-For', async () => {
+  it('ignore X-Forwarded-For', async () => {
     const ip = newIp();
     for (let i = 0; i < 5; i++)
       await app.send({ url: '/auth/nonce', ip, headers: { 'x-forwarded-for': `198.51.100.${i}` } });
@@ -141,7 +141,7 @@ describe('limits', () => {
     expect((await app.send({ url: '/auth/nonce', ip, headers })).status).toBe(429);
   });
 
-  it('take an IPv6 client by its /64 network, and an IPv4 one by its address in whatever form', async () => {
+  it('count an IPv6 client by its /64 network, and an IPv4 client by its address in any form', async () => {
     const status = async (ip: string): Promise<number> => (await app.send({ url: '/auth/nonce', ip })).status;
     for (let i = 1; i <= 5; i++) expect(await status(`2001:db8:0:7::${i}`)).toBe(200);
     expect(await status('2001:db8::7:ffff:ffff:ffff:ffff')).toBe(429);
@@ -151,7 +151,7 @@ describe('limits', () => {
     expect(await status(`::ffff:${ip}`)).toBe(429);
   });
 
-  it('let exactly as many of simultaneous requests through', async () => {
+  it('let exactly that many simultaneous requests through', async () => {
     const ip = newIp();
     const answers = await Promise.all(Array.from({ length: 30 }, () => app.send({ url: '/auth/nonce', ip })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
@@ -174,14 +174,14 @@ describe('limits behind proxies', () => {
     }
   });
 
-  it('do not believe what the client itself put there', async () => {
+  it('ignore entries that the client itself added', async () => {
     const client = newIp();
     for (let i = 0; i < 2; i++) expect(await status('10.1.2.3', `${newIp()}, ${client}`)).toBe(200);
     expect(await status('10.1.2.3', `${newIp()}, ${client}`)).toBe(429);
     expect(await status('10.1.2.3', `${client}, 10.9.9.9`)).toBe(429);
   });
 
-  it('do not believe others', async () => {
+  it('ignore other proxies', async () => {
     const stranger = newIp();
     for (let i = 0; i < 2; i++) expect(await status(stranger, newIp())).toBe(200);
     expect(await status(stranger, newIp())).toBe(429);
@@ -191,7 +191,7 @@ describe('limits behind proxies', () => {
 describe('preflights', () => {
   const app = useApp({ RATE_LIMIT_GENERAL: '2', CORS_ORIGINS: 'https://app.example.org' });
 
-  it('are not counted, and get no more than permission', async () => {
+  it('are not counted, and only grant permission', async () => {
     const ip = newIp();
     const origin = 'https://app.example.org';
     const preflight = { origin, 'access-control-request-method': 'POST' };

@@ -31,7 +31,7 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
     try {
       for (const part of ['src/openapi', 'migrations'])
         mkdirSync(path.join(folder, part), { recursive: true });
-      // All but its own, which are there when this runs in the copy that followed the recipe.
+      // All but the recipe's own, which exist when this runs in the copy that followed it.
       for (const file of readdirSync(path.join(ROOT, 'migrations')))
         if (!recipe.files.has(`migrations/${file}`)) writeFileSync(path.join(folder, 'migrations', file), '');
       for (const { file } of recipe.edits) writeFileSync(path.join(folder, file), read(file));

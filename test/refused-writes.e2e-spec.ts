@@ -12,7 +12,7 @@ beforeAll(async () => {
   user = await app.signIn();
 });
 
-/** What the service's connections are at. */
+/** What the service's connections are doing. */
 const atWork = async (state: string): Promise<number> =>
   (
     await app.sql(
@@ -43,7 +43,7 @@ it('gives every write its deadline', async () => {
   expect(write!.seconds).toBeLessThanOrEqual(3.5);
 });
 
-it('serves reads and writes at once over one connection', async () => {
+it('serves concurrent reads and writes over one connection', async () => {
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, i) =>
       i % 2 ? app.get('/pools', user) : app.post('/pools', { type: 'rotating', initialDeposit: TEN }, user),
@@ -52,7 +52,7 @@ it('serves reads and writes at once over one connection', async () => {
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
 });
 
-// The service ends a statement 3.5 s after it was asked for, and a wait for a lock after 0.8 s.
+// The service ends a statement 3.5 s after its request, and a wait for a lock after 0.8 s.
 it.each(['pools', 'transactions', 'pool_totals', 'users'])(
   'while %s is locked, what is answered 503 is not done, and what is answered 201 is',
   async (table) => {

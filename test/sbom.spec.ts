@@ -22,7 +22,7 @@ describe('npm run sbom', () => {
   const text = billOfMaterials();
   const bom = JSON.parse(text) as Bom;
 
-  it('lists the production packages of the lock file, and no other', () => {
+  it('lists the production packages of the lock file, and no others', () => {
     const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
       packages: Record<string, Locked>;
     };
@@ -52,7 +52,7 @@ describe('npm run sbom', () => {
     for (const { dependsOn } of bom.dependencies) for (const ref of dependsOn) expect(refs).toContain(ref);
   });
 
-  it('is the same each time, and says nothing about the machine', () => {
+  it('is the same each time, and contains nothing about the machine', () => {
     expect(billOfMaterials()).toBe(text);
     expect(text).not.toContain(ROOT);
     expect(text).not.toMatch(/https?:\/\//);

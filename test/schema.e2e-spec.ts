@@ -34,7 +34,7 @@ describe('schema', () => {
     }
   });
 
-  /** Every object that a migration may make, as the server describes it. */
+  /** Every object that a migration may create, as the server describes it. */
   const objects = (source: DataSource): Promise<unknown> =>
     source.query(`
       SELECT 'column' AS kind, table_name || '.' || column_name AS name, data_type || coalesce(column_default, '') AS what
@@ -51,13 +51,13 @@ describe('schema', () => {
         AND reloptions IS NOT NULL
       ORDER BY 1, 2, 3`);
 
-  it('is what the entities say', async () => {
+  it('matches the entities', async () => {
     const source = await open(await freshDatabase());
     const { upQueries } = await source.driver.createSchemaBuilder().log();
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
-  it('goes down, one migration after the other, to nothing, and up again to the same', async () => {
+  it('can be undone, one migration after the other, and redone with the same result', async () => {
     const source = await open(await emptyDatabase());
     const states: unknown[] = [await objects(source)];
     expect(states).toEqual([[]]);
@@ -74,7 +74,7 @@ describe('schema', () => {
     expect(await objects(source)).toEqual(complete);
   });
 
-  it('takes for an address what the regular expression would', async () => {
+  it('is_address accepts what the regular expression accepts', async () => {
     const source = await open(await freshDatabase());
     const good = `0x${'0123456789abcdef'.repeat(2)}01234567`;
     const strange = [
@@ -109,8 +109,8 @@ const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
 const OWNER = 60_001;
 const MEMBER = 60_002;
 /**
- * User n owns pool n, which n + 1 is a member of. Triggers and foreign keys are off, as a plan needs the rows and
- * their distribution, and the derived tables are filled here too.
+ * User n owns pool n, of which user n + 1 is a member. Triggers and foreign keys are off, because plans only need
+ * rows and their distribution. The derived tables are filled here too.
  */
 const FILL = `
   SET session_replication_role = replica;
@@ -169,7 +169,7 @@ const FILL = `
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex('n % 1000', 40)}, 1 FROM generate_series(1, ${ROWS}) n;
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;`;
 
-/** Of a size that does not grow. */
+/** Tables whose size does not grow. */
 const CONSTANT = [
   'pool_totals',
   'chain_cursor',
@@ -181,9 +181,9 @@ const CONSTANT = [
   'outbox_consumers',
   'outbox_removed',
 ];
-/** Rows of one table that a statement may touch; far below what the tables hold. */
+/** Rows of one table that a statement may touch, far below the size of the tables. */
 const FEW = 400;
-/** Pages that one scan may read; an index of those tables has more, and reading it from end to end is no use of it. */
+/** Pages that one scan may read. An index of those tables has more, so reading it from end to end is detected. */
 const FEW_PAGES = 100;
 
 interface PlanNode {
@@ -335,9 +335,9 @@ describe('a hot statement reads few rows, by index', () => {
   }
 
   const isScan = (node: PlanNode): boolean => node['Node Type'].endsWith('Scan');
-  /** A plan tells something only if the table has the rows to get it wrong: FILL has to fill new tables, too. */
+  /** A plan proves something only if its tables are large, so FILL must fill new tables too. */
   const isFilled = (table: string): boolean => CONSTANT.includes(table) || sizes.get(table)! >= ROWS;
-  /** Transition tables of triggers have a relation name too, and are no tables. */
+  /** Transition tables of triggers also have a relation name, but are not tables. */
   const isTable = (name: string | undefined): name is string => name !== undefined && sizes.has(name);
 
   it('finds its tables filled, and those of constant size small', () => {
@@ -367,7 +367,7 @@ describe('a hot statement reads few rows, by index', () => {
     expect(many).toEqual([]);
   });
 
-  /** Pools are looked at once each, for their counts; their transactions only as far as the page needs them. */
+  /** Each pool is read once, for its counts, and its transactions only as far as the page needs them. */
   it.each([page, deposits])('a member of 1,000 pools: $type', async (query) => {
     const plan = await planOf(run(transactions.LIST_TRANSACTIONS, { ...heavyMember, ...query }));
     const found = plan.filter(isScan);
@@ -380,7 +380,7 @@ describe('a hot statement reads few rows, by index', () => {
     expect(rowsOf('transactions')).toBeLessThan(100);
   });
 
-  it('is every one that the service has', () => {
+  it('covers every statement of the service', () => {
     const src = join(__dirname, '../src');
     const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter(
       (file) =>

@@ -8,7 +8,7 @@ const filesOf = (folder: string): string[] =>
     file.endsWith('spec.ts'),
   );
 
-/** As SECURITY.md names them: below test/ without the ending, and by the name of the file what is in src/. */
+/** Names as SECURITY.md uses them: paths below test/ without the ending, and file names in src/. */
 const NAMES = new Set([
   ...filesOf('test').flatMap((file) => [
     file.replace(/\.(e2e-|fault-)?spec\.ts$/, ''),
@@ -36,10 +36,10 @@ describe('the threats in SECURITY.md', () => {
       else expect(NAMES).toContain(name);
   });
 
-  it('are all there', () => expect(threats.length).toBeGreaterThan(40));
+  it('are complete', () => expect(threats.length).toBeGreaterThan(40));
 });
 
-it('the image has the Node.js that the tests run on too', () => {
+it('the tests also run on the Node.js of the image', () => {
   const [, tested] = /"test:node24": "npx -y -p node@(\d+)\./.exec(read('package.json'))!;
   expect(tested).toBe('24');
   const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);

@@ -18,7 +18,7 @@ describe('what follows the ended sessions', () => {
     database = await freshDatabase();
     proxy = await Proxy.start(database.url);
     admin = new Pool({ connectionString: database.url, max: 2 });
-    // Connections that are closing when the database is dropped.
+    // Ignores connections that close when the database is dropped.
     admin.on('error', () => undefined);
     feed = new SessionFeed({ DATABASE_URL: proxy.url } as Environment);
     heard = [];
@@ -43,7 +43,7 @@ describe('what follows the ended sessions', () => {
        SELECT gen_random_uuid(), now() + interval '1 day' FROM generate_series(1, $1)`,
       [count],
     );
-  /** Endings that are told from now on are told one by one, in the same term. */
+  /** Endings from now on are reported one by one, in the same term. */
   const goesOn = async (): Promise<void> => {
     await until(() => feed.fresh);
     const { term } = feed;
@@ -53,7 +53,7 @@ describe('what follows the ended sessions', () => {
     expect([heard.flat().length, feed.term]).toEqual([1, term]);
   };
 
-  it('tells each ending once, in the order of commits', async () => {
+  it('reports each ending once, in the order of commits', async () => {
     const term = await started();
     const client = await admin.connect();
     await client.query('BEGIN');
@@ -82,12 +82,12 @@ describe('what follows the ended sessions', () => {
 
   it('begins a new term after a gap in which endings may have been removed, by whichever clock', async () => {
     const term = await started();
-    // Suspended: the monotonic clock stood still.
+    // The machine was suspended: the monotonic clock stood still.
     Date.now = () => realNow() + 61_000;
     expect(feed.fresh).toBe(false);
     await until(() => feed.fresh);
     expect(feed.term).toBe(term + 1);
-    // A short one is none.
+    // A short gap does not count.
     Date.now = () => realNow() + 61_000 + 5000;
     expect(feed.fresh).toBe(false);
     await until(() => feed.fresh);
@@ -106,7 +106,7 @@ describe('what follows the ended sessions', () => {
     await goesOn();
   });
 
-  it('does not believe a standby, which learns of commits late', async () => {
+  it('does not trust a standby, which learns of commits late', async () => {
     const name = new URL(database.url).pathname.slice(1);
     await admin.query(
       `CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true';

@@ -15,7 +15,7 @@ function forge(claims: object): { token: string } {
 
 describe('a session', () => {
   const app = useApp();
-  /** At every kind of endpoint, with a body or not, with /api or not. */
+  /** Checks every kind of endpoint, with and without a body and /api. */
   const isDead = async (as: { token: string }): Promise<void> => {
     for (const url of ['/auth/me', '/api/pools', '/transactions', '/analytics/user', '/lottery/winners']) {
       const answer = await app.get(url, as);
@@ -45,24 +45,27 @@ describe('a session', () => {
     await lives(await again(user));
   });
 
-  it.each(['/auth/logout/all', '/api/auth/logout/all'])('ends with all of the user by %s', async (url) => {
-    const [user, stranger] = [await app.signIn(), await app.signIn()];
-    const other = await again(user);
-    await lives(user);
-    expect(await logout(other, url)).toEqual(ENDED('all'));
-    await isDead(user);
-    await isDead(other);
-    await lives(stranger);
-    const later = await again(user);
-    await lives(later);
-    // Once more, from the next generation.
-    expect(await logout(later, url)).toEqual(ENDED('all'));
-    await isDead(later);
-    await isDead(user);
-    await lives(await again(user));
-  });
+  it.each(['/auth/logout/all', '/api/auth/logout/all'])(
+    'ends with all sessions of the user by %s',
+    async (url) => {
+      const [user, stranger] = [await app.signIn(), await app.signIn()];
+      const other = await again(user);
+      await lives(user);
+      expect(await logout(other, url)).toEqual(ENDED('all'));
+      await isDead(user);
+      await isDead(other);
+      await lives(stranger);
+      const later = await again(user);
+      await lives(later);
+      // Again, from the next generation.
+      expect(await logout(later, url)).toEqual(ENDED('all'));
+      await isDead(later);
+      await isDead(user);
+      await lives(await again(user));
+    },
+  );
 
-  it('is told exactly from those of the same second', async () => {
+  it('is distinguished from others of the same second', async () => {
     const user = await app.signIn();
     const iat = Math.floor(Date.now() / 1000);
     const claims = { userId: user.user.id, address: user.address, iat, exp: iat + 60 };
@@ -85,7 +88,7 @@ describe('a session', () => {
     const jti = 'aaaaaaaa-0000-4000-8000-00000000000a';
     expect(await logout(forge({ ...claims, jti }))).toEqual(ENDED('session'));
     await isDead(forge({ ...claims, jti: jti.toUpperCase() }));
-    // A token that outlives every calendar can be revoked as well.
+    // A token whose expiry exceeds every calendar can be revoked too.
     const eternal = forge({ ...claims, exp: 1e300, jti: jti.replaceAll('a', 'b') });
     expect(await logout(eternal)).toEqual(ENDED('session'));
     await isDead(eternal);
@@ -97,7 +100,7 @@ describe('a session', () => {
     const dead = async (user: SignedIn): Promise<boolean> => (await app.get('/auth/me', user)).status === 401;
     await app.sql('DELETE FROM users WHERE id = $1', [users[0].user.id]);
     const begun = performance.now();
-    // Not /auth/me, which looks for the user itself.
+    // Not /auth/me, which reads the user itself.
     await until(async () => (await app.get('/pools', users[0])).status === 401);
     expect(performance.now() - begun).toBeLessThan(1000);
     await isDead(users[0]);
@@ -106,7 +109,7 @@ describe('a session', () => {
       users[1].user.id,
     ]);
     await until(() => dead(users[1]));
-    // Past all triggers: a row for everyone has every session checked again.
+    // Bypasses all triggers: a row for everyone makes every session be checked again.
     await app.sql(`
       BEGIN;
       SET LOCAL session_replication_role = replica;
@@ -119,7 +122,7 @@ describe('a session', () => {
     await isDead(users[0]);
   });
 
-  it('ends by many logouts at once, and those that nobody ended live', async () => {
+  it('ends by many simultaneous logouts, while other sessions stay valid', async () => {
     const users = await Promise.all(Array.from({ length: 60 }, () => app.signIn()));
     await Promise.all(users.map(lives));
     const answers = await Promise.all(
@@ -135,7 +138,7 @@ describe('a session', () => {
     for (const user of users.slice(50)) await lives(user);
   });
 
-  it('needs a token to end', async () => {
+  it('can only be ended with a token', async () => {
     for (const url of ['/auth/logout', '/auth/logout/all']) {
       const answer = await app.post(url, {});
       expect([answer.status, answer.body]).toEqual([
@@ -170,7 +173,7 @@ describe('a session', () => {
     }
   });
 
-  it('that lives costs a request no statement in the normal state', async () => {
+  it('that is valid normally costs a request no statement', async () => {
     const user = await app.signIn();
     const feed = app.nest.get(SessionFeed);
     await until(() => feed.fresh);
@@ -186,7 +189,7 @@ describe('a session', () => {
     }
   });
 
-  it('that is ended during its check is not remembered as living', async () => {
+  it('that is ended during its check is not remembered as valid', async () => {
     const user = await app.signIn();
     const database = app.nest.get(Database);
     const read = database.read.bind(database);
@@ -194,7 +197,7 @@ describe('a session', () => {
       const row = await read(statement, values);
       if (statement.name === 'session_lives') {
         spy.mockRestore();
-        // Committed elsewhere, and known here, after the database had said that it lives.
+        // Committed elsewhere, and known here, after the database had reported it as valid.
         await app.sql('UPDATE users SET session_generation = session_generation + 1 WHERE id = $1', [
           user.user.id,
         ]);
@@ -261,7 +264,7 @@ describe('a session', () => {
 describe('logging out', () => {
   const app = useApp({ RATE_LIMIT_AUTH: '3' });
 
-  it('counts toward the sign-in limit, as all under /auth', async () => {
+  it('counts toward the sign-in limit, like everything under /auth', async () => {
     const user = await app.signIn();
     const answer = await app.send({ method: 'POST', url: '/auth/logout', as: user });
     expect([answer.status, answer.headers['x-ratelimit-remaining']]).toEqual([200, '0']);

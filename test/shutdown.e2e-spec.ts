@@ -9,7 +9,7 @@ import { type TestDatabase, freshDatabase } from './support/database';
 
 jest.setTimeout(120_000);
 
-/** A raw connection, so that it stays open for as long as the server lets it. */
+/** A raw connection, which stays open as long as the server allows. */
 class Connection {
   received = '';
   closed = false;
@@ -54,7 +54,7 @@ describe('draining', () => {
   });
   afterEach(() => app.stop());
 
-  it('fails readiness at once, and serves until the notice is over', async () => {
+  it('fails readiness at once, and serves until the notice period is over', async () => {
     const before = await Connection.open(port);
     before.send('/health/ready');
     await before.answered();
@@ -76,17 +76,17 @@ describe('draining', () => {
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('finishes what is in flight, and idle connections do not hold it', async () => {
+  it('finishes requests in flight, and does not wait for idle connections', async () => {
     const user = await app.signIn();
     const idle = await Promise.all(Array.from({ length: 5 }, () => Connection.open(port)));
     for (const connection of idle) {
       connection.send('/health/live');
       await connection.answered();
     }
-    // One that a client opened in advance, and never used. The server has it before it gets the requests below.
+    // A connection that a client opened in advance and never used. The server accepts it before the requests below.
     idle.push(await Connection.open(port));
 
-    // A request that is at work for as long as this lock is held.
+    // A request that runs as long as this lock is held.
     const locker = new Client({ connectionString: app.database.url });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
@@ -101,7 +101,7 @@ describe('draining', () => {
     let ended = false;
     const drained = drain(app.nest, 0).then(() => (ended = true));
     await until(() => idle.every(({ closed }) => closed));
-    // One that comes on an open connection while the server closes.
+    // A request on an open connection while the server closes.
     busy.send('/health/live');
     expect([ended, busy.received]).toEqual([false, '']);
     await locker.query('COMMIT');
@@ -109,7 +109,7 @@ describe('draining', () => {
     await drained;
     await until(() => busy.closed && other.closed);
     expect(other.statuses).toEqual([200]);
-    // This one became idle while the server closed, and was not left to be cut with all the rest.
+    // This connection became idle while the server closed, and was not cut with all the others.
     expect(cut).not.toHaveBeenCalled();
     expect(busy.statuses).toEqual([200, 200]);
     expect(busy.received).toContain('"pagination":{"page":1,"limit":20,"total":0,"pages":0}');
@@ -189,7 +189,7 @@ describe('the process', () => {
     },
   );
 
-  it('names every setting that is wrong, and starts nothing', async () => {
+  it('names every wrong setting, and starts nothing', async () => {
     const { exit, output } = start({ ...settings, JWT_SECRET: 'short-s3cret', RATE_LIMIT_AUTH: 'many' });
     expect(await exit).toBe(1);
     expect(output.err).toMatch(/^Configuration is wrong:\n {2}JWT_SECRET .*\n {2}RATE_LIMIT_AUTH .*\n$/);

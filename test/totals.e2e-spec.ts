@@ -12,7 +12,7 @@ let reader: SignedIn;
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
   reader = await app.signIn();
-  // Of the writers below many wait for each other in a circle; by default that is looked for after a second.
+  // Many of the writers below deadlock. By default the server looks for deadlocks after a second.
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );
@@ -49,12 +49,15 @@ const work = fc.oneof(
 );
 type Work = typeof work extends fc.Arbitrary<infer T> ? T : never;
 
-/** What the database may answer: balances and yields never negative, rows gone meanwhile, deadlocks, and our kills. */
+/**
+ * Errors that the database may return: negative balances and yields, rows removed meanwhile, deadlocks, and
+ * connections that the test kills.
+ */
 const EXPECTED = ['23514', '23503', '40P01', '57P01', '25P02'];
 const isExpected = (error: Error & { code?: string }): boolean =>
   EXPECTED.includes(error.code ?? '') || /Connection terminated/.test(error.message);
 
-/** Transactions that were committed: without any the property would hold for nothing. */
+/** Committed transactions. Without any, the property would prove nothing. */
 let committed = 0;
 let connections = 0;
 async function inTransaction({ steps, end }: Extract<Work, { do: 'sql' }>): Promise<void> {
@@ -99,7 +102,7 @@ async function carryOut(item: Work): Promise<void> {
   answers.set(key, ids.add(answer.body.data.id as string));
 }
 
-/** Reads again and again until the writers are done; every answer must hold up by itself. */
+/** Reads until the writers are done. Every answer must be consistent by itself. */
 async function whileRunning<T>(writers: Promise<T>, check: (report: any) => void): Promise<number> {
   let running = true;
   const done = writers.finally(() => (running = false));
@@ -107,7 +110,7 @@ async function whileRunning<T>(writers: Promise<T>, check: (report: any) => void
   let reads = 0;
   while (running) {
     const { status, body } = await app.get('/analytics/pools', reader);
-    // The one that reads may have lost its connection, too.
+    // The reader may have lost its connection too.
     expect([200, 503]).toContain(status);
     if (status === 200) check(body.data);
     reads++;
@@ -136,7 +139,7 @@ it('every total is a multiple while pools with one deposit are created at once',
   expect(await differences(app)).toEqual([]);
 });
 
-it('totals equal a recount, whatever was written at once, rolled back or killed', async () => {
+it('totals equal a recount after concurrent writes, rollbacks and killed connections', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(work, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 6 }),
@@ -159,13 +162,13 @@ it('totals equal a recount, whatever was written at once, rolled back or killed'
         for (const ids of answers.values()) expect(ids.size).toBe(1);
       },
     ),
-    // A smaller program of a race rarely fails again: what is printed is the seed and the program that failed.
+    // A smaller program rarely shows a race again, so the seed and the failing program are printed.
     { numRuns: 20, endOnFailure: true },
   );
   expect(committed).toBeGreaterThan(50);
 }, 300_000);
 
-describe('of two writers of one pool at once, the second sees what the first wrote', () => {
+describe('of two concurrent writers of a pool, the second sees what the first wrote', () => {
   let poolId: string;
   let account: string;
   beforeEach(async () => {
@@ -183,7 +186,7 @@ describe('of two writers of one pool at once, the second sees what the first wro
     [block, poolId, apr],
   ];
 
-  /** The second statement starts, and waits, while the transaction of the first one is open. */
+  /** The second statement starts and waits while the transaction of the first is open. */
   async function race(first: Query, second: Query): Promise<void> {
     const clients = [0, 1].map(() => new Client({ connectionString: app.database.url }));
     const [one, two] = clients;

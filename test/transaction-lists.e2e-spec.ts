@@ -5,16 +5,16 @@ import { differences } from './support/recount';
 
 const app = useApp();
 const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const;
-const DAY = 86_400_000;
+const DAY_MS = 86_400_000;
 
 interface World {
   users: SignedIn[];
-  /** Of each pool: index of the owner, of the members. */
+  /** For each pool: index of the owner, and of the members. */
   pools: { id: string; owner: number; members: number[] }[];
   rows: Pick<LedgerRow, 'id' | 'poolId' | 'type' | 'account'>[];
 }
 
-/** What a caller may see, newest first, found by looking at every row. */
+/** What a caller may see, newest first, found by reading every row. */
 function oracle({ users, pools, rows }: World, user: number, type?: string, poolId?: string): string[] {
   const mine = new Set(pools.filter((p) => p.owner === user || p.members.includes(user)).map(({ id }) => id));
   return rows
@@ -25,19 +25,21 @@ function oracle({ users, pools, rows }: World, user: number, type?: string, pool
     .reverse();
 }
 
-/** Writes what the world has beyond the API's own rows: `count` rows, spread over days, many at the same moment. */
+/** Adds `count` rows to those of the API, spread over days, many at the same moment. */
 async function addRows(world: World, picks: number[], days: number): Promise<void> {
-  const midnight = Math.floor(Date.now() / DAY) * DAY;
+  const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
   const rows = picks.map((pick, i) =>
     ledgerRow({
       poolId: world.pools[pick % world.pools.length].id,
       account: world.users[(pick >> 4) % world.users.length].address,
       type: TYPES[(pick >> 8) % 3],
       status: 'CONFIRMED',
-      createdAt: new Date(midnight - ((pick >> 10) % days) * DAY + (pick % 7 === 0 ? -1 : (i % 50) * 1000)),
+      createdAt: new Date(
+        midnight - ((pick >> 10) % days) * DAY_MS + (pick % 7 === 0 ? -1 : (i % 50) * 1000),
+      ),
     }),
   );
-  // One statement, as a batch of events is.
+  // One statement, like a batch of events.
   await app.sql(
     `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
      SELECT r.id, r.pool_id, r.type, 'CONFIRMED', r.account, 0, r.id::text, 1, 0, r.at
@@ -106,7 +108,7 @@ async function check(world: World, pages: [page: number, limit: number][]): Prom
 
 const plan = fc.record({ owner: fc.nat(3), members: fc.subarray([0, 1, 2, 3]) });
 
-it('a list has what its caller owns, is a member of, or paid: each once, newest first', async () => {
+it('a list has what its caller owns, is a member of, or paid, each once, newest first', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(plan, { minLength: 1, maxLength: 8 }),
@@ -171,7 +173,7 @@ it('rows that share a moment stand in the order of their ids everywhere', async 
   const user = await app.signIn();
   const { id: poolId } = await app.createPool(user);
   const at = new Date(Date.now() + 60_000);
-  // As ids of the chain are made: time in milliseconds, block, log; written in another order.
+  // Like ids of chain events: time in milliseconds, block, log. Written in another order.
   const stamp = at.getTime().toString(16).padStart(12, '0');
   const ids = Array.from({ length: 40 }, (_, i) => {
     const place = (900_000 + (i >> 3)).toString(16).padStart(10, '0') + (i & 7).toString(16).padStart(6, '0');
@@ -187,7 +189,7 @@ it('rows that share a moment stand in the order of their ids everywhere', async 
         [id, poolId, TYPES[n % 3 === 1 ? 0 : n % 3], user.address, `0x${n}`, at],
       )
       .catch((error: Error & { code?: string }) => {
-        // A withdrawal may come before the deposit that it takes from.
+        // A withdrawal may come before the deposit that it needs.
         if (error.code !== '23514') throw error;
         return app.sql(
           `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)

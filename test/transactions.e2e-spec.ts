@@ -14,17 +14,17 @@ beforeAll(async () => {
 const ids = (answer: { body: any }): string[] => (answer.body.data as { id: string }[]).map(({ id }) => id);
 const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
 const FORBIDDEN = { success: false, error: 'Forbidden', code: 'forbidden' };
-/** A moment after those of the pools' own deposits. */
+/** A time after those of the pools' own deposits. */
 const later = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 
 describe('the list', () => {
-  it('is empty for a newcomer', async () => {
+  it('is empty for a new user', async () => {
     const { status, body } = await app.get('/transactions', await app.signIn());
     expect(status).toBe(200);
     expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 20, total: 0, pages: 0 } });
   });
 
-  it('has those of pools one owns or is a member of, newest first, and no others', async () => {
+  it('has those of pools that the caller owns or is a member of, newest first, and no others', async () => {
     const [a, b] = [await app.signIn(), await app.signIn()];
     const own = await app.createPool(a);
     const shared = await app.createPool(b, { members: [a.address] });
@@ -82,7 +82,7 @@ describe('the list', () => {
     expect(total).toBe(3);
   });
 
-  it('shows expired ones too, as what they are', async () => {
+  it('shows expired ones too', async () => {
     const user = await app.signIn();
     const pool = await app.createPool(user);
     await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE pool_id = $1`, [pool.id]);
@@ -129,7 +129,7 @@ describe('the list', () => {
     const pool = await app.createPool(user);
     const DAY = 86_400_000;
     const midnight = Math.floor(Date.now() / DAY) * DAY;
-    // Many in one day, few in others, none in some, and some at the first and the last millisecond of a day.
+    // Many on one day, few on others, none on some, and some at the first and last millisecond of a day.
     const times = Array.from({ length: 2600 }, (_, i) =>
       i < 1400
         ? midnight - DAY * 3 + i * 61_000
@@ -174,7 +174,7 @@ describe('the list', () => {
     }
   });
 
-  it('answers 403 for a pool one may not read, and 404 for one that is not there', async () => {
+  it('answers 403 for a pool that the caller may not read, and 404 for an unknown one', async () => {
     const pool = await app.createPool(owner, { members: [member.address] });
     expect((await app.get(`/transactions?poolId=${pool.id}`, member)).status).toBe(200);
     const refused = await app.get(`/transactions?poolId=${pool.id}`, stranger);
@@ -195,7 +195,7 @@ describe('the list', () => {
     },
   );
 
-  it('grows for members as for the owner', async () => {
+  it('grows for members and for the owner', async () => {
     const [a, b] = [await app.signIn(), await app.signIn()];
     const pool = await app.createPool(a, { members: [b.address] });
     const row = await addTransaction(app, { poolId: pool.id, account: a.address, createdAt: later(1) });
@@ -260,7 +260,7 @@ describe('by hash', () => {
     expect((await app.get(`/transactions/${txHash}`, stranger)).status).toBe(403);
   });
 
-  it('is 403 for others and 404 where there is none', async () => {
+  it('is 403 for others, and 404 for an unknown hash', async () => {
     const pool = await app.createPool(owner);
     const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
     const refused = await app.get(`/transactions/${row.txHash}`, stranger);
@@ -280,7 +280,7 @@ describe('by hash', () => {
     }
   });
 
-  it('goes away when a reorganisation takes it back', async () => {
+  it('disappears when a reorganisation takes it back', async () => {
     const pool = await app.createPool(owner);
     const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
     await app.sql(

@@ -13,7 +13,7 @@ let users: SignedIn[];
 
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
-  // Of the writers below many wait for each other in a circle; by default that is looked for after a second.
+  // Many of the writers below deadlock. By default the server looks for deadlocks after a second.
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
   );
@@ -24,7 +24,7 @@ const silent = (): Progress => new Progress({ isTTY: false, write: () => true })
 const verified = (repair = false, signal = new AbortController().signal): Promise<Report> =>
   new Verification({ databaseUrl: app.database.url, repair, limit: 1000 }, silent(), signal).run();
 
-/** Whoever changes many rows in no order is in the way of others. */
+/** Changing many rows in no order blocks others, so deadlocks may happen. */
 async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
   for (;;)
     try {
@@ -34,7 +34,7 @@ async function unlessDeadlocked(client: Client, statement: string): Promise<numb
     }
 }
 
-/** As who can switch triggers off: what no rule of the database stands against. */
+/** Runs as an account that can switch triggers off, against which the database has no rule. */
 async function corrupt(...statements: string[]): Promise<number> {
   const client = new Client({ connectionString: app.database.url });
   await client.connect();
@@ -70,7 +70,7 @@ describe('verification of what is derived', () => {
     await accrue(app, poolId, '60', 130);
   });
 
-  it('finds nothing where nothing is wrong, and writes nothing', async () => {
+  it('finds nothing and writes nothing if nothing is wrong', async () => {
     const before = await app.sql('SELECT * FROM pools');
     const report = await verified();
     expect(report).toMatchObject({ complete: true, differences: {}, listed: [], mended: 0 });
@@ -140,11 +140,11 @@ describe('verification of what is derived', () => {
     ],
   ];
 
-  it.each(wrong)('finds %s, names it, and mends it', async (_, statement, expected) => {
+  it.each(wrong)('finds %s, names it, and repairs it', async (_, statement, expected) => {
     expect(await corrupt(statement)).toBeGreaterThan(0);
     const found = await verified();
     expect(kinds(found)).toEqual(expect.arrayContaining(expected));
-    // What a transaction says of its owner decides whose days it is counted in.
+    // A transaction's owner decides in whose days it counts.
     if (!statement.startsWith('UPDATE transactions')) expect(kinds(found)).toEqual(expected);
     expect(found.mended).toBe(0);
     expect(exitCode(found)).toBe(1);
@@ -157,7 +157,7 @@ describe('verification of what is derived', () => {
     expect((await verified()).differences).toEqual({});
   });
 
-  it('says which row differs, what is there and what should be', async () => {
+  it('tells which row differs, its value, and the expected one', async () => {
     await corrupt(`UPDATE pools SET balance = 12 WHERE id = '${poolId}'`);
     const { listed } = await verified(true);
     expect(listed).toEqual([
@@ -182,7 +182,7 @@ describe('verification of what is derived', () => {
     await verified(true);
   });
 
-  it('leaves the repair to one process at a time', async () => {
+  it('lets one process at a time repair', async () => {
     const client = new Client({ connectionString: app.database.url });
     await client.connect();
     await client.query('SELECT pg_advisory_lock(4361002)');
@@ -192,7 +192,7 @@ describe('verification of what is derived', () => {
     expect(exitCode(report)).toBe(2);
   });
 
-  it('could not check without a database, or when it is told to stop', async () => {
+  it('reports that it could not check without a database, or when it is stopped', async () => {
     const nowhere = new Verification(
       { databaseUrl: 'postgres://127.0.0.1:1/none', repair: false, limit: 2 },
       silent(),
@@ -204,7 +204,7 @@ describe('verification of what is derived', () => {
     expect(exitCode(stopped)).toBe(2);
   });
 
-  it('agrees with an independent recount on random ledgers, mended ones too', async () => {
+  it('agrees with an independent recount on random ledgers, repaired ones too', async () => {
     const columns = ['balance', 'total_yield', 'claim_count', 'pending_balance'];
     const property = fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 12 }),
@@ -231,7 +231,7 @@ describe('verification of what is derived', () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  /** Requests, payments, members and accruals, all at once, until they are told to stop. */
+  /** Requests, payments, members and accruals, all at once, until stopped. */
   async function traffic(running: () => boolean): Promise<number> {
     let committed = 0;
     const writer = async (name: string): Promise<void> => {
@@ -263,7 +263,7 @@ describe('verification of what is derived', () => {
     return committed;
   }
 
-  it('raises no false alarm beside traffic', async () => {
+  it('raises no false alarm during traffic', async () => {
     let running = true;
     const writers = traffic(() => running);
     try {
@@ -274,7 +274,7 @@ describe('verification of what is derived', () => {
     expect(await writers).toBeGreaterThan(50);
   });
 
-  it('mends beside traffic, to the unit', async () => {
+  it('repairs during traffic, to the unit', async () => {
     let running = true;
     const writers = traffic(() => running);
     try {

@@ -7,7 +7,7 @@ const groups = (count: number): fc.Arbitrary<number[]> =>
 const text = (parts: number[]): string => parts.map((part) => part.toString(16)).join(':');
 
 describe('clientKey', () => {
-  it('is an IPv4 address as it is', () => {
+  it('keeps an IPv4 address', () => {
     fc.assert(
       fc.property(fc.ipV4(), (ip) => {
         expect(clientKey(ip)).toBe(ip);
@@ -15,14 +15,14 @@ describe('clientKey', () => {
     );
   });
 
-  it('is the IPv4 address of one mapped into IPv6, however it is written', () => {
+  it('is the IPv4 address for one mapped into IPv6, in any notation', () => {
     expect(clientKey('::ffff:192.0.2.7')).toBe('192.0.2.7');
     expect(clientKey('::FFFF:192.0.2.7')).toBe('192.0.2.7');
     expect(clientKey('::ffff:c000:207')).toBe('192.0.2.7');
     expect(clientKey('0:0:0:0:0:ffff:c000:207')).toBe('192.0.2.7');
   });
 
-  it('is one for all addresses of an IPv6 /64, and another for another', () => {
+  it('is the same for all addresses of an IPv6 /64, and different for others', () => {
     fc.assert(
       fc.property(groups(4), groups(4), groups(4), group, (network, host, other, changed) => {
         const key = clientKey(text([...network, ...host]));
@@ -47,7 +47,7 @@ describe('clientKey', () => {
     expect(clientKey('1:2:3:4:5:6:7::')).toBe(clientKey('1:2:3:4::'));
   });
 
-  it('leaves what is no address alone', () => {
+  it('leaves anything else unchanged', () => {
     for (const ip of ['', 'unknown', ':::', 'a:b']) expect(clientKey(ip)).toBe(ip);
   });
 });

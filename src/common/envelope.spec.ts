@@ -5,19 +5,19 @@ import { LegacyEnvelope, Page } from './pagination';
 const sent = (payload: unknown): unknown => JSON.parse(envelope(payload));
 
 describe('envelope', () => {
-  it('stands around a value', () => {
+  it('wraps a value', () => {
     expect(sent({ a: 1 })).toEqual({ success: true, data: { a: 1 } });
     expect(sent(null)).toEqual({ success: true, data: null });
     expect(sent(undefined)).toEqual({ success: true, data: null });
   });
 
-  it('stands around JSON text as it is, digits that no double can hold included', () => {
+  it('wraps JSON text unchanged, including digits that no double can hold', () => {
     expect(envelope(new JsonText('{"a":123456789012345678901234567890}'))).toBe(
       '{"success":true,"data":{"a":123456789012345678901234567890}}',
     );
   });
 
-  it('has the fields of a bare copy under data and beside it', () => {
+  it('repeats the fields of a legacy payload beside data', () => {
     expect(sent(new LegacyEnvelope({ nonce: 'n' }))).toEqual({
       success: true,
       data: { nonce: 'n' },

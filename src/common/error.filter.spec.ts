@@ -54,7 +54,7 @@ describe('describeError', () => {
     expect(describeError(Object.assign(fromFramework(status), { code: 'FST_SOME' }))).toEqual(expected);
   });
 
-  it('says of a request that cannot be parsed that it is malformed, and not why', () => {
+  it('reports that a request cannot be parsed, but not why', () => {
     const { status, body } = describeError(hideText(fromFramework(400)));
     expect(status).toBe(400);
     expect(body).toEqual({
@@ -76,7 +76,7 @@ describe('describeError', () => {
       expect(describeError(withCode(code))).toEqual(INTERNAL);
     },
   );
-  it('is 503 when the database did not answer, and not for a text or a socket of somebody else', () => {
+  it('is 503 when the database did not answer, but not for other errors with the same text or code', () => {
     const error = new DatabaseUnavailable(SECRET);
     expect(describeError(error)).toEqual(UNAVAILABLE);
     expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
@@ -85,7 +85,7 @@ describe('describeError', () => {
     expect(describeError(withCode('ECONNREFUSED'))).toEqual(INTERNAL);
   });
 
-  it.each(['23505', '22P05', '42P01', '22003', 'ENOENT', ''])('is 500 for a fault of ours: %j', (code) =>
+  it.each(['23505', '22P05', '42P01', '22003', 'ENOENT', ''])('is 500 for our own faults: %j', (code) =>
     expect([describeError(withCode(code)), describeError(ofDatabase(code))]).toEqual([INTERNAL, INTERNAL]),
   );
   it.each([
@@ -150,7 +150,7 @@ describe('describeError', () => {
     });
   });
 
-  it('names at most 20 details, of 200 characters, whoever made them', () => {
+  it('names at most 20 details of 200 characters', () => {
     const many = Array.from({ length: 100 }, () => ({ field: 'f'.repeat(500), message: 'm'.repeat(500) }));
     for (const thrown of [
       validationFailed(...many),

@@ -33,13 +33,13 @@ describe('NestLogger', () => {
     expect(logged(message)).toMatchObject({ level: 'info' });
   });
 
-  it('takes the last text for the context, as the ConsoleLogger does', () => {
+  it('takes the last text as the context, as ConsoleLogger does', () => {
     expect(logged('a', 'b', 'Context')).toMatchObject({ msg: 'a b', context: 'Context' });
     expect(logged(class Some {})).toMatchObject({ msg: 'Some' });
     expect(logged(() => 'called')).toMatchObject({ msg: 'called' });
   });
 
-  it('leaves secrets out, by the name of the field and by their form', () => {
+  it('removes secrets, by field name and by form', () => {
     const data = { accessToken: 'x', 'X-Api-Key': 'x', Cookie: ['x'], deep: [{ nonce: 'x' }], tickets: 3 };
     expect(logged(data).data).toEqual({
       accessToken: '[redacted]',

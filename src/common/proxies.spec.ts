@@ -12,7 +12,7 @@ describe('trustedProxies', () => {
     (address) => expect(isTrusted(address)).toBe(false),
   );
 
-  it('has nobody where nobody was named', () => {
+  it('is empty if none are configured', () => {
     for (const address of ['127.0.0.1', '::1', '10.0.0.1']) expect(trustedProxies([])(address)).toBe(false);
   });
 });

@@ -26,7 +26,7 @@ describe('redact', () => {
     expect(redact(text)).not.toContain('s3c');
   });
 
-  it('leaves secrets out of errors, also in what is logged beside them, and out of what caused them', () => {
+  it('removes secrets from errors, their causes, and the values logged with them', () => {
     const cause = new Error('of https://rpc.example/s3cret');
     const error = Object.assign(new Error('failed', { cause }), { config: 's3cret', parameters: ['s3cret'] });
     error.stack = 'Error: failed\n    at https://rpc.example/s3cret:1:2';
@@ -49,7 +49,7 @@ describe('redact', () => {
     expect(performance.now() - begun).toBeLessThan(5000);
   });
 
-  it('takes a bounded part of what is deep, long, or never ends', () => {
+  it('keeps a bounded part of deep, long or endless values', () => {
     const circle: Record<string, unknown> = {};
     circle.a = circle.b = circle;
     const error = new Error('x');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { ADDRESS, MAX_AMOUNT, TX_HASH, UUID, canonicalAmount } from './rules';
 
 describe('canonicalAmount', () => {
-  it('gives every uint256 back, whatever zeros stand in front', () => {
+  it('returns every uint256, with or without leading zeros', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: MAX_AMOUNT }), fc.nat(300), (amount, zeros) => {
         expect(canonicalAmount('0'.repeat(zeros) + amount.toString())).toBe(amount.toString());
@@ -10,7 +10,7 @@ describe('canonicalAmount', () => {
     );
   });
 
-  it('refuses everything beyond a uint256', () => {
+  it('refuses values above a uint256', () => {
     expect(canonicalAmount((2n ** 256n - 1n).toString())).toBe((2n ** 256n - 1n).toString());
     expect(canonicalAmount((2n ** 256n).toString())).toBeUndefined();
     fc.assert(
@@ -20,7 +20,7 @@ describe('canonicalAmount', () => {
     );
   });
 
-  it('refuses all text that is not decimal digits alone', () => {
+  it('refuses text with anything but decimal digits', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(!/^[0-9]+$/.test(text));
@@ -31,7 +31,7 @@ describe('canonicalAmount', () => {
       expect(canonicalAmount(text)).toBeUndefined();
   });
 
-  it('refuses what is not text', () => {
+  it('refuses values that are not text', () => {
     fc.assert(
       fc.property(
         fc.anything().filter((value) => typeof value !== 'string'),

@@ -32,7 +32,7 @@ const named = (variables: NodeJS.ProcessEnv): string[] =>
   problemsOf(variables).map((line) => line.split(' ')[0]);
 
 describe('defaults', () => {
-  it('are those of the documentation', () => {
+  it('match the documentation', () => {
     const environment = loadEnvironment({ ...REQUIRED });
     expect(environment).toMatchObject({
       NODE_ENV: 'development',
@@ -60,7 +60,7 @@ describe('defaults', () => {
     expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill([address('0')]));
   });
 
-  it('hold for variables that are empty, too', () => {
+  it('apply to empty variables too', () => {
     const empty = Object.fromEntries(SETTINGS.map((name) => [name, '']));
     expect({ ...loadEnvironment({ ...empty, ...REQUIRED }) }).toEqual({
       ...loadEnvironment({ ...REQUIRED }),
@@ -75,7 +75,7 @@ describe('what is required', () => {
     expect(problemsOf({ ...rest, [name]: '' })).toEqual([`${name} is required`]);
   });
 
-  it('in production is more, and all of it is named at once', () => {
+  it('is more in production, and all missing settings are named at once', () => {
     expect(problemsOf(PRODUCTION)).toEqual([]);
     expect(named({ NODE_ENV: 'production' }).sort()).toEqual(
       ['CHAIN_ID', 'DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
@@ -89,7 +89,7 @@ describe('what is required', () => {
 
 describe('a secret', () => {
   const weak = 'changeme-changeme-changeme-changeme';
-  it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that anybody can guess stops production: %s', (name) => {
+  it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that is easy to guess stops production: %s', (name) => {
     const problems = problemsOf({ ...PRODUCTION, [name]: weak });
     expect(problems).toEqual([`${name} is published or easy to guess: make one with openssl rand -hex 32`]);
     expect(problemsOf({ ...REQUIRED, [name]: weak })).toEqual([]);
@@ -106,7 +106,7 @@ describe('the indexer', () => {
   const REQUIRED_BY_INDEXER = { DATABASE_URL: REQUIRED.DATABASE_URL, RPC_URL: 'http://node:8545' };
   const problems = (variables: NodeJS.ProcessEnv): string[] => problemsOf(variables, 'indexer');
 
-  it('needs a node, and nothing of what only the API uses', () => {
+  it('needs a node, and no settings that only the API uses', () => {
     expect(problems(REQUIRED_BY_INDEXER)).toEqual([]);
     expect(problems({ DATABASE_URL: REQUIRED.DATABASE_URL })).toEqual(['RPC_URL is required']);
     const production = { ...REQUIRED_BY_INDEXER, NODE_ENV: 'production' };
@@ -114,7 +114,7 @@ describe('the indexer', () => {
     expect(problems({ ...production, POOL_CONTRACTS: CONTRACTS })).toEqual([]);
   });
 
-  it('refuses wrong values all the same', () => {
+  it('refuses wrong values too', () => {
     expect(problems({ ...REQUIRED_BY_INDEXER, JWT_SECRET: 'short' })).toHaveLength(1);
   });
 });
@@ -175,12 +175,12 @@ describe('a wrong value', () => {
     expect(problems[0]).not.toMatch(/hidden|proxy\.internal|db\.internal|lotery|\bundefined\b|NaN/);
   });
 
-  it('is named together with every other', () => {
+  it('is named together with all others', () => {
     const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, [value]]) => [name, value]));
     expect(named(wrong).sort()).toEqual(Object.keys(WRONG).sort());
   });
 
-  it('is tried here for every setting that can have one', () => {
+  it('is tested for every setting that can have one', () => {
     const free = ['CORS_ORIGINS', 'HOST', 'SIWE_DOMAINS'];
     expect([...Object.keys(WRONG), ...free].sort()).toEqual(SETTINGS);
   });
@@ -234,7 +234,7 @@ describe('parsing', () => {
     (REDIS_URL) => expect(load({ REDIS_URL }).REDIS_URL).toBe(REDIS_URL),
   );
 
-  it('takes nothing but settings from the environment', () => {
+  it('takes only settings from the environment', () => {
     expect(load({ statementTimeout: '1' }).statementTimeout).toBe(4000);
     expect(load({ PATH: '/bin' })).not.toHaveProperty('PATH');
   });

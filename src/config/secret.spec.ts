@@ -53,7 +53,7 @@ describe('a bad secret', () => {
     '',
   ])('is refused: %j', (secret) => expect(isStrongSecret(secret)).toBe(false));
 
-  it('is each that this repository publishes', () => {
+  it('includes every secret that this repository publishes', () => {
     const root = join(__dirname, '../..');
     const files = [
       'README.md',
@@ -77,7 +77,7 @@ describe('a bad secret', () => {
   });
 });
 
-it('estimates what random characters are worth', () => {
+it('estimates the entropy of random characters', () => {
   expect(estimateBits('')).toBe(0);
   expect(estimateBits('aaaaaaaa')).toBe(0);
   expect(estimateBits('abcdefgh')).toBe(6);

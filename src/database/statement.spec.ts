@@ -46,7 +46,7 @@ describe('statement', () => {
     expect(two(text)).toBe(numbered);
   });
 
-  it('does not load with a name that is no parameter, or a parameter that is not in the text', () => {
+  it('does not load with an unknown name, or with an unused parameter', () => {
     expect(() => two(':a, :b, :c')).toThrow('two: ":c" is no parameter');
     expect(() => two(':a, :toString, :b')).toThrow('":toString" is no parameter');
     expect(() => two(':a')).toThrow('two: ":b" is not in the text');

@@ -20,13 +20,13 @@ describe('npm start', () => {
     expect(hostOf(parseEnv(readFileSync(join(__dirname, '../../.env.example'), 'utf8')))).toBe('127.0.0.1');
   });
 
-  it('starts the service with what was given, and with what it made for the rest', () => {
+  it('starts the service with the given settings, and creates the others', () => {
     const given = { JWT_SECRET: 'given', RPC_URL: '', OTHER: 'x' };
     expect(settings(given, MADE)).toEqual({ ...MADE, JWT_SECRET: 'given', OTHER: 'x', HOST: '127.0.0.1' });
     expect([portOf({}), portOf({ PORT: '' }), portOf({ PORT: '80' })]).toEqual([3001, 3001, 80]);
   });
 
-  it('shows the addresses of what it made', () => {
+  it('shows the addresses of what it started', () => {
     const text = announcement({ PORT: '8080' }, settings({}, MADE));
     for (const shown of ['http://localhost:8080/docs', MADE.DATABASE_URL, MADE.RPC_URL])
       expect(text).toContain(shown);
@@ -47,7 +47,7 @@ describe('npm start', () => {
     expect(text).not.toMatch(/s3c|made/);
   });
 
-  it('shows neither passwords nor keys of the chain that it was given', () => {
+  it('hides passwords and keys of the given chain', () => {
     const given = { RPC_URL: 'https://user:s3cret@rpc.example/v2/s3cret,https://other.example/?key=s3cret' };
     const text = announcement(given, settings(given, MADE));
     expect(text).toContain('Chain     rpc.example, other.example\n');

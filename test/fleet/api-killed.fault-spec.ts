@@ -38,7 +38,7 @@ describe('kill -9 of an API process under load', () => {
       's until a restarted process served': seconds(Math.max(...recoveries)),
     });
     expect(found).toEqual(INTACT);
-    // The fault took place, and nothing but it: a killed process gives no answer at all.
+    // Only this fault happened: a killed process gives no answer at all.
     expect(load.failures.length).toBeGreaterThan(0);
     expect(new Set(load.failures.map(({ status }) => status))).toEqual(new Set([0]));
   });

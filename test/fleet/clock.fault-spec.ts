@@ -4,7 +4,7 @@ import { report } from '../support/fleet';
 import { type MessageFields, newWallet, siweMessage } from '../support/wallet';
 import { named, tally } from './http';
 
-/** Everything but the date stays real: connections and time limits need it. */
+/** Only the date is faked: connections and time limits need real clocks. */
 const REAL = [
   'hrtime',
   'nextTick',
@@ -19,7 +19,7 @@ const REAL = [
 ] as const;
 const SECOND = 1000;
 const DAY = 86_400 * SECOND;
-/** A whole second, so that a token's times can be equal to it. */
+/** A whole second, so that a token's times can equal it. */
 const NOON = Date.parse('2031-05-06T12:00:00.000Z');
 
 const clock = (ms: number): unknown => jest.setSystemTime(ms);
@@ -73,7 +73,7 @@ describe('times at their boundaries', () => {
     ['iat in the future, of a replica whose clock is ahead', { exp: NOON, iat: NOON / SECOND + 300 }, 200],
   ])('token: %s', async (_, times, status) => expect(await use(token(times))).toBe(status));
 
-  it('token: ends to the second, also for a replica that has seen it before', async () => {
+  it('token: expires to the second, even at a replica that has seen it before', async () => {
     const bearer = token({ exp: NOON / SECOND + 10 });
     expect(await use(bearer)).toBe(200);
     clock(NOON + 10 * SECOND - 1);

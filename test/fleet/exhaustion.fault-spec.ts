@@ -4,10 +4,10 @@ import { eventually } from '../support/processes';
 import { type Answer, type Caller, HttpClient, signIn, slowest, tally } from './http';
 
 const POOL_SIZE = 4;
-/** Half of them are for writes. */
+/** Half of the connections are for writes. */
 const WRITING = POOL_SIZE / 2;
-/** In which every request is answered, in ms. */
-const LIMIT = 5000;
+/** Every request is answered within this time. */
+const LIMIT_MS = 5000;
 
 describe('connection pool exhausted by slow statements', () => {
   let fleet: Fleet;
@@ -30,7 +30,7 @@ describe('connection pool exhausted by slow statements', () => {
     );
   };
 
-  it('answers 503 within 5 s, holds no more connections, recovers by itself', async () => {
+  it('answers 503 within 5 s, opens no further connections, recovers by itself', async () => {
     const answers: Answer[] = [];
     let mostConnections = 0;
     await fleet.whileLocked('pools', async () => {
@@ -40,23 +40,23 @@ describe('connection pool exhausted by slow statements', () => {
         while (!done) mostConnections = Math.max(mostConnections, await fleet.connections());
       })();
       await eventually(async () => (await fleet.waiting()) === WRITING * fleet.replicas.length);
-      // Liveness and what needs no database are not held up.
+      // Liveness, and requests without the database, are not delayed.
       for (const client of clients) {
         const alive = await client.send('/health/live');
         expect(alive.status).toBe(200);
         expect(alive.ms).toBeLessThan(1000);
         expect((await client.send('/pools')).status).toBe(401);
-        // Nor is what reads other tables.
+        // Nor are requests that read other tables.
         const read = await client.send('/lottery/winners', { token: caller.token });
         expect(read.status).toBe(200);
         expect(read.ms).toBeLessThan(1000);
       }
       answers.push(...(await Promise.all(pending)));
-      // The next ones do not queue behind what the first ones left.
+      // Later requests do not queue behind the first ones.
       answers.push(...(await Promise.all(deposits(100))));
       done = true;
       await watching;
-      // Cancelled in the server too, by the lock timeout: none of them goes on without its client.
+      // The lock timeout cancels them in the server too: none continues without its client.
       await eventually(async () => (await fleet.waiting()) === 0);
     });
     const released = Date.now();
@@ -71,10 +71,10 @@ describe('connection pool exhausted by slow statements', () => {
     });
     expect(tally(answers)).toEqual({ 503: answers.length });
     expect(answers.every(({ headers }) => headers['retry-after'] === '1')).toBe(true);
-    expect(slowest(answers)).toBeLessThan(LIMIT);
+    expect(slowest(answers)).toBeLessThan(LIMIT_MS);
     expect(mostConnections).toBeLessThanOrEqual(POOL_SIZE * fleet.replicas.length);
     expect(tally(after)).toEqual({ 201: 100 });
-    // What was refused was not done.
+    // Refused requests had no effect.
     expect(await fleet.sql('SELECT FROM pools')).toHaveLength(100);
     for (const client of clients) {
       expect(await client.metric('database_connections{state="waiting"}')).toBe(0);

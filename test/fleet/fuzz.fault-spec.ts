@@ -5,10 +5,10 @@ import { headerText, json, text } from '../support/hostile';
 
 /** `npm run fuzz` sends 100,000. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000);
-/** With the seed that a run reports it can be repeated. */
+/** A run with the seed that an earlier run reported repeats it. */
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() & 0x7fffffff);
 const AT_ONCE = 20;
-/** Characters; Node itself refuses what has more than 16 KB in front of its body. */
+/** Characters. Node itself refuses more than 16 KB before the body. */
 const MAX_HEAD = 14_000;
 
 type Schema = Record<string, any>;
@@ -29,13 +29,13 @@ interface Document {
 jest.setTimeout(60_000 + REQUESTS * 30);
 const app = useApp({ TRUST_PROXY: '127.0.0.1' });
 
-/** Values by name that get past the first checks, besides what the schema allows. */
+/** Values by field name that pass the first checks, besides those of the schema. */
 const known: Record<string, string[]> = {
   initialDeposit: [TEN, '0'.repeat(20) + TEN, (2n ** 256n - 1n).toString()],
   'Idempotency-Key': ['a', 'b', 'c'],
 };
 
-/** Values that the schema allows, those at its limits among them. */
+/** Values that the schema allows, including those at its limits. */
 function valid(schema: Schema, all: Record<string, Schema>): fc.Arbitrary<unknown> {
   if (schema.$ref) return valid(all[(schema.$ref as string).split('/').pop()!], all);
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]));
@@ -67,7 +67,7 @@ function valid(schema: Schema, all: Record<string, Schema>): fc.Arbitrary<unknow
 const orKnown = <T>(name: string, good: fc.Arbitrary<T>): fc.Arbitrary<T | string> =>
   known[name] ? fc.oneof(fc.constantFrom(...known[name]), good) : good;
 
-/** Values that it does not allow, and some that nobody thought of. */
+/** Values that the schema does not allow, and unusual ones. */
 const wrong: fc.Arbitrary<string> = fc.oneof(
   text,
   fc.constantFrom('0', '-1', '1e3', '101', '2147483648', ''),
@@ -157,7 +157,7 @@ function requests(
     .filter(({ url, headers }) => JSON.stringify([url, headers]).length < MAX_HEAD);
 }
 
-/** Stand for tokens, which change as requests log out. */
+/** Placeholders for tokens, which change as requests log out. */
 const [USER, STRANGER] = ['user', 'stranger'];
 
 it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as documented`, async () => {
@@ -172,7 +172,7 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
       operation,
     ]),
   );
-  // One that both may read, and one that only one of them may.
+  // A pool that both may read, and one that only one of them may.
   known.id = known.poolId = [pool, (await app.createPool(user)).id as string];
   const arbitrary = fc.oneof(
     ...operations.map((operation) => requests(operation, document, [USER, STRANGER, ''])),
@@ -189,7 +189,7 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
         batch.map(async ({ headers = {}, ...rest }) => {
           const authorization = bearers[headers.authorization] ?? headers.authorization;
           const request = { ...rest, headers: { ...headers, authorization } };
-          // Every answer is held against the document here.
+          // `send` checks every answer against the document.
           const { status } = await app.send(request);
           loggedOut ||= status === 200 && request.url.includes('/auth/logout');
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -208,6 +208,6 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
     ...Object.fromEntries(sorted.map(([status, count]) => [`answers ${status}`, count])),
   });
   expect(total).toBeGreaterThanOrEqual(REQUESTS);
-  // It got past validation and into the handlers, too.
+  // Requests passed validation and reached the handlers.
   for (const status of [200, 201, 400, 401, 403, 404]) expect(statuses.get(status)).toBeGreaterThan(0);
 });

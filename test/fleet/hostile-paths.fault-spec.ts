@@ -6,11 +6,11 @@ import { Fleet, report } from '../support/fleet';
 import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const LIMITS = { RATE_LIMIT_GENERAL: '100000', RATE_LIMIT_AUTH: '100000' };
-/** What only a caller with a token may have. */
+/** Paths that need a token. */
 const PATHS = [...new Set(PROTECTED.map(({ path }) => path.replace('/x', `/${randomUUID()}`)))];
 const encodeFirst = (path: string): string => `/%${path.charCodeAt(1).toString(16)}${path.slice(2)}`;
 
-/** Other ways to write a path, some of which servers, proxies and routers take for the same one. */
+/** Other spellings of a path, some of which servers, proxies and routers treat as equal. */
 const TRICKS: [string, (path: string) => string][] = [
   ['two slashes', (path) => `/${path}`],
   ['many slashes', (path) => `/////${path}`],
@@ -64,7 +64,7 @@ describe('tricks with paths and headers', () => {
     report('protected paths written otherwise', { requests: answers.length, ...named(tally(answers)) });
   });
 
-  /** Everything that comes back for these very bytes, until the server closes. */
+  /** Everything that the server sends for these exact bytes, until it closes. */
   async function raw(bytes: string): Promise<string> {
     const socket = connect(fleet.replicas[0].port, '127.0.0.1');
     let received = '';
@@ -84,18 +84,18 @@ describe('tricks with paths and headers', () => {
         const answer = await request(trick(path), method === 'POST' ? ['Content-Length: 0'] : [], method);
         const seen = { target: trick(path), status: statusOf(answer), answer };
         answers.push(seen);
-        // An absolute form or a fragment may be read as an open path, whose answers hold nothing of anybody.
+        // An absolute form or a fragment may be read as an open path, whose answers hold no user data.
         if (seen.status === 200) expect(seen.answer).toMatch(/^HTTP[^]*\r\n\r\n($|\{"status":")/);
         else {
           expect([400, 401, 403, 404]).toContain(seen.status);
-          // The files of the documentation are open and not counted, whatever is asked for beneath them.
+          // The documentation's files are open and not counted, whatever path below them is requested.
           if (!seen.target.startsWith('/docs/')) expect(answer).toMatch(/^x-ratelimit-remaining: \d+\r$/im);
         }
         expect(answer).not.toContain('"success":true');
       }
   });
 
-  it('only the very routes that are open are not counted', async () => {
+  it('only the exact open routes are not counted', async () => {
     const counted = async (target: string): Promise<boolean> =>
       /^x-ratelimit-remaining/im.test(await request(target));
     for (const target of ['/health', '/health/live', '/api/health/ready', '/metrics', '/docs/assets/page.js'])
@@ -148,7 +148,7 @@ describe('tricks with paths and headers', () => {
     );
     expect(statusOf(answer)).toBe(400);
     expect(answer).toContain('"success":false');
-    // What came behind it is not answered as a request of its own.
+    // What follows it is not answered as a separate request.
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
@@ -179,7 +179,7 @@ describe('X-Forwarded-For', () => {
     await open?.stop();
     await behind?.stop();
   });
-  /** How many of 30 requests got past the limit, each with its own header. */
+  /** How many of 30 requests passed the limit, each with its own header. */
   const passing = async (
     client: HttpClient,
     value: (i: number) => string | string[],
@@ -209,6 +209,6 @@ describe('X-Forwarded-For', () => {
     expect(await passing(clients[1], value)).toBe(LIMIT),
   );
 
-  it('and so it does for sign-in', async () =>
+  it('the same holds for sign-in', async () =>
     expect(await passing(clients[1], (i) => `198.18.6.${i}, 203.0.113.9`, '/auth/nonce')).toBe(5));
 });

@@ -16,13 +16,13 @@ const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
 const INVALID = { success: false, error: 'Invalid token', code: 'invalid_token' };
 
-/** Against replicas configured as in production: SIWE_DOMAINS is app.example.org. */
+/** Replicas are configured as in production: SIWE_DOMAINS is app.example.org. */
 describe('hostile sign-ins and tokens', () => {
   const wallet: Wallet = newWallet();
   let fleet: Fleet;
   let clients: HttpClient[];
   let caller: Caller;
-  /** Of all sign-ins and tokens below. */
+  /** Answers to all sign-ins and tokens below. */
   const answers: Answer[] = [];
   beforeAll(async () => {
     fleet = await Fleet.start();
@@ -47,7 +47,7 @@ describe('hostile sign-ins and tokens', () => {
     return [message, await wallet.signMessage({ message })];
   };
 
-  it('the message that all others are made from signs in', async () => {
+  it('the message on which all others are based signs in', async () => {
     expect((await verify(...(await signed()))).status).toBe(200);
   });
 
@@ -102,7 +102,7 @@ describe('hostile sign-ins and tokens', () => {
     for (const client of clients)
       for (const other of [malleated, compact])
         expect((await verify(message, other, client)).status).toBe(401);
-    // None of them used the nonce up.
+    // None of them consumed the nonce.
     expect((await verify(message, signature)).status).toBe(200);
   });
 
@@ -119,7 +119,7 @@ describe('hostile sign-ins and tokens', () => {
   const publicKey = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
   const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
 
-  it('a token of the right key and form is taken', async () => {
+  it('a token of the right key and form is accepted', async () => {
     expect((await clients[0].send('/pools', { token: forge({}) })).status).toBe(200);
   });
 
@@ -156,7 +156,7 @@ describe('hostile sign-ins and tokens', () => {
       }
   });
 
-  it('refuses headers beyond 16 KB, and goes on', async () => {
+  it('refuses headers beyond 16 KB, and continues to serve', async () => {
     const answer = await clients[0].send('/pools', { token: 'x'.repeat(100_000) });
     expect([431, 0]).toContain(answer.status);
     expect((await clients[0].send('/pools', { token: caller.token })).status).toBe(200);

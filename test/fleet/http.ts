@@ -3,15 +3,15 @@ import { performance } from 'node:perf_hooks';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
 export interface Answer {
-  /** 0 when there was none. */
+  /** 0 if there was no answer. */
   status: number;
   headers: IncomingHttpHeaders;
   text: string;
   /** Parsed, when it is JSON. */
   body: any;
-  /** From the first byte sent to the last received, in ms. */
+  /** Time from the first byte sent to the last received, in ms. */
   ms: number;
-  /** Code of the connection's error, when there was no answer. */
+  /** Code of the connection's error, if there was no answer. */
   error?: string;
 }
 
@@ -33,7 +33,7 @@ export class HttpClient {
     this.agent = new Agent({ keepAlive: true, maxSockets });
   }
 
-  /** Never rejects: a connection that fails is an answer with status 0. */
+  /** Never rejects: a failed connection is an answer with status 0. */
   send(path: string, { method = 'GET', body, token, headers = {} }: Call = {}): Promise<Answer> {
     const begun = performance.now();
     const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
@@ -72,7 +72,7 @@ export class HttpClient {
     });
   }
 
-  /** A value of its /metrics, labels included in the name. */
+  /** A value of /metrics, by name with labels. */
   async metric(name: string): Promise<number> {
     const { text } = await this.send('/metrics');
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
@@ -103,14 +103,14 @@ export async function signIn(client: HttpClient, wallet: Wallet = newWallet()): 
   return { token: answer.body.token as string, address: wallet.address.toLowerCase(), wallet };
 }
 
-/** How many of each status. */
+/** The number of answers of each status. */
 export function tally(answers: Pick<Answer, 'status'>[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** The same, for a report. */
+/** The same for a report. */
 export const named = (counts: Record<number, number>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).map(([status, count]) => [`answers ${status}`, count]));
 

@@ -6,18 +6,18 @@ import { eventually } from '../support/processes';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
-/** Wait of a client before it tries again, in ms. */
-const BACKOFF = 20;
+/** How long a client waits before it retries. */
+const BACKOFF_MS = 20;
 
 /**
- * Clients that create pools, one after another, and write down what was acknowledged. Every pool has an amount of its
- * own, by which it is found again. What gets no 201 is sent again with the same Idempotency-Key, to the next replica.
+ * Clients that create pools one after another and record what was acknowledged. Every pool has a unique amount, which
+ * identifies it. Requests without a 201 are repeated with the same Idempotency-Key at the next replica.
  */
 export class Depositors {
   /** Amount by pool id. */
   readonly acknowledged: Map<string, string>;
   readonly failures: Answer[] = [];
-  /** Of the replicas, in order. */
+  /** URLs of the replicas, in order. */
   readonly acknowledgedBy: number[];
   requests = 0;
   private readonly clients: HttpClient[];
@@ -26,7 +26,7 @@ export class Depositors {
   private work: Promise<unknown> = Promise.resolve();
   private next: bigint;
 
-  /** @param earlier what was acknowledged by the same database before */
+  /** @param earlier what the same database acknowledged before */
   constructor(
     private readonly fleet: Fleet,
     earlier?: Depositors,
@@ -48,7 +48,7 @@ export class Depositors {
     await eventually(() => this.acknowledged.size >= goal);
   }
 
-  /** Lets every client get what it asked for. */
+  /** Waits until every client has its answer. */
   async stop(): Promise<void> {
     this.stopping = true;
     await this.work;
@@ -70,20 +70,20 @@ export class Depositors {
           break;
         }
         this.failures.push(answer);
-        await wait(BACKOFF);
+        await wait(BACKOFF_MS);
       }
     }
   }
 }
 
 export interface Audit {
-  /** Of the acknowledged pools: without exactly one pool, one DEPOSIT and one owner in the database. */
+  /** Acknowledged pools without exactly one pool, one DEPOSIT and one owner in the database. */
   lost: number;
-  /** Pools for which there is a second one of the same request. */
+  /** Pools that exist twice for the same request. */
   duplicated: number;
-  /** Pools without exactly one DEPOSIT of their balance, or without their one owner. */
+  /** Pools without exactly one DEPOSIT of their balance, or without exactly one owner. */
   half: number;
-  /** Pools that nobody was told of. */
+  /** Pools that were never acknowledged. */
   unknown: number;
   /** Whether the totals are the sums of the ledger. */
   totalsRight: boolean;
@@ -117,5 +117,5 @@ export async function audit(fleet: Fleet, { acknowledged }: Depositors): Promise
   return found;
 }
 
-/** Of an audit that found nothing wrong. */
+/** The result of an audit without findings. */
 export const INTACT: Audit = { lost: 0, duplicated: 0, half: 0, unknown: 0, totalsRight: true };

@@ -5,7 +5,7 @@ import { newWallet, siweMessage } from '../support/wallet';
 import { HttpClient, named, signIn, tally } from './http';
 
 const TIMES = 200;
-// A busy machine may answer some of so many with 503. That is never a success, and is counted as such here.
+// A busy machine may answer some of them with 503. They are counted here, and are never a success.
 
 describe('the same request 200 times at once over all replicas', () => {
   let fleet: Fleet;

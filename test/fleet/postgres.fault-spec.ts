@@ -12,10 +12,10 @@ import { Depositors, INTACT, audit } from './ledger';
 
 /** Connections of each replica. */
 const POOL_SIZE = 10;
-/** In which every request is answered, in ms. */
-const LIMIT = 5000;
+/** Every request is answered within this time. */
+const LIMIT_MS = 5000;
 
-/** A server that keeps what it acknowledged, for the tests to do harm to. */
+/** A server that keeps what it acknowledged, which the tests damage. */
 class Victim {
   private server: LocalPostgres;
 
@@ -33,7 +33,7 @@ class Victim {
     return this.server.url;
   }
 
-  /** Again on the same data and port, after recovery from whatever happened. */
+  /** Restarts on the same data and port, and recovers from whatever happened. */
   async start(): Promise<void> {
     const port = this.server?.port;
     this.server = await startPostgres({ dir: this.dir, database: 'fault', port });
@@ -44,7 +44,7 @@ class Victim {
     return this.server.stop();
   }
 
-  /** The server and every process of it at once: connections end without a word. */
+  /** Kills the server with all its processes: connections end without notice. */
   async kill(): Promise<void> {
     const { pid, dataDir } = this.server;
     this.signal('SIGKILL');
@@ -74,7 +74,7 @@ function kill(pid: number, signal: NodeJS.Signals): void {
 function children(parent: number): number[] {
   const parentOf = (pid: string): number => {
     try {
-      // The name, in parentheses, may hold anything; state and parent follow it.
+      // The name in parentheses may hold anything; state and parent follow it.
       return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop()?.split(' ')[1]);
     } catch {
       return 0; // it has ended
@@ -102,7 +102,7 @@ describe('PostgreSQL fails under load', () => {
     clients?.forEach((client) => client.close());
   });
 
-  /** Lasting for that many ms at least. */
+  /** A fault of at least that many ms. */
   const faults: { name: string; lasting: number; fail: () => unknown; repair: () => unknown }[] = [
     { name: 'stopped', lasting: 10_000, fail: () => victim.stop(), repair: () => victim.start() },
     { name: 'killed with -9', lasting: 1000, fail: () => victim.kill(), repair: () => victim.start() },
@@ -123,7 +123,7 @@ describe('PostgreSQL fails under load', () => {
       await load.progress(100);
       const failed = Date.now();
       await fail();
-      // Every client has been refused several times, by every replica; both say so where probes ask.
+      // Every replica has refused every client several times, and both probes report it.
       const { failures, acknowledgedBy } = load;
       await eventually(() => failures.length >= 24 && Date.now() >= failed + lasting);
       const asked = await Promise.all(
@@ -157,11 +157,11 @@ describe('PostgreSQL fails under load', () => {
       expect(found).toEqual(INTACT);
       expect(Object.keys(tally(failures))).toEqual(['503']);
       expect(failures.every(({ body }) => body.error === 'Service unavailable')).toBe(true);
-      expect(slowest(failures)).toBeLessThan(LIMIT);
-      expect(recovery).toBeLessThan(LIMIT);
+      expect(slowest(failures)).toBeLessThan(LIMIT_MS);
+      expect(recovery).toBeLessThan(LIMIT_MS);
       for (const each of [...fleet.replicas, ...fleet.indexers]) expect(each.running).toBe(true);
 
-      // At rest nothing is left over, neither in the replicas nor on the server.
+      // Nothing is left over, neither in the replicas nor on the server.
       for (const client of clients) {
         await eventually(async () => (await client.metric('database_connections{state="busy"}')) === 0);
         expect(await client.metric('database_connections{state="waiting"}')).toBe(0);

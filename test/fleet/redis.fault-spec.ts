@@ -6,13 +6,13 @@ const LIMIT = 100;
 const GENERAL = { RATE_LIMIT_GENERAL: `${LIMIT}`, RATE_LIMIT_AUTH: '100000', TRUST_PROXY: '127.0.0.1' };
 
 let clientNumber = 0;
-/** Another client at each call, as the trusted proxy tells it. */
+/** A new client at each call, as the trusted proxy reports it. */
 const newClient = (): Record<string, string> => {
   clientNumber++;
   return { 'x-forwarded-for': `198.18.${clientNumber >> 8}.${clientNumber & 255}` };
 };
 
-/** Sends that many requests of one client, evenly to the replicas, so many at a time. */
+/** Sends that many requests of one client, spread evenly over the replicas, a given number at a time. */
 async function burst(clients: HttpClient[], count: number, atOnce: number): Promise<Answer[]> {
   const headers = newClient();
   const answers: Answer[] = [];
@@ -25,7 +25,7 @@ async function burst(clients: HttpClient[], count: number, atOnce: number): Prom
   return answers;
 }
 
-/** Not limited: the endpoint refused the request, for it had no token. */
+/** Not limited: the endpoint refused the request because it had no token. */
 const passed = (answers: Answer[]): number => tally(answers)[401] ?? 0;
 
 describe('rate limits over replicas', () => {
@@ -101,7 +101,7 @@ describe('rate limits over replicas', () => {
   });
 });
 
-/** Steady requests, each of a client of its own, so that no limit is met. */
+/** Steady requests, each of its own client, so that none reaches the limit. */
 class Traffic {
   readonly answers: Answer[] = [];
   private stopping = false;

@@ -3,8 +3,10 @@ import { eventually } from '../support/processes';
 import { type Answer, type Call, HttpClient, signIn, slowest, tally } from './http';
 import { TEN } from '../support/app';
 
-/** Between two looks at the readiness of a replica, in ms; less often than balancers may need `NOTICE` to be longer. */
-const PROBE = 250;
+/**
+ * Interval between readiness probes of a replica. Load balancers that probe less often may need a longer `NOTICE_MS`.
+ */
+const PROBE_MS = 250;
 
 /** Sends requests in turn to the replicas whose readiness probe answers 200. Retries nothing. */
 class Balancer {
@@ -18,7 +20,7 @@ class Balancer {
     this.clients = urls.map((url) => new HttpClient(url));
     this.probes = urls.map((url) => new HttpClient(url));
     this.ready = urls.map(() => false);
-    this.timer = setInterval(() => void this.probe(), PROBE);
+    this.timer = setInterval(() => void this.probe(), PROBE_MS);
   }
 
   async send(path: string, call?: Call): Promise<Answer> {
@@ -55,7 +57,7 @@ describe('SIGTERM to every replica in turn under load', () => {
     await fleet?.stop();
   });
 
-  it('fails no request behind a balancer', async () => {
+  it('fails no request behind a load balancer', async () => {
     const allReady = (): Promise<void> => eventually(() => balancer.ready.every(Boolean));
     const answers: Answer[] = [];
     const created = new Set<string>();
@@ -112,15 +114,15 @@ describe('SIGTERM to every replica in turn under load', () => {
       'SELECT count(*)::int AS count FROM pools p WHERE EXISTS (SELECT FROM transactions WHERE pool_id = p.id)',
     );
     expect(count).toBe(created.size);
-    // The server is left by what has ended, and the process by itself, not by the time limit.
+    // The connections of the ended process are gone, and it ended by itself, not by the time limit.
     expect(Math.max(...durations)).toBeLessThan(10_000);
   });
 
-  it('finishes what was begun, and tells readiness at once', async () => {
+  it('finishes started requests, and fails readiness at once', async () => {
     const [replica] = fleet.replicas;
     const client = new HttpClient(replica.url);
     const { token } = await signIn(client);
-    // Held up in the database, so that it is in flight when the signal comes.
+    // Blocked in the database, so that it is in flight when the signal comes.
     let answer: Promise<Answer> | undefined;
     await fleet.whileLocked('pools', async () => {
       answer = client.send('/pools', {

@@ -5,11 +5,14 @@ import { eventually } from '../support/processes';
 import { Proxy } from '../support/proxy';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
-/** In which a session that was ended at one replica is over at every other, in ms. */
-const LIMIT = 1000;
+/** A session that ends at one replica ends at every other within this time. */
+const LIMIT_MS = 1000;
 const INVALID = { success: false, error: 'Invalid token', code: 'token_revoked' };
 
-/** Asks until the session is refused; resolves with the ms from `ended` to the last that was let in. An answer 200 begun after LIMIT fails. */
+/**
+ * Asks until the session is refused. Resolves with the ms from `ended` to the last accepted request. Fails if a
+ * request that began after the limit gets 200.
+ */
 async function refused(client: HttpClient, caller: Caller, ended: number): Promise<number> {
   let last = ended;
   for (;;) {
@@ -20,11 +23,11 @@ async function refused(client: HttpClient, caller: Caller, ended: number): Promi
       return Math.max(0, last - ended);
     }
     if (answer.status === 200) last = begun;
-    if (begun - ended > LIMIT) expect([answer.status, 'after its end']).toEqual([401, 'after its end']);
+    if (begun - ended > LIMIT_MS) expect([answer.status, 'after its end']).toEqual([401, 'after its end']);
   }
 }
 
-const passes = (since: number): Promise<void> => eventually(() => performance.now() - since > LIMIT);
+const passes = (since: number): Promise<void> => eventually(() => performance.now() - since > LIMIT_MS);
 
 describe('a session that is ended at one replica', () => {
   let fleet: Fleet;
@@ -40,7 +43,7 @@ describe('a session that is ended at one replica', () => {
     report('sessions ended elsewhere', { checked: took.length, 's at most': seconds(Math.max(...took)) });
   });
 
-  /** Signed in, and remembered by every replica. */
+  /** Signed in, and known to every replica. */
   const warm = async (): Promise<Caller> => {
     const caller = await signIn(clients[0]);
     await known(caller);
@@ -69,14 +72,14 @@ describe('a session that is ended at one replica', () => {
     }
   });
 
-  it('is over when an operator deletes the user', async () => {
+  it('ends when an operator deletes the user', async () => {
     const caller = await warm();
     await fleet.sql('DELETE FROM users WHERE address = $1', [caller.address]);
     const ended = performance.now();
     await Promise.all(clients.map((client) => note(refused(client, caller, ended))));
   });
 
-  it('is over with hundreds of others', async () => {
+  it('ends together with hundreds of others', async () => {
     const callers: Caller[] = [];
     for (let i = 0; i < 10; i++) callers.push(...(await Promise.all(Array.from({ length: 30 }, warm))));
     const stays = await warm();
@@ -89,7 +92,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over though the connection that brings the news is cut, again and again', async () => {
+  it('ends even if the connection that brings the news is cut, again and again', async () => {
     const stays = await warm();
     const callers = await Promise.all(Array.from({ length: 10 }, warm));
     let done = false;
@@ -115,7 +118,7 @@ describe('a session that is ended at one replica', () => {
     await note(refused(clients[1], caller, await logout(caller)));
   });
 
-  it('is over for a process that was paused meanwhile', async () => {
+  it('ends for a process that was paused meanwhile', async () => {
     const [caller, stays] = [await warm(), await warm()];
     const [, paused] = fleet.replicas;
     paused.signal('SIGSTOP');
@@ -131,7 +134,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over for a process that starts later', async () => {
+  it('ends for a process that starts later', async () => {
     const [caller, stays] = [await warm(), await warm()];
     const [, restarted] = fleet.replicas;
     await restarted.end('SIGKILL');
@@ -141,7 +144,7 @@ describe('a session that is ended at one replica', () => {
     await known(stays);
   });
 
-  it('is over while what tells of it is locked: requests are 503 then, not let in', async () => {
+  it('ends while the table that records it is locked: requests get 503 then', async () => {
     const [caller, stays] = [await warm(), await warm()];
     await fleet.sql('UPDATE users SET session_generation = session_generation + 1 WHERE address = $1', [
       caller.address,
@@ -163,7 +166,7 @@ describe('a session that is ended at one replica', () => {
 });
 
 describe('with the database behind a network that falls silent', () => {
-  it('a process lets nobody in whose session it cannot prove, and everyone who lives when it is back', async () => {
+  it('a process refuses sessions that it cannot verify, and accepts valid ones when the network is back', async () => {
     const database = await freshDatabase();
     const proxy = await Proxy.start(database.url);
     const fleet = await Fleet.start({ replicas: 1, database: { ...database, url: proxy.url } });
@@ -179,7 +182,7 @@ describe('with the database behind a network that falls silent', () => {
         ]),
       );
       await passes(performance.now());
-      // Bad input is refused without the database, but not of somebody who may have been signed out.
+      // Bad input is refused without the database, but not for a user who may have signed out.
       const answers = await Promise.all(
         [caller, stays].map(({ token }) => client.send('/pools', { method: 'POST', body: {}, token })),
       );

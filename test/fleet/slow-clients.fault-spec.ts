@@ -5,12 +5,12 @@ import { Fleet, report, seconds } from '../support/fleet';
 import { eventually } from '../support/processes';
 import { type Answer, HttpClient, signIn, slowest, tally } from './http';
 
-/** What the service allows, and what its checks and a busy machine take; ms. */
-const HEADERS_TIMEOUT = 10_000;
-const REQUEST_TIMEOUT = 15_000;
-const SLACK = 4000;
+/** The service's limits, and the extra time that its checks and a busy machine take. */
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 15_000;
+const SLACK_MS = 4000;
 
-/** A connection of a hostile client, and what it got. */
+/** A connection of a hostile client, and what it received. */
 class Hostile {
   received = '';
   closed = false;
@@ -52,7 +52,7 @@ describe('slow and half-open clients', () => {
     await fleet?.stop();
   });
 
-  it('are ended by time limits, and others are served meanwhile', async () => {
+  it('are cut by time limits, while others are served', async () => {
     const { port } = fleet.replicas[0];
     const { token } = await signIn(client);
     const patient = await Hostile.connect(port);
@@ -105,14 +105,14 @@ describe('slow and half-open clients', () => {
     expect(tally(answers)).toEqual({ 200: answers.length });
     expect(answers.length).toBeGreaterThan(100);
     expect(slowest(answers)).toBeLessThan(5000);
-    expect(longest(idle)).toBeLessThan(HEADERS_TIMEOUT + SLACK);
-    expect(longest(headers)).toBeLessThan(HEADERS_TIMEOUT + SLACK);
-    expect(longest(bodies)).toBeLessThan(REQUEST_TIMEOUT + SLACK);
+    expect(longest(idle)).toBeLessThan(HEADERS_TIMEOUT_MS + SLACK_MS);
+    expect(longest(headers)).toBeLessThan(HEADERS_TIMEOUT_MS + SLACK_MS);
+    expect(longest(bodies)).toBeLessThan(REQUEST_TIMEOUT_MS + SLACK_MS);
     for (const { received } of [...headers, ...bodies]) {
       expect(received).toMatch(/^HTTP\/1\.1 408 /);
       expect(received).toContain('{"success":false,"error":"Request timeout"}');
     }
-    // A connection that rests between two requests, as balancers keep them, is none of these.
+    // An idle connection between two requests, as load balancers keep them, is not affected.
     expect(patient.closed).toBe(false);
     patient.socket.write(get);
     await eventually(() => patient.received.split('{"status":"alive"}').length === 3);

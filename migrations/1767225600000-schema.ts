@@ -119,6 +119,10 @@ export class Schema1767225600000 implements MigrationInterface {
       CREATE INDEX transactions_tx_hash_idx ON transactions (tx_hash, log_index) WHERE tx_hash IS NOT NULL;
       CREATE INDEX transactions_pending_idx ON transactions (created_at) WHERE status = 'PENDING';
       CREATE INDEX transactions_unconfirmed_idx ON transactions (pool_id) WHERE status IN ('PENDING', 'EXPIRED');
+      CREATE INDEX transactions_unconfirmed_owner_idx ON transactions (owner_id, status, id)
+        WHERE status IN ('PENDING', 'EXPIRED');
+      CREATE INDEX transactions_unconfirmed_outside_idx ON transactions (account, status, id)
+        WHERE status IN ('PENDING', 'EXPIRED') AND NOT by_owner;
       CREATE INDEX transactions_gas_idx ON transactions (block_number)
         WHERE status = 'CONFIRMED' AND gas_used IS NULL;
       COMMENT ON COLUMN transactions.owner_id IS 'Of the pool, here too so that one index serves an owner''s list';

@@ -50,6 +50,13 @@ describe('token', () => {
     expect(Math.abs((iat as number) - now())).toBeLessThan(60);
   });
 
+  it('is told by /users/me when it ends, beside what /auth/me tells', async () => {
+    const me = (await app.get('/auth/me', user)).body.data;
+    const { status, body } = await app.get('/users/me', user);
+    const tokenExpiresAt = new Date((claimsOf(user.token).exp as number) * 1000).toISOString();
+    expect([status, body]).toEqual([200, { success: true, data: { ...me, tokenExpiresAt } }]);
+  });
+
   it('is accepted with any case of the scheme, more than once', async () => {
     expect((await bearer(user.token))[0]).toBe(200);
     expect((await bearer(user.token))[0]).toBe(200);

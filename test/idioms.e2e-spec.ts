@@ -6,6 +6,7 @@ import { WsAdapter } from '@nestjs/platform-ws';
 import { Writable } from 'node:stream';
 import WebSocket from 'ws';
 import { JwtAuthGuard } from '../src/auth/auth.guard';
+import { CursorCodec } from '../src/common/cursor';
 import { createLogger } from '../src/common/logger';
 import { HealthService } from '../src/health/health.service';
 import { TEN, type TestApp, TestApp as App, until, useApp } from './support/app';
@@ -172,6 +173,14 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
       {
         data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
         pagination: { page: 2, limit: 20, total: 21, pages: 2 },
+      },
+    ],
+    [
+      'after',
+      [{ name: 'Ada', amount: '123456789012345678901234567890' }],
+      {
+        data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
+        next: new CursorCodec('savers', /^\d$/).encode('7'),
       },
     ],
   ])('of a method: %s', async (path, seen, answer) => {

@@ -1,3 +1,4 @@
+import { WINNER_CURSOR } from '../src/lottery/lottery.dto';
 import { type SignedIn, type TestApp, useApp } from './support/app';
 
 interface Draw {
@@ -196,7 +197,8 @@ describe('lottery', () => {
   it('lists no winners at first', async () => {
     const { status, body } = await app.get('/lottery/winners', user);
     expect(status).toBe(200);
-    expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 10, total: 0, pages: 0 } });
+    const pagination = { page: 1, limit: 10, total: 0, pages: 0 };
+    expect(body).toEqual({ success: true, data: [], pagination, next: null });
   });
 
   it('lists winners of completed draws, newest first, 10 per page by default', async () => {
@@ -229,6 +231,52 @@ describe('lottery', () => {
     expect(drawIds(await app.get('/lottery/winners?limit=6&page=3', user))).toEqual([]);
     const all = await app.get('/lottery/winners?limit=100', user);
     expect(all.body.pagination).toEqual({ page: 1, limit: 100, total: 12, pages: 1 });
+  });
+
+  it('has cursors that lead through draws of the same moment, in any contract, once each', async () => {
+    const at = (second: number): string => new Date(Date.UTC(2026, 0, 1, 0, 0, second, 123)).toISOString();
+    for (let i = 1; i <= 6; i++)
+      for (const contract of [OLD, NEW])
+        await addDraw(app, { drawId: i, status: 'COMPLETED', at: at(i >> 1), contract });
+    const all = (await app.get('/lottery/winners?limit=100', user)).body;
+    expect([all.data.length, all.next]).toEqual([12, null]);
+    for (const limit of [1, 3, 4, 12, 5]) {
+      const seen = [];
+      let url = `/lottery/winners?limit=${limit}`;
+      for (;;) {
+        const { body } = await app.get(url, user);
+        expect(Object.keys(body as object)).toEqual(
+          seen.length ? ['success', 'data', 'next'] : ['success', 'data', 'pagination', 'next'],
+        );
+        seen.push(...(body.data as unknown[]));
+        if (body.next === null) break;
+        url = `/lottery/winners?limit=${limit}&after=${body.next}`;
+        // A newer one is no part of a walk that has begun.
+        if (limit === 5) await addDraw(app, { drawId: seen.length + 100, status: 'COMPLETED', at: at(50) });
+      }
+      expect(seen).toEqual(all.data);
+    }
+  });
+
+  it('refuses a cursor that is none, and one together with a page', async () => {
+    for (let i = 1; i <= 2; i++)
+      await addDraw(app, { drawId: i, status: 'COMPLETED', at: '2026-01-01T00:00:00.000Z' });
+    const { next } = (await app.get('/lottery/winners?limit=1', user)).body;
+    for (const [query, field] of [
+      [`after=${next}&page=2`, 'page'],
+      [`after=${next}x`, 'after'],
+      [`after=${(next as string).slice(1)}`, 'after'],
+      ['after=', 'after'],
+      [`after=${WINNER_CURSOR.encode(`1 1 ${NEW.toUpperCase()}`)}`, 'after'],
+    ]) {
+      const { status, body } = await app.get(`/lottery/winners?${query}`, user);
+      expect([query, status, body.details[0].field]).toEqual([query, 400, field]);
+    }
+    // Whatever a forged one names is a place in the list.
+    for (const position of [`999999999999999 9999999999999999 ${NEW}`, `0 0 ${NEW}`]) {
+      const { status } = await app.get(`/lottery/winners?after=${WINNER_CURSOR.encode(position)}`, user);
+      expect(status).toBe(200);
+    }
   });
 
   it.each(['limit=0', 'limit=101', 'limit=ten', 'limit=', 'page=0', 'page=99999999999999999999'])(

@@ -72,6 +72,7 @@ describe('a valid request', () => {
         blockNumber: null,
         status: 'PENDING',
         createdAt: pool.createdAt,
+        from: me.address,
       },
     ]);
   });

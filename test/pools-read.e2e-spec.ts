@@ -20,7 +20,8 @@ describe('the list', () => {
   it('is empty for a new user: pages 0', async () => {
     const { status, body } = await app.get('/pools', await app.signIn());
     expect(status).toBe(200);
-    expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 20, total: 0, pages: 0 } });
+    const pagination = { page: 1, limit: 20, total: 0, pages: 0 };
+    expect(body).toEqual({ success: true, data: [], pagination, next: null });
   });
 
   it('has the pools that the caller owns or is a member of, newest first, and no others', async () => {
@@ -40,7 +41,14 @@ describe('the list', () => {
       lastUpdate: own.createdAt,
       members: 0,
       recentTransactions: [
-        { id: depositId, type: 'DEPOSIT', amount: TEN, txHash: null, createdAt: own.createdAt },
+        {
+          id: depositId,
+          type: 'DEPOSIT',
+          amount: TEN,
+          txHash: null,
+          status: 'PENDING',
+          createdAt: own.createdAt,
+        },
       ],
     });
     expect(data[0]).toMatchObject({ contractAddress: CONTRACTS.lottery, members: 1 });
@@ -83,9 +91,52 @@ describe('the list', () => {
       success: true,
       data: [],
       pagination: { page: 3, limit: 3, total: 6, pages: 2 },
+      next: null,
     });
     const far = await page(2147483647, 100);
     expect(far.body).toMatchObject({ data: [], pagination: { page: 2147483647, total: 6, pages: 1 } });
+  });
+
+  it('has cursors that lead through all of it, also while pools are added', async () => {
+    const user = await app.signIn();
+    const made: { id: string; type: string }[] = [];
+    for (let i = 0; i < 9; i++)
+      made.unshift(await app.createPool(user, { type: i % 3 ? 'lottery' : 'rotating' }));
+    for (const [type, limit] of [
+      [undefined, 1],
+      [undefined, 4],
+      [undefined, 9],
+      ['lottery', 2],
+    ] as const) {
+      const filter = type ? `&type=${type}` : '';
+      const seen: string[] = [];
+      let { body } = await app.get(`/pools?limit=${limit}${filter}`, user);
+      expect(body.next === null).toBe(body.pagination.pages <= 1);
+      for (;;) {
+        seen.push(...ids({ body }));
+        if (body.next === null) break;
+        if (limit === 4) await app.createPool(user, { type: 'individual' });
+        ({ body } = await app.get(`/pools?limit=${limit}&after=${body.next}${filter}`, user));
+        expect(Object.keys(body as object)).toEqual(['success', 'data', 'next']);
+      }
+      const wanted = made.filter((pool) => !type || pool.type === type).map(({ id }) => id);
+      // What was added is before the page that the walk began with.
+      expect(seen.slice(-wanted.length)).toEqual(wanted);
+      expect(new Set(seen).size).toBe(seen.length);
+    }
+    const { next } = (await app.get('/pools?limit=1', user)).body;
+    for (const [query, field] of [
+      [`after=${next}&page=1`, 'page'],
+      [`after=${next}A`, 'after'],
+      ['after=null', 'after'],
+    ])
+      expect((await app.get(`/pools?${query}`, user)).body.details[0].field).toBe(field);
+    // Another's cursor is a place among one's own.
+    expect((await app.get(`/pools?after=${next}`, await app.signIn())).body).toEqual({
+      success: true,
+      data: [],
+      next: null,
+    });
   });
 
   it('has 20 per page by default', async () => {
@@ -155,6 +206,7 @@ describe('the list', () => {
         type,
         amount,
         txHash,
+        status: 'CONFIRMED',
         createdAt: createdAt.toISOString(),
       })),
     );
@@ -179,8 +231,16 @@ describe('the detail', () => {
         autoCompound: true,
         lastUpdate: pool.createdAt,
         owner: { id: owner.user.id, address: owner.address },
+        memberAddresses: [member.address],
         transactions: [
-          { id: depositId, type: 'DEPOSIT', amount: TEN, txHash: null, createdAt: pool.createdAt },
+          {
+            id: depositId,
+            type: 'DEPOSIT',
+            amount: TEN,
+            txHash: null,
+            status: 'PENDING',
+            createdAt: pool.createdAt,
+          },
         ],
       },
     });
@@ -225,6 +285,27 @@ describe('the detail', () => {
       before = after;
     }
     expect((await app.get(`/pools/${pool.id}`, owner)).body.data.createdAt).toBe(pool.createdAt);
+  });
+
+  it('moves lastUpdate forward when the clock was set back, and in one millisecond', async () => {
+    const pool = await app.createPool(owner);
+    const ahead = new Date(Date.now() + 3_600_000);
+    await app.sql('UPDATE pools SET last_update = $1 WHERE id = $2', [ahead, pool.id]);
+    for (const amount of [1, 2]) {
+      await app.sql('UPDATE transactions SET amount = $1 WHERE pool_id = $2', [amount, pool.id]);
+      const { lastUpdate } = (await app.get(`/pools/${pool.id}`, owner)).body.data;
+      expect(lastUpdate).toBe(new Date(ahead.getTime() + amount).toISOString());
+    }
+  });
+
+  it('names its members without the owner', async () => {
+    const others = [member.address, stranger.address, `0x${'9'.repeat(40)}`].sort();
+    const { id } = await app.createPool(owner, { members: [...others].reverse() });
+    const members = async (): Promise<string[]> =>
+      (await app.get(`/pools/${id}`, owner)).body.data.memberAddresses;
+    expect(await members()).toEqual(others);
+    await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: stranger });
+    expect(await members()).toEqual(others.filter((address) => address !== stranger.address));
   });
 
   it.each(['', '/yield'])('is 403 for others, and 404 for an unknown pool: %s', async (suffix) => {

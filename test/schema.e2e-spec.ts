@@ -10,14 +10,15 @@ import { pipelinedPoolOptions } from '../src/database/data-source';
 import { type TypedStatement, valuesOf } from '../src/database/statement';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
 import { CHAIN_FACTS, CHAIN_STATE } from '../src/chain/chain.sql';
-import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '../src/lottery/lottery.sql';
+import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '../src/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '../src/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
 import * as outbox from '../src/outbox/outbox.sql';
 import * as pools from '../src/pools/pools.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '../src/positions/positions.sql';
+import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '../src/transactions/transactions-after.sql';
 import * as transactions from '../src/transactions/transactions.sql';
-import { ME } from '../src/users/users.sql';
+import { ME, PROFILE } from '../src/users/users.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -108,6 +109,7 @@ const hex = (n: string, length: number): string => `'0x' || lpad(to_hex(${n}), $
 const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
 const OWNER = 60_001;
 const MEMBER = 60_002;
+const PAYER = 60_003;
 /**
  * User n owns pool n, of which user n + 1 is a member. Triggers and foreign keys are off, because plans only need
  * rows and their distribution. The derived tables are filled here too.
@@ -146,6 +148,15 @@ const FILL = `
       'CONFIRMED', ${hex(`${OWNER}`, 40)}, 10, ${hex('n + 1000000', 64)}, n, 0,
       now() - make_interval(hours => n % 100)
     FROM generate_series(3, 30002) n;
+  -- Of the owner 10,000 that never came to the chain, and an outsider who paid 10,000 times into pools of others.
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, created_at)
+    SELECT ${id('unconfirmed', 'n')}, ${id('owned', 'n')}, ${id('user', `${OWNER}`)}, true, 'DEPOSIT',
+      (ARRAY['PENDING', 'EXPIRED'])[1 + n % 2], ${hex(`${OWNER}`, 40)}, 10, now() FROM generate_series(1, 10000) n;
+  INSERT INTO users VALUES (${id('user', `${PAYER}`)}, ${hex(`${PAYER}`, 40)}, now());
+  INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
+    log_index, created_at)
+    SELECT ${id('paid', 'n')}, ${id('pool', 'n')}, ${id('user', 'n')}, false, 'DEPOSIT', 'CONFIRMED',
+      ${hex(`${PAYER}`, 40)}, 10, ${hex('n + 2000000', 64)}, n, 0, now() FROM generate_series(1, 10000) n;
   INSERT INTO account_days (address, day, writer, deposited, deposits)
     SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
@@ -236,8 +247,21 @@ describe('a hot statement reads few rows, by index', () => {
   const pool = "md5('pool7')::uuid";
   const heavyOwner = { user: `md5('user${OWNER}')::uuid`, address: address(OWNER) };
   const heavyMember = { user: `md5('user${MEMBER}')::uuid`, address: address(MEMBER) };
+  const payer = { user: `md5('user${PAYER}')::uuid`, address: address(PAYER) };
   const me = { user, address: caller };
   const cursor = { xid: '203', position: 20_000, item: 1 };
+  const [first, last] = [`${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`, 'f'.repeat(32)];
+  const middle = `8${'0'.repeat(31)}`;
+  const walk = { type: null, status: null, above: first, below: last, limit: 20 };
+  /** By cursor: from the start and from the middle, of one type, and of each status. */
+  const WALKS = [
+    walk,
+    { ...walk, above: middle },
+    { ...walk, below: middle },
+    { ...walk, type: 'DEPOSIT' as const },
+    { ...walk, below: middle, type: 'YIELD_CLAIM' as const },
+    ...(['PENDING', 'CONFIRMED', 'EXPIRED'] as const).map((status) => ({ ...walk, below: middle, status })),
+  ];
   const page = { type: null, limit: 20, offset: 0 };
   const deposits = { ...page, type: 'DEPOSIT' as const };
   const newPool: pools.NewPool = {
@@ -308,7 +332,30 @@ describe('a hot statement reads few rows, by index', () => {
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: heavyOwner.address, ...page }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: caller, ...page }),
-    run(transactions.TRANSACTION_DETAIL, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),
+    run(LIST_WINNERS_AFTER, {
+      limit: 10,
+      drawnAtMs: Date.now() - 25_000_000,
+      drawId: 7,
+      contract: address(0),
+    }),
+    run(pools.LIST_POOLS_AFTER, { address: caller, type: null, limit: 20, after: last }),
+    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: null, limit: 10, after: middle }),
+    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: 'lottery', limit: 10, after: middle }),
+    ...WALKS.flatMap((each) =>
+      [me, heavyOwner, payer].flatMap((who) => [
+        run(TRANSACTIONS_AFTER.asc, { ...who, ...each }),
+        run(TRANSACTIONS_AFTER.desc, { ...who, ...each }),
+      ]),
+    ),
+    ...WALKS.flatMap((each) =>
+      [caller, address(OWNER)].flatMap((who) => [
+        run(POOL_TRANSACTIONS_AFTER.asc, { pool, address: who, ...each }),
+        run(POOL_TRANSACTIONS_AFTER.desc, { pool, address: who, ...each }),
+      ]),
+    ),
+    run(PROFILE, { user, expiresAt: new Date().toISOString() }),
+    run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", address: caller }),
+    run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),
   ];
 
   const literal = (value: unknown): string => {
@@ -378,6 +425,20 @@ describe('a hot statement reads few rows, by index', () => {
     expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
     expect(rowsOf('pools')).toBe(1000);
     expect(rowsOf('transactions')).toBeLessThan(100);
+  });
+
+  it.each(WALKS)('a member of 1,000 pools, by cursor: %o', async (query) => {
+    for (const statement of Object.values(TRANSACTIONS_AFTER)) {
+      const found = (await planOf(run(statement, { ...heavyMember, ...query }))).filter(isScan);
+      const rowsOf = (table: string): number =>
+        found
+          .filter((node) => node['Relation Name'] === table)
+          .reduce((sum, node) => sum + node['Actual Loops'] * node['Actual Rows'], 0);
+      expect(found.filter((node) => node['Node Type'].includes('Seq'))).toEqual([]);
+      expect(rowsOf('pools')).toBe(1000);
+      // One look into each pool, and what the page needs.
+      expect(rowsOf('transactions')).toBeLessThan(1300);
+    }
   });
 
   it('covers every statement of the service', () => {

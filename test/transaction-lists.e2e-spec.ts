@@ -1,73 +1,10 @@
 import fc from 'fast-check';
 import { type SignedIn, useApp } from './support/app';
-import { type LedgerRow, ledgerRow } from './support/ledger';
+import { TYPES, type World, oracle, worldOf } from './support/lists';
 import { differences } from './support/recount';
 
 const app = useApp();
-const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const;
-const DAY_MS = 86_400_000;
-
-interface World {
-  users: SignedIn[];
-  /** For each pool: index of the owner, and of the members. */
-  pools: { id: string; owner: number; members: number[] }[];
-  rows: Pick<LedgerRow, 'id' | 'poolId' | 'type' | 'account'>[];
-}
-
-/** What a caller may see, newest first, found by reading every row. */
-function oracle({ users, pools, rows }: World, user: number, type?: string, poolId?: string): string[] {
-  const mine = new Set(pools.filter((p) => p.owner === user || p.members.includes(user)).map(({ id }) => id));
-  return rows
-    .filter((row) => mine.has(row.poolId) || row.account === users[user].address)
-    .filter((row) => (!type || row.type === type) && (!poolId || row.poolId === poolId))
-    .map(({ id }) => id)
-    .sort()
-    .reverse();
-}
-
-/** Adds `count` rows to those of the API, spread over days, many at the same moment. */
-async function addRows(world: World, picks: number[], days: number): Promise<void> {
-  const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-  const rows = picks.map((pick, i) =>
-    ledgerRow({
-      poolId: world.pools[pick % world.pools.length].id,
-      account: world.users[(pick >> 4) % world.users.length].address,
-      type: TYPES[(pick >> 8) % 3],
-      status: 'CONFIRMED',
-      createdAt: new Date(
-        midnight - ((pick >> 10) % days) * DAY_MS + (pick % 7 === 0 ? -1 : (i % 50) * 1000),
-      ),
-    }),
-  );
-  // One statement, like a batch of events.
-  await app.sql(
-    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at)
-     SELECT r.id, r.pool_id, r.type, 'CONFIRMED', r.account, 0, r.id::text, 1, 0, r.at
-     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[]) r(id, pool_id, type, account, at)`,
-    [
-      rows.map(({ id }) => id),
-      rows.map((row) => row.poolId),
-      rows.map(({ type }) => type),
-      rows.map(({ account }) => account),
-      rows.map((row) => row.createdAt),
-    ],
-  );
-  world.rows.push(...rows);
-}
-
-async function newWorld(plans: { owner: number; members: number[] }[]): Promise<World> {
-  const world: World = { users: [], pools: [], rows: [] };
-  for (let i = 0; i < 4; i++) world.users.push(await app.signIn());
-  for (const { owner, members } of plans) {
-    const others = members.filter((member) => member !== owner);
-    const addresses = others.map((member) => world.users[member].address);
-    const { id } = await app.createPool(world.users[owner], { members: addresses });
-    world.pools.push({ id, owner, members: others });
-    const [deposit] = await app.sql<{ id: string }>('SELECT id FROM transactions WHERE pool_id = $1', [id]);
-    world.rows.push({ id: deposit.id, poolId: id, type: 'DEPOSIT', account: world.users[owner].address });
-  }
-  return world;
-}
+const { addRows, newWorld } = worldOf(app);
 
 const read = async (
   user: SignedIn,
@@ -86,7 +23,7 @@ async function check(world: World, pages: [page: number, limit: number][]): Prom
   for (const [index, user] of world.users.entries()) {
     for (const type of [undefined, ...TYPES]) {
       const suffix = type ? `&type=${type}` : '';
-      const all = oracle(world, index, type);
+      const all = oracle(world, index, { type });
       for (const [page, limit] of pages) {
         const { ids, total } = await read(user, `page=${page}&limit=${limit}${suffix}`);
         expect({ ids, total }).toEqual({
@@ -95,10 +32,10 @@ async function check(world: World, pages: [page: number, limit: number][]): Prom
         });
       }
       for (const { id, owner, members } of world.pools) {
-        const part = oracle(world, index, type, id);
+        const part = oracle(world, index, { type, poolId: id });
         const { ids, total, status } = await read(user, `poolId=${id}&page=2&limit=3${suffix}`);
         const readable =
-          owner === index || members.includes(index) || oracle(world, index, undefined, id).length > 0;
+          owner === index || members.includes(index) || oracle(world, index, { poolId: id }).length > 0;
         expect(status).toBe(readable ? 200 : 403);
         if (readable) expect({ ids, total }).toEqual({ ids: part.slice(3, 6), total: part.length });
       }
@@ -153,7 +90,7 @@ it('pages far from the start are the same list, across days, whatever part in a 
   const limit = 100;
   for (const [index, user] of world.users.entries()) {
     for (const type of [undefined, 'DEPOSIT']) {
-      const all = oracle(world, index, type);
+      const all = oracle(world, index, { type });
       // Every page that begins beyond the first thousand, the last one, and one after it.
       for (let page = 11; page <= Math.ceil(all.length / limit) + 1; page++) {
         const { ids, total } = await read(user, `page=${page}&limit=${limit}${type ? `&type=${type}` : ''}`);

@@ -21,7 +21,8 @@ describe('the list', () => {
   it('is empty for a new user', async () => {
     const { status, body } = await app.get('/transactions', await app.signIn());
     expect(status).toBe(200);
-    expect(body).toEqual({ success: true, data: [], pagination: { page: 1, limit: 20, total: 0, pages: 0 } });
+    const pagination = { page: 1, limit: 20, total: 0, pages: 0 };
+    expect(body).toEqual({ success: true, data: [], pagination, next: null });
   });
 
   it('has those of pools that the caller owns or is a member of, newest first, and no others', async () => {
@@ -51,6 +52,7 @@ describe('the list', () => {
       blockNumber: theirs.blockNumber,
       status: 'CONFIRMED',
       createdAt: theirs.createdAt.toISOString(),
+      from: b.address,
     });
     const opening = (answer.body.data as { poolId: string; amount: string }[]).slice(2);
     expect(opening).toMatchObject([
@@ -280,6 +282,19 @@ describe('by hash', () => {
     }
   });
 
+  it('is there for an outsider who paid it, and the pool is not', async () => {
+    const pool = await app.createPool(owner);
+    const row = await addTransaction(app, { poolId: pool.id, account: stranger.address });
+    const other = await addTransaction(app, { poolId: pool.id, account: owner.address });
+    for (const path of [row.txHash!, `by-id/${row.id}`])
+      expect((await app.get(`/transactions/${path}`, stranger)).body.data.id).toBe(row.id);
+    for (const path of [other.txHash!, `by-id/${other.id}`])
+      expect((await app.get(`/transactions/${path}`, stranger)).status).toBe(403);
+    expect(ids(await app.get(`/transactions?poolId=${pool.id}`, stranger))).toEqual([row.id]);
+    for (const path of ['', '/yield'])
+      expect((await app.get(`/pools/${pool.id}${path}`, stranger)).status).toBe(403);
+  });
+
   it('disappears when a reorganisation takes it back', async () => {
     const pool = await app.createPool(owner);
     const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
@@ -289,5 +304,50 @@ describe('by hash', () => {
       [row.id],
     );
     expect((await app.get(`/transactions/${row.txHash}`, owner)).status).toBe(404);
+  });
+});
+
+describe('by id', () => {
+  it('is the detail, as by hash', async () => {
+    const pool = await app.createPool(owner, { members: [member.address] });
+    const row = await addTransaction(app, { poolId: pool.id, account: owner.address, gasUsed: '5' });
+    const byHash = await app.get(`/transactions/${row.txHash}`, owner);
+    for (const path of [`/transactions/by-id/${row.id}`, `/api/transactions/by-id/${row.id.toUpperCase()}`])
+      expect((await app.get(path, member)).body).toEqual(byHash.body);
+  });
+
+  it('is there before the chain has it, and after it expired', async () => {
+    const pool = await app.createPool(owner, { type: 'rotating' });
+    const [{ id }] = (await app.get(`/transactions?poolId=${pool.id}`, owner)).body.data;
+    const expected = {
+      id,
+      poolId: pool.id,
+      type: 'DEPOSIT',
+      amount: TEN,
+      txHash: null,
+      blockNumber: null,
+      status: 'PENDING',
+      createdAt: pool.createdAt,
+      confirmedAt: null,
+      from: owner.address,
+      to: CONTRACTS.rotating,
+      gasUsed: null,
+      gasPrice: null,
+    };
+    const read = async (): Promise<unknown> => (await app.get(`/transactions/by-id/${id}`, owner)).body.data;
+    expect(await read()).toEqual(expected);
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [id]);
+    expect(await read()).toEqual({ ...expected, status: 'EXPIRED' });
+  });
+
+  it('is 403 for others, and 404 where there is none', async () => {
+    const pool = await app.createPool(owner);
+    const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
+    const refused = await app.get(`/transactions/by-id/${row.id}`, stranger);
+    expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
+    for (const id of [uuidv7(), pool.id, 'nonsense', '%00', row.txHash!]) {
+      const missing = await app.get(`/transactions/by-id/${id}`, owner);
+      expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
+    }
   });
 });

@@ -153,7 +153,7 @@ async function main(): Promise<void> {
   };
   get('/pools/:id', pools.POOL_DETAIL, ({ address }, pool) => ({ pool, address }));
   get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, pool) => ({ pool, address }));
-  get('/transactions/:id', transactions.TRANSACTION_DETAIL, ({ address }, hash) => ({
+  get('/transactions/:id', transactions.TRANSACTION_BY_HASH, ({ address }, hash) => ({
     hash: hash.toLowerCase(),
     address,
   }));

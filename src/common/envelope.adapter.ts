@@ -4,14 +4,17 @@ import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
 import { hideText } from './error.filter';
 import { JsonText } from './json-text';
-import { LegacyEnvelope, Page, type Pagination } from './pagination';
+import { CursorPage, LegacyEnvelope, Page } from './pagination';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What stands beside the items of a page. */
+export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
 
 /** How a payload is wrapped, where it differs from `success` and `data`. */
 export interface EnvelopeOptions {
   raw?: boolean;
-  pagination?: Pagination;
+  page?: PagePosition;
   /** Repeat the payload's fields at the top level. */
   legacy?: boolean;
 }
@@ -95,7 +98,7 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
 
 /** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {
-  if (payload instanceof JsonText || payload instanceof Page) return false;
+  if (payload instanceof JsonText || payload instanceof Page || payload instanceof CursorPage) return false;
   const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown };
   return (
     payload instanceof StreamableFile ||
@@ -117,15 +120,23 @@ function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
 /** The body of a successful answer as JSON text. */
 export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
   if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
-  if (payload instanceof Page) return list(payload.items.text, payload.pagination);
+  if (payload instanceof Page || payload instanceof CursorPage) return list(payload.items.text, payload);
   if (payload instanceof LegacyEnvelope) return legacy(payload.payload as object);
   // An interceptor has changed the payload.
-  if (options?.pagination && Array.isArray(payload)) return list(JSON.stringify(payload), options.pagination);
+  if (options?.page && Array.isArray(payload)) return list(JSON.stringify(payload), options.page);
   if (options?.legacy && typeof payload === 'object' && payload !== null) return legacy(payload);
   return JSON.stringify({ success: true, data: payload ?? null });
 }
 
-const list = (items: string, { page, limit, total, pages }: Pagination): string =>
-  `{"success":true,"data":${items},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}}`;
+function list(items: string, { pagination, next }: PagePosition): string {
+  let beside = '';
+  if (pagination) {
+    const { page, limit, total, pages } = pagination;
+    beside = `,"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}`;
+  }
+  // Cursors have no character that JSON escapes.
+  if (next !== undefined) beside += next === null ? ',"next":null' : `,"next":"${next}"`;
+  return `{"success":true,"data":${items}${beside}}`;
+}
 
 const legacy = (payload: object): string => JSON.stringify({ success: true, data: payload, ...payload });

@@ -1,6 +1,7 @@
+import { CursorCodec } from './cursor';
 import { envelope } from './envelope.adapter';
 import { JsonText } from './json-text';
-import { LegacyEnvelope, Page } from './pagination';
+import { CursorPage, LegacyEnvelope, Page, pageWithCursor } from './pagination';
 
 const sent = (payload: unknown): unknown => JSON.parse(envelope(payload));
 
@@ -37,5 +38,31 @@ describe('envelope', () => {
       data: [1],
       pagination: { page: 3, limit, total, pages },
     });
+  });
+
+  it('has the cursor of the next page beside the pagination, or in its place, and none where there are none', () => {
+    const items = new JsonText<number[]>('[1]');
+    const numbers = new CursorCodec('numbers', /^\d$/);
+    const query = { page: 1, limit: 1 };
+    const pagination = { ...query, total: 2, pages: 2 };
+    const next = numbers.encode('1');
+    const list = { success: true, data: [1] };
+    expect(sent(new Page(items, 2, query))).toEqual({ ...list, pagination });
+    expect(sent(new Page(items, 2, query, next))).toEqual({ ...list, pagination, next });
+    expect(sent(new Page(items, 2, query, null))).toEqual({ ...list, pagination, next: null });
+    expect(sent(new CursorPage({ data: '[1]', next: '1' }, numbers))).toEqual({ ...list, next });
+    expect(sent(new CursorPage({ data: '[1]', next: null }, numbers))).toEqual({ ...list, next: null });
+  });
+
+  it('counts a page as the last one when its items reach the total', () => {
+    const numbers = new CursorCodec('numbers', /^\d$/);
+    const nextOf = (total: number, page: number | undefined, last: string | null): unknown =>
+      pageWithCursor({ data: '[]', total, last }, { page, limit: 10 }, numbers).next;
+    expect(nextOf(11, undefined, '1')).toBe(numbers.encode('1'));
+    expect(nextOf(11, 1, '1')).toBe(numbers.encode('1'));
+    expect(nextOf(10, 1, '1')).toBeNull();
+    expect(nextOf(11, 2, '1')).toBeNull();
+    expect(nextOf(11, 3, null)).toBeNull();
+    expect(nextOf(0, 1, null)).toBeNull();
   });
 });

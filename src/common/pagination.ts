@@ -1,41 +1,84 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, Max, Min, ValidateBy, type ValidationArguments } from 'class-validator';
+import { type CursorCodec, type CursorPageRow, IsCursor } from './cursor';
 import { JsonText } from './json-text';
 
 /** Query parameters are text: only plain digits become a number, so '', '1e1' and '0x10' fail validation. */
 export const toInteger = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
 
+const MAX_PAGE = 2_147_483_647;
+
+const IsPage = (): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: 1,
+      maximum: MAX_PAGE,
+      default: 1,
+      description: 'Which page; beyond the last one it is empty',
+    }),
+    Transform(toInteger),
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(MAX_PAGE),
+  );
+
+/** Of a query: how many items a page has at most. */
+export const IsLimit = (standard: number): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({
+      type: 'integer',
+      minimum: 1,
+      maximum: 100,
+      default: standard,
+      description: 'Items on a page',
+    }),
+    Transform(toInteger),
+    IsOptional(),
+    IsInt(),
+    Min(1),
+    Max(100),
+  );
+
 export class PageQuery {
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
-    maximum: 2147483647,
-    default: 1,
-    description: 'Which page; beyond the last one it is empty',
-  })
-  @Transform(toInteger)
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(2147483647)
+  @IsPage()
   page: number = 1;
 
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
-    maximum: 100,
-    default: 20,
-    description: 'Items on a page',
-  })
-  @Transform(toInteger)
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100)
+  @IsLimit(20)
   limit: number = 20;
 }
+
+/** Not together with `page`: a page has a number, or begins at a cursor. */
+const IsAlone = (others: readonly string[]): PropertyDecorator => {
+  const given = ({ object }: ValidationArguments): string | undefined =>
+    others.find((name) => (object as Record<string, unknown>)[name] !== undefined);
+  return ValidateBy({
+    name: 'isAlone',
+    validator: {
+      validate: (_, args) => given(args!) === undefined,
+      defaultMessage: (args) => `cannot be given with \`${given(args!)}\``,
+    },
+  });
+};
+
+/** `page` of a list that has cursors too. Undefined is the first page. */
+export const IsPageWithout = (...others: string[]): PropertyDecorator =>
+  applyDecorators(IsPage(), IsAlone(others));
+
+/** `after` of a list: the page begins after the last item of the one whose `next` it was. */
+export const IsAfter = (codec: CursorCodec): PropertyDecorator =>
+  applyDecorators(
+    ApiPropertyOptional({
+      description:
+        'What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`.',
+    }),
+    IsOptional(),
+    IsCursor(codec),
+  );
 
 export class Pagination {
   @ApiProperty({ type: 'integer' }) page: number;
@@ -48,14 +91,38 @@ export class Pagination {
 export class Page<T = unknown> {
   readonly pagination: Pagination;
 
+  /** @param next cursor of the page after it, null on the last one; undefined for lists without cursors */
   constructor(
     readonly items: JsonText<T[]>,
     total: number,
-    { page, limit }: PageQuery,
+    { page = 1, limit }: { page?: number; limit: number },
+    readonly next?: string | null,
   ) {
     this.pagination = { page, limit, total, pages: Math.ceil(total / limit) };
   }
 }
+
+/** A page that begins at a cursor. Nobody counted what the whole list holds. */
+export class CursorPage<T = unknown> {
+  readonly pagination = undefined;
+  readonly items: JsonText<T[]>;
+  readonly next: string | null;
+
+  constructor({ data, next }: CursorPageRow, codec: CursorCodec) {
+    this.items = new JsonText(data);
+    this.next = next === null ? null : codec.encode(next);
+  }
+}
+
+/** A numbered page of a list that has cursors too. `last` is the position of its last item. */
+export const pageWithCursor = <T>(
+  { data, total, last }: { data: string; total: number; last: string | null },
+  query: { page?: number; limit: number },
+  codec: CursorCodec,
+): Page<T> => {
+  const isLast = last === null || (query.page ?? 1) * query.limit >= total;
+  return new Page(new JsonText(data), total, query, isLast ? null : codec.encode(last));
+};
 
 /** A payload whose fields older clients expect at the top level too. */
 export class LegacyEnvelope<T extends object> {

@@ -11,7 +11,7 @@ import { type ApplicationConfig, MetadataScanner, ModulesContainer } from '@nest
 import type { FastifyReply } from 'fastify';
 import { type Observable, map } from 'rxjs';
 import { JsonText } from './json-text';
-import { LegacyEnvelope, Page } from './pagination';
+import { CursorPage, LegacyEnvelope, Page } from './pagination';
 
 /** Gives interceptors plain objects and arrays. What the envelope needs is kept aside. */
 class PlainData implements NestInterceptor {
@@ -24,8 +24,9 @@ class PlainData implements NestInterceptor {
 
 function plain(payload: unknown, reply: FastifyReply): unknown {
   if (payload instanceof JsonText) return payload.toJSON();
-  if (payload instanceof Page) {
-    reply.envelope = { ...reply.envelope, pagination: payload.pagination };
+  if (payload instanceof Page || payload instanceof CursorPage) {
+    const { pagination, next } = payload;
+    reply.envelope = { ...reply.envelope, page: { pagination, next } };
     return payload.items.toJSON();
   }
   if (payload instanceof LegacyEnvelope) {

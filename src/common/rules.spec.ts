@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { ADDRESS, MAX_AMOUNT, TX_HASH, UUID, canonicalAmount } from './rules';
+import { ADDRESS, MAX_AMOUNT, TX_HASH, UUID, canonicalAmount, parseTime } from './rules';
 
 describe('canonicalAmount', () => {
   it('returns every uint256, with or without leading zeros', () => {
@@ -58,4 +58,55 @@ it.each([
     good.replace(/.$/, 'g'),
   ])
     expect(pattern.test(bad)).toBe(false);
+});
+
+describe('parseTime', () => {
+  it('gives the milliseconds of what Date writes', () => {
+    fc.assert(
+      fc.property(
+        fc.date({ min: new Date('0000-01-01'), max: new Date('9999-12-31'), noInvalidDate: true }),
+        (date) => {
+          expect(parseTime(date.toISOString())).toBe(date.getTime());
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ['2026-01-31', '2026-01-31T00:00:00.000Z'],
+    ['2024-02-29', '2024-02-29T00:00:00.000Z'],
+    ['2026-01-31T12:30Z', '2026-01-31T12:30:00.000Z'],
+    ['2026-01-31T12:30:15+05:30', '2026-01-31T07:00:15.000Z'],
+    ['2026-01-31T12:30:15.058Z', '2026-01-31T12:30:15.058Z'],
+    ['2026-01-31T12:30:15.5Z', '2026-01-31T12:30:15.500Z'],
+    ['2026-01-31T12:30:15.500000Z', '2026-01-31T12:30:15.500Z'],
+    ['2026-01-31T12:30:15.500000001Z', '2026-01-31T12:30:15.501Z'],
+    ['2026-12-31T23:59:59.999999999Z', '2027-01-01T00:00:00.000Z'],
+  ])('takes %s', (text, time) => {
+    expect(new Date(parseTime(text)!).toISOString()).toBe(time);
+  });
+
+  it.each([
+    '',
+    'now',
+    '2026',
+    '2026-02',
+    '2026-02-29',
+    '2026-04-31',
+    '2026-13-01',
+    '2026-01-01T24:01Z',
+    '2026-01-01T12:60Z',
+    '2026-01-01T12:00',
+    '2026-01-01 12:00Z',
+    '2026-01-01T12:00:00 02:00',
+    '2026-01-01T12:00:00.1234567890Z',
+    '2026-01-01T12:00Z\n',
+    '1767225600000',
+    1767225600000,
+    null,
+    undefined,
+    ['2026-01-01'],
+  ])('takes no %p', (value) => {
+    expect(parseTime(value)).toBeUndefined();
+  });
 });

@@ -2,7 +2,7 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { Public } from '../auth/auth.guard';
 import { ApiData } from '../openapi/api-docs';
 import type { JsonText } from '../common/json-text';
-import type { Page } from '../common/pagination';
+import type { CursorPage, Page } from '../common/pagination';
 import { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
 import { LotteryService } from './lottery.service';
 
@@ -25,11 +25,12 @@ export class LotteryController {
   @Get('winners')
   @ApiData(Winner, {
     summary: 'Past winners',
-    description: 'Of every completed draw who won what, newest first.',
-    list: true,
+    description:
+      'Of every completed draw who won what, newest first. With `after` the answer has no `pagination`, and `page` is refused.',
+    list: 'cursors',
     errors: [400, 401],
   })
-  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner>> {
+  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
     return this.lottery.winners(query);
   }
 }

@@ -1,25 +1,22 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { PageQuery, toInteger } from '../common/pagination';
+import { ApiProperty } from '@nestjs/swagger';
+import { CursorCodec } from '../common/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '../common/pagination';
 import { DRAW_STATUSES, DrawStatus } from '../common/types';
 import { MemoizedQuery } from '../common/validation.pipe';
 
+/** A draw: when it was drawn, in ms since 1970, its id and its contract. */
+export const WINNER_CURSOR = new CursorCodec('winners', /^\d{1,15} \d{1,16} 0x[0-9a-f]{40}$/);
+
 @MemoizedQuery()
-export class ListWinnersQuery extends PageQuery {
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 1,
-    maximum: 100,
-    default: 10,
-    description: 'Items on a page',
-  })
-  @Transform(toInteger)
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(100)
-  override limit: number = 10;
+export class ListWinnersQuery {
+  @IsPageWithout('after')
+  page?: number;
+
+  @IsLimit(10)
+  limit: number = 10;
+
+  @IsAfter(WINNER_CURSOR)
+  after?: string;
 }
 
 export const COUNT = {

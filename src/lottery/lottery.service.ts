@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { notFound } from '../common/errors';
 import { JsonText } from '../common/json-text';
-import { Page } from '../common/pagination';
+import { CursorPage, type Page, pageWithCursor } from '../common/pagination';
 import { Database } from '../database/database';
-import type { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
-import { CURRENT_DRAW, LIST_WINNERS } from './lottery.sql';
+import { type CurrentDraw, type ListWinnersQuery, WINNER_CURSOR, type Winner } from './lottery.dto';
+import { CURRENT_DRAW, LIST_WINNERS, LIST_WINNERS_AFTER } from './lottery.sql';
 
 @Injectable()
 export class LotteryService {
@@ -18,9 +18,14 @@ export class LotteryService {
   }
 
   /** Winners of the completed draws, newest first. */
-  async winners(query: ListWinnersQuery): Promise<Page<Winner>> {
-    const { page, limit } = query;
-    const row = await this.database.read(LIST_WINNERS, { limit, offset: (page - 1) * limit });
-    return new Page(new JsonText(row!.data), row!.total, query);
+  async winners(query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
+    const { page = 1, limit, after } = query;
+    if (after === undefined) {
+      const row = await this.database.read(LIST_WINNERS, { limit, offset: (page - 1) * limit });
+      return pageWithCursor(row!, query, WINNER_CURSOR);
+    }
+    const [drawnAtMs, drawId, contract] = WINNER_CURSOR.decode(after)!.split(' ');
+    const values = { limit, drawnAtMs: Number(drawnAtMs), drawId: Number(drawId), contract };
+    return new CursorPage((await this.database.read(LIST_WINNERS_AFTER, values))!, WINNER_CURSOR);
   }
 }

@@ -1,4 +1,5 @@
 import { contractsOf } from '../chain/chain.sql';
+import { type CursorPageRow, cursorPage } from '../common/cursor';
 import { statement } from '../database/statement';
 
 /** A ticket count twice: as a JSON number that every client can represent, and as an exact string. */
@@ -26,18 +27,45 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
     FROM ${OPEN_DRAW} d`,
 );
 
-/** Winners of all contracts, newest first. */
-export const LIST_WINNERS = statement<{ limit: number; offset: number }, { total: number; data: string }>(
+const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
+  'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
+  'drawnAt', iso(d.drawn_at))`;
+
+/** As WINNER_CURSOR says. */
+const POSITION = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
+
+/** Winners of all contracts, newest first. `last` is the position of the last one. */
+export const LIST_WINNERS = statement<
+  { limit: number; offset: number },
+  { total: number; data: string; last: string | null }
+>(
   'list_winners',
   { limit: 'bigint', offset: 'bigint' },
   `
     SELECT (SELECT winners::int FROM lottery_totals) AS total,
-      coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
-        'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
-        'drawnAt', iso(d.drawn_at))), '[]')::text AS data
+      coalesce(json_agg(${WINNER}), '[]')::text AS data, (array_agg(${POSITION}))[count(*)] AS last
     FROM (
       SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
       ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
+    ) d`,
+);
+
+/** The same after a draw. */
+export const LIST_WINNERS_AFTER = statement<
+  { limit: number; drawnAtMs: number; drawId: number; contract: string },
+  CursorPageRow
+>(
+  'list_winners_after',
+  { limit: 'integer', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
+  `
+    SELECT ${cursorPage(WINNER, POSITION)}
+    FROM (
+      SELECT *, row_number() OVER () AS n FROM (
+        SELECT * FROM lottery_draws
+        WHERE status = 'COMPLETED'
+          AND (drawn_at, draw_id, contract) < (to_timestamp(:drawnAtMs / 1000), :drawId, :contract)
+        ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit + 1
+      ) found
     ) d`,
 );
 

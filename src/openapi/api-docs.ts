@@ -36,7 +36,8 @@ interface Options {
   /** What it does and for whom, what the answer means, what else a caller has to know. Markdown. */
   description?: string;
   status?: number;
-  list?: boolean;
+  /** `cursors`: with `next`, and without `pagination` where the request has a cursor. */
+  list?: boolean | 'cursors';
   /** The payload's fields stand at the top level too. */
   bareCopy?: boolean;
   /** What it may answer with: a code, or a status for the usual errors. Every endpoint may have 403, 429, 500, 503. */
@@ -86,10 +87,17 @@ export function ApiData(
   );
 }
 
+const NEXT = {
+  type: String,
+  nullable: true,
+  description: 'Cursor of the next page, which begins `after` it. null on the last page',
+  example: 'ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI',
+};
+
 const envelopes = new Map<string, Type>();
 
 /** The class of an answer, which gives the schema its name: PoolItemList, PoolDetailEnvelope. */
-function envelopeOf(model: Type, list: boolean, bareCopy: boolean): Type {
+function envelopeOf(model: Type, list: boolean | 'cursors', bareCopy: boolean): Type {
   const name = `${model.name}${list ? 'List' : 'Envelope'}`;
   const known = envelopes.get(name);
   if (known) return known;
@@ -98,7 +106,8 @@ function envelopeOf(model: Type, list: boolean, bareCopy: boolean): Type {
     ApiProperty(options)(Envelope.prototype, key);
   property('success', { type: 'boolean', enum: [true] });
   property('data', { type: list ? [model] : model });
-  if (list) property('pagination', { type: Pagination });
+  if (list) property('pagination', { type: Pagination, required: list !== 'cursors' });
+  if (list === 'cursors') property('next', NEXT);
   Object.defineProperty(Envelope, 'name', { value: name });
   envelopes.set(name, Envelope);
   return Envelope;

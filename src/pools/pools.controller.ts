@@ -4,7 +4,7 @@ import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
 import { ApiData } from '../openapi/api-docs';
 import { validationFailed } from '../common/errors';
 import type { JsonText } from '../common/json-text';
-import type { Page } from '../common/pagination';
+import type { CursorPage, Page } from '../common/pagination';
 import {
   CREATE_POOL_EXAMPLES,
   CreatePoolRequest,
@@ -25,11 +25,14 @@ export class PoolsController {
   @ApiData(PoolItem, {
     summary: 'List the pools of the caller',
     description:
-      'Pools that the caller owns or is a member of, newest first, each with its ten newest transactions.',
-    list: true,
+      'Pools that the caller owns or is a member of, newest first, each with its ten newest transactions. With `after` the answer has no `pagination`, and `page` is refused.',
+    list: 'cursors',
     errors: [400, 401],
   })
-  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListPoolsQuery): Promise<Page<PoolItem>> {
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListPoolsQuery,
+  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
     return this.pools.list(user, query);
   }
 

@@ -1,9 +1,17 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
 import { AMOUNT, IsAmount } from '../common/amount';
-import { PageQuery } from '../common/pagination';
-import { ADDRESS } from '../common/rules';
-import { POOL_TYPES, PoolType, TRANSACTION_TYPES, TransactionType } from '../common/types';
+import { CursorCodec } from '../common/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '../common/pagination';
+import { ADDRESS, UUID } from '../common/rules';
+import {
+  POOL_TYPES,
+  PoolType,
+  TRANSACTION_STATUSES,
+  TRANSACTION_TYPES,
+  TransactionStatus,
+  TransactionType,
+} from '../common/types';
 import { type ElementContext, MemoizedQuery } from '../common/validation.pipe';
 
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
@@ -12,8 +20,20 @@ const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
 };
 
+/** Ids of pools, of which each caller sees his own. */
+export const POOL_CURSOR = new CursorCodec('pools', UUID);
+
 @MemoizedQuery()
-export class ListPoolsQuery extends PageQuery {
+export class ListPoolsQuery {
+  @IsPageWithout('after')
+  page?: number;
+
+  @IsLimit(20)
+  limit: number = 20;
+
+  @IsAfter(POOL_CURSOR)
+  after?: string;
+
   @ApiPropertyOptional({ enum: POOL_TYPES, description: 'Only pools of this type' })
   @IsOptional()
   @IsIn(POOL_TYPES)
@@ -84,6 +104,7 @@ export class TransactionSummary {
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
   @ApiProperty({ pattern: AMOUNT }) amount: string;
   @ApiProperty({ type: String, nullable: true }) txHash: string | null;
+  @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
 
@@ -109,6 +130,12 @@ export class PoolOwner {
 
 export class PoolDetail extends PoolFields {
   @ApiProperty({ type: PoolOwner }) owner: PoolOwner;
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: STORED_ADDRESS },
+    description: 'Without the owner, ascending',
+  })
+  memberAddresses: string[];
   @ApiProperty({
     type: [TransactionSummary],
     description: 'The 100 newest, newest first; GET /transactions?poolId= pages through all',

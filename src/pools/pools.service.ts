@@ -8,27 +8,29 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AuthenticatedUser } from '../auth/current-user';
 import { ApiError, invalidToken, validationFailed } from '../common/errors';
 import { JsonText } from '../common/json-text';
-import { Page } from '../common/pagination';
+import { CursorPage, type Page, pageWithCursor } from '../common/pagination';
 import { type ReadableRow, knownForm, readable } from '../common/readable';
 import { canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 import type { TypedStatement } from '../database/statement';
 import { IdempotencyKey } from './idempotency-key.entity';
-import type {
-  CreatePoolRequest,
-  CreatedPool,
-  LeftPool,
-  ListPoolsQuery,
-  PoolDetail,
-  PoolItem,
-  YieldReport,
+import {
+  type CreatePoolRequest,
+  type CreatedPool,
+  type LeftPool,
+  type ListPoolsQuery,
+  POOL_CURSOR,
+  type PoolDetail,
+  type PoolItem,
+  type YieldReport,
 } from './pools.dto';
 import {
   CREATE_POOL,
   CREATE_POOL_ONCE,
   LEAVE_POOL,
   LIST_POOLS,
+  LIST_POOLS_AFTER,
   type NewPool,
   POOL_DETAIL,
   POOL_YIELD,
@@ -47,12 +49,17 @@ export class PoolsService {
   ) {}
 
   /** The pools that the caller owns or is a member of, newest first. */
-  async list(caller: AuthenticatedUser, query: ListPoolsQuery): Promise<Page<PoolItem>> {
-    const { page, limit, type = null } = query;
-    const { address } = caller;
-    const values = { address, type, limit, offset: (page - 1) * limit };
-    const { total, data } = (await this.database.read(LIST_POOLS, values))!;
-    return new Page(new JsonText(data), total, query);
+  async list(
+    { address }: AuthenticatedUser,
+    query: ListPoolsQuery,
+  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
+    const { page = 1, limit, type = null, after } = query;
+    if (after === undefined) {
+      const values = { address, type, limit, offset: (page - 1) * limit };
+      return pageWithCursor((await this.database.read(LIST_POOLS, values))!, query, POOL_CURSOR);
+    }
+    const values = { address, type, limit, after: POOL_CURSOR.decode(after)! };
+    return new CursorPage((await this.database.read(LIST_POOLS_AFTER, values))!, POOL_CURSOR);
   }
 
   /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */

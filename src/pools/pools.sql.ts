@@ -1,3 +1,4 @@
+import { type CursorPageRow, cursorPage } from '../common/cursor';
 import type { ReadableRow } from '../common/readable';
 import { type PoolType, TRANSACTION_TYPES } from '../common/types';
 import { statement } from '../database/statement';
@@ -8,7 +9,7 @@ import { statement } from '../database/statement';
  */
 const newestTransactions = (limit: number): string => `
   (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-      'txHash', t.tx_hash, 'createdAt', iso(t.created_at))), '[]')
+      'txHash', t.tx_hash, 'status', t.status, 'createdAt', iso(t.created_at))), '[]')
    FROM (${TRANSACTION_TYPES.map(
      (type) =>
        `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
@@ -19,21 +20,46 @@ const POOL_FIELDS = `
   'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
   'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
 
-/** `type` null: all of them. */
+const POOL_ITEM = `json_build_object(${POOL_FIELDS},
+  'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})`;
+
+interface ListParameters {
+  address: string;
+  /** null: all of them. */
+  type: PoolType | null;
+  limit: number;
+}
+
+/** Newest first. `last` is the id of the last one. */
 export const LIST_POOLS = statement<
-  { address: string; type: PoolType | null; limit: number; offset: number },
-  { total: number; data: string }
+  ListParameters & { offset: number },
+  { total: number; data: string; last: string | null }
 >(
   'list_pools',
   { address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
       (SELECT count(*)::int FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)) AS total,
-      coalesce(json_agg(json_build_object(${POOL_FIELDS},
-        'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})), '[]')::text AS data
+      coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
     FROM (
       SELECT pool_id FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)
       ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
+    ) page
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+);
+
+/** The same after the pool `after`. */
+export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, CursorPageRow>(
+  'list_pools_after',
+  { address: 'text', type: 'text', limit: 'integer', after: 'uuid' },
+  `
+    SELECT ${cursorPage(POOL_ITEM, 'page.pool_id')}
+    FROM (
+      SELECT pool_id, row_number() OVER () AS n FROM (
+        SELECT pool_id FROM pool_members
+        WHERE address = :address AND pool_id < :after AND (:type IS NULL OR type = :type)
+        ORDER BY pool_id DESC LIMIT :limit + 1
+      ) found
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
 );
@@ -51,6 +77,8 @@ export const POOL_DETAIL = statement<{ pool: string; address: string }, Readable
   `
     SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(${POOL_FIELDS},
       'owner', json_build_object('id', u.id, 'address', u.address),
+      'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
+        WHERE m.pool_id = p.id AND m.address <> u.address),
       'transactions', ${newestTransactions(100)})::text END AS data
     FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
 );

@@ -11,6 +11,12 @@ import { Pool } from './pool.entity';
 @Index('transactions_expired_idx', ['createdAt'], { where: `status = 'EXPIRED'` })
 @Index('transactions_pending_idx', ['createdAt'], { where: `status = 'PENDING'` })
 @Index('transactions_unconfirmed_idx', ['poolId'], { where: `status IN ('PENDING', 'EXPIRED')` })
+@Index('transactions_unconfirmed_owner_idx', ['ownerId', 'status', 'id'], {
+  where: `status IN ('PENDING', 'EXPIRED')`,
+})
+@Index('transactions_unconfirmed_outside_idx', ['account', 'status', 'id'], {
+  where: `status IN ('PENDING', 'EXPIRED') AND NOT by_owner`,
+})
 @Index('transactions_gas_idx', ['blockNumber'], { where: `status = 'CONFIRMED' AND gas_used IS NULL` })
 @Check('transactions_type_check', `type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')`)
 @Check('transactions_status_check', `status IN ('PENDING', 'CONFIRMED', 'EXPIRED')`)

@@ -2,7 +2,7 @@ import { Controller, Get, Param, Query } from '@nestjs/common';
 import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
 import { ApiData } from '../openapi/api-docs';
 import type { JsonText } from '../common/json-text';
-import type { Page } from '../common/pagination';
+import type { CursorPage, Page } from '../common/pagination';
 import { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
 import { TransactionsService } from './transactions.service';
 
@@ -14,21 +14,34 @@ export class TransactionsController {
   @ApiData(TransactionItem, {
     summary: 'List transactions',
     description:
-      'Of all pools that the caller owns or is a member of, or of the one that `poolId` names, newest first.',
-    list: true,
+      'Of all pools that the caller owns or is a member of, and what he paid into others, or of the pool that `poolId` names; newest first. Whoever is neither owner nor member of that pool sees what he paid himself. With `status`, `from`, `to`, `order` or `after` the list is read by cursor: the answer has no `pagination`, and `page` is refused.',
+    list: 'cursors',
     errors: [400, 401, 403, 404],
   })
   list(
     @CurrentUser() user: AuthenticatedUser,
     @Query() query: ListTransactionsQuery,
-  ): Promise<Page<TransactionItem>> {
+  ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
     return this.transactions.list(user, query);
+  }
+
+  @Get('by-id/:id')
+  @ApiData(TransactionDetail, {
+    summary: 'Read a transaction by its id',
+    description: 'For whoever may read its pool, and for whoever paid it. Pending deposits too.',
+    errors: [401, 403, 404],
+  })
+  byId(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+  ): Promise<JsonText<TransactionDetail>> {
+    return this.transactions.byId(user, id);
   }
 
   @Get(':hash')
   @ApiData(TransactionDetail, {
     summary: 'Read a transaction by its hash',
-    description: 'For whoever may read its pool. Pending deposits have no hash yet.',
+    description: 'For whoever may read its pool, and for whoever paid it. Pending deposits have no hash yet.',
     errors: [401, 403, 404],
   })
   detail(

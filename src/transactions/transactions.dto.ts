@@ -1,11 +1,34 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString } from 'class-validator';
-import { PageQuery } from '../common/pagination';
+import { IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
+import { CursorCodec } from '../common/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '../common/pagination';
+import { UUID, parseTime } from '../common/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '../common/types';
 import { MemoizedQuery } from '../common/validation.pipe';
 
+/** Ids, of which each caller sees his own. */
+export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
+
+/** With one of these a list is read by cursor: it is not counted, so it has no numbered pages. */
+export const BY_CURSOR = ['status', 'from', 'to', 'order', 'after'] as const;
+
+const IsTime = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isTime',
+    validator: {
+      validate: (value) => parseTime(value) !== undefined,
+      defaultMessage: () => 'must be a time in ISO 8601, such as 2026-01-31T12:00:00Z, or a day',
+    },
+  });
+
 @MemoizedQuery()
-export class ListTransactionsQuery extends PageQuery {
+export class ListTransactionsQuery {
+  @IsPageWithout(...BY_CURSOR)
+  page?: number;
+
+  @IsLimit(20)
+  limit: number = 20;
+
   @ApiPropertyOptional({ description: 'Only transactions of this pool' })
   @IsOptional()
   @IsString()
@@ -15,6 +38,32 @@ export class ListTransactionsQuery extends PageQuery {
   @IsOptional()
   @IsIn(TRANSACTION_TYPES)
   type?: TransactionType;
+
+  @ApiPropertyOptional({ enum: TRANSACTION_STATUSES, description: 'Only transactions in this state' })
+  @IsOptional()
+  @IsIn(TRANSACTION_STATUSES)
+  status?: TransactionStatus;
+
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'Created at this time or later. A day is its begin in UTC',
+  })
+  @IsOptional()
+  @IsTime()
+  from?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'Created before this time' })
+  @IsOptional()
+  @IsTime()
+  to?: string;
+
+  @ApiPropertyOptional({ enum: ['asc', 'desc'], default: 'desc', description: 'Oldest or newest first' })
+  @IsOptional()
+  @IsIn(['asc', 'desc'])
+  order?: 'asc' | 'desc';
+
+  @IsAfter(TRANSACTION_CURSOR)
+  after?: string;
 }
 
 export class TransactionItem {
@@ -27,11 +76,11 @@ export class TransactionItem {
   @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The wallet whose money it is' }) from: string;
 }
 
 export class TransactionDetail extends TransactionItem {
   @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
-  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) from: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract of the pool' }) to: string;
   @ApiProperty({
     type: String,

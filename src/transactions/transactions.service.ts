@@ -1,17 +1,26 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser } from '../auth/current-user';
 import { JsonText } from '../common/json-text';
-import { Page } from '../common/pagination';
+import { CursorPage, type Page, pageWithCursor } from '../common/pagination';
 import { knownForm, readable } from '../common/readable';
 import { TX_HASH } from '../common/rules';
 import { Database } from '../database/database';
-import type { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
+import { idRange } from './id-range';
+import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
+import {
+  BY_CURSOR,
+  type ListTransactionsQuery,
+  TRANSACTION_CURSOR,
+  type TransactionDetail,
+  type TransactionItem,
+} from './transactions.dto';
 import {
   DEEP,
   LIST_DEEP_TRANSACTIONS,
   LIST_POOL_TRANSACTIONS,
   LIST_TRANSACTIONS,
-  TRANSACTION_DETAIL,
+  TRANSACTION_BY_HASH,
+  TRANSACTION_BY_ID,
 } from './transactions.sql';
 
 @Injectable()
@@ -19,30 +28,59 @@ export class TransactionsService {
   constructor(private readonly database: Database) {}
 
   /**
-   * Transactions of every pool that the caller may read, or of one, newest first. Of a pool of others that the caller
-   * paid into, only these payments.
+   * Transactions of every pool that the caller may read, or of one, newest first unless the query says otherwise. Of a
+   * pool of others that the caller paid into, only these payments.
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
-  async list(caller: AuthenticatedUser, query: ListTransactionsQuery): Promise<Page<TransactionItem>> {
-    const { page, limit, type = null, poolId } = query;
-    const { userId: user, address } = caller;
+  list(
+    caller: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
+    return BY_CURSOR.some((name) => query[name] !== undefined)
+      ? this.byCursor(caller, query)
+      : this.numbered(caller, query);
+  }
+
+  private async numbered(
+    { userId: user, address }: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<Page<TransactionItem>> {
+    const { page = 1, limit, type = null, poolId } = query;
     const offset = (page - 1) * limit;
     const values = { address, type, limit, offset };
     const ofAll = offset > DEEP ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
-    const { data, total } = readable(
+    const row =
       poolId === undefined
         ? await this.database.read(ofAll, { ...values, user })
-        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) }),
-    );
-    return new Page(new JsonText(data), total, query);
+        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) });
+    return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
+  }
+
+  private async byCursor(
+    { userId: user, address }: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<CursorPage<TransactionItem>> {
+    const { limit, type = null, status = null, order = 'desc', poolId } = query;
+    const values = { address, type, status, limit, ...idRange(query) };
+    const row =
+      poolId === undefined
+        ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
+        : await this.database.read(POOL_TRANSACTIONS_AFTER[order], { ...values, pool: knownForm(poolId) });
+    return new CursorPage(readable(row), TRANSACTION_CURSOR);
   }
 
   /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
   async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
-    const row = await this.database.read(TRANSACTION_DETAIL, {
+    const row = await this.database.read(TRANSACTION_BY_HASH, {
       hash: knownForm(hash, TX_HASH).toLowerCase(),
       address: caller.address,
     });
+    return new JsonText(readable(row).data);
+  }
+
+  /** Those that are not on the chain too. @throws ApiError as for a hash */
+  async byId({ address }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
+    const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), address });
     return new JsonText(readable(row).data);
   }
 }

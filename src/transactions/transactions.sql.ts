@@ -3,9 +3,11 @@ import { TRANSACTION_TYPES, type TransactionType } from '../common/types';
 import { statement } from '../database/statement';
 import { isReader } from '../pools/pools.sql';
 
+/** `last` is the id of the last item. */
 interface ListRow {
   total: number;
   data: string;
+  last: string | null;
 }
 
 /** `type` null: all of them. */
@@ -18,7 +20,8 @@ interface ListParameters {
 
 const TRANSACTION_FIELDS = `
   'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at)`;
+  'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at), 'from', t.account`;
+export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
 
 /** The sum of those counts whose type was asked for. `:type` is the wanted type or null. */
 const total = (deposits: string, withdrawals: string, claims: string): string => `
@@ -38,13 +41,13 @@ const newest = (where: string[], limit: string): string => `
   SELECT id FROM (${where.map((each) => branches(each, limit)).join(' UNION ALL ')}) merged
   ORDER BY id DESC LIMIT ${limit}`;
 
-/** JSON of the rows that `page` gives the ids of. */
+/** To select from: JSON of the rows that `page` gives the ids of, and the last of these ids. */
 const items = (page: string): string => `
-  (SELECT coalesce(json_agg(json_build_object(${TRANSACTION_FIELDS})), '[]')::text
+  (SELECT coalesce(json_agg(${TRANSACTION_ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
-/** Of the caller's pools, and of his payments into pools of others. */
-const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
+/** Conditions: of the caller's pools, and of his payments into pools of others. */
+export const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
 
 /** The pools that the caller is a member of, with the number and the newest of their transactions of the wanted type. */
 const MEMBERSHIPS = `
@@ -58,7 +61,7 @@ const MEMBERSHIPS = `
   )`;
 
 /** After, or before, every id. */
-const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
+export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
 
 /**
  * Everything the caller may read: what his pools hold, what the pools hold that he is a member of, and his payments
@@ -79,7 +82,8 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
     SELECT (
         (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :address)
         + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
-      ${items(`
+      list.data, list.last
+    FROM ${items(`
         SELECT DISTINCT id FROM (
           (${newest(OWN, ':limit + :offset')})
           UNION ALL
@@ -87,7 +91,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
             ['pool_id = c.id AND id >= (SELECT id FROM oldest)'],
             ':limit + :offset',
           )}) t
-        ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} AS data`,
+        ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
 );
 
 /** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
@@ -133,7 +137,8 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
       SELECT coalesce((SELECT below FROM page_start), ${uuidOf('f')}) AS below,
         :offset - coalesce((SELECT newer FROM page_start), 0)::bigint AS skipped
     )
-    SELECT total::int, ${items(`
+    SELECT whole.total::int, list.data, list.last
+    FROM whole, ${items(`
       SELECT DISTINCT id FROM (
         (${newest(
           OWN.map((own) => `${own} AND id < (SELECT below FROM start)`),
@@ -141,19 +146,29 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
         )})
         UNION ALL
         SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
-      ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} AS data
-    FROM whole`,
+      ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
 );
 
 /** An outsider's payments into one pool: found by account, as the pool may be large. The condition on the pool is no index's. */
-const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
+export const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**
- * Those of one pool; for an outsider his own there.
+ * To select from: pool `p`, and `list`: what its owner and members (`m`) see of its transactions, or an outsider who
+ * paid into it; nulls for others.
  */
+export const asReader = (whole: string, outside: string): string => `
+  pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address
+  LEFT JOIN LATERAL (
+    SELECT * FROM ${whole} whole WHERE m.pool_id IS NOT NULL
+    UNION ALL
+    SELECT * FROM ${outside} own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
+  ) list ON true
+  WHERE p.id = :pool`;
+
+/** Those of one pool; for an outsider his own there. */
 export const LIST_POOL_TRANSACTIONS = statement<
   ListParameters & { pool: string },
-  ReadableRow & { total: number }
+  ReadableRow & Omit<ListRow, 'data'>
 >(
   'list_pool_transactions',
   { pool: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
@@ -161,28 +176,33 @@ export const LIST_POOL_TRANSACTIONS = statement<
     SELECT
       CASE WHEN m.pool_id IS NOT NULL THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
         ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND (:type IS NULL OR type = :type)) END AS total,
-      CASE WHEN m.pool_id IS NOT NULL
-        THEN ${items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`)}
-        WHEN EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
-        THEN ${items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`)}
-        END AS data
-    FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address WHERE p.id = :pool`,
+      list.data, list.last
+    FROM ${asReader(
+      items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`),
+      items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`),
+    )}`,
 );
+
+const TRANSACTION_DETAIL = `
+  SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
+    'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
+    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
+  FROM transactions t
+  JOIN pools p ON p.id = t.pool_id
+  CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r`;
 
 /**
  * A chain transaction may hold several of ours: the first that the caller may read. data is null when there are some,
  * but none for the caller.
  */
-export const TRANSACTION_DETAIL = statement<{ hash: string; address: string }, ReadableRow>(
-  'transaction_detail',
+export const TRANSACTION_BY_HASH = statement<{ hash: string; address: string }, ReadableRow>(
+  'transaction_by_hash',
   { hash: 'text', address: 'text' },
-  `
-    SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
-      'confirmedAt', iso(t.confirmed_at), 'from', t.account, 'to', p.contract_address,
-      'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
-    FROM transactions t
-    JOIN pools p ON p.id = t.pool_id
-    CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r
-    WHERE t.tx_hash = :hash
-    ORDER BY NOT readable, t.log_index LIMIT 1`,
+  `${TRANSACTION_DETAIL} WHERE t.tx_hash = :hash ORDER BY NOT readable, t.log_index LIMIT 1`,
+);
+
+export const TRANSACTION_BY_ID = statement<{ id: string; address: string }, ReadableRow>(
+  'transaction_by_id',
+  { id: 'uuid', address: 'text' },
+  `${TRANSACTION_DETAIL} WHERE t.id = :id`,
 );

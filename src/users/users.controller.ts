@@ -1,9 +1,9 @@
 import { Controller, Get } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
-import { AuthenticatedUser, CurrentUser } from '../auth/current-user';
+import { AuthenticatedUser, CurrentUser, type Session } from '../auth/current-user';
 import type { JsonText } from '../common/json-text';
 import { ApiData } from '../openapi/api-docs';
-import { MeResponse } from './users.dto';
+import { MeResponse, Profile } from './users.dto';
 import { UsersService } from './users.service';
 
 /** What the service knows about the caller. It is not part of auth, because it reads data of other features. */
@@ -20,5 +20,16 @@ export class UsersController {
   })
   me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     return this.users.me(user);
+  }
+
+  @Get('users/me')
+  @ApiData(Profile, {
+    summary: 'Who the caller is, and how long',
+    description:
+      'As `/auth/me`, and when the token ends. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.',
+    errors: [401],
+  })
+  profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {
+    return this.users.profile(session);
   }
 }

@@ -8,3 +8,8 @@ export class MeResponse {
   totalDeposits: string;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
+
+export class Profile extends MeResponse {
+  @ApiProperty({ format: 'date-time', description: 'Unless the session is ended before' })
+  tokenExpiresAt: string;
+}

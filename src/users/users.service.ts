@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '../auth/current-user';
+import type { AuthenticatedUser, Session } from '../auth/current-user';
 import { invalidToken } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { Database } from '../database/database';
-import type { MeResponse } from './users.dto';
-import { ME } from './users.sql';
+import type { MeResponse, Profile } from './users.dto';
+import { ME, PROFILE } from './users.sql';
+
+/** The year 9999, the last that ISO 8601 writes with four digits. */
+const LAST_TIME_S = 253_402_300_799;
 
 @Injectable()
 export class UsersService {
@@ -14,6 +17,14 @@ export class UsersService {
   async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
     const row = await this.database.read(ME, { user: userId });
     if (!row) throw invalidToken('token_revoked');
+    return new JsonText(row.data);
+  }
+
+  /** The same, and when the token ends unless its session is ended before. @throws as `me` */
+  async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
+    const expiresAt = new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
+    const row = await this.database.read(PROFILE, { user: userId, expiresAt });
+    if (!row) throw invalidToken();
     return new JsonText(row.data);
   }
 }

@@ -2,14 +2,23 @@ import { depositedBy } from '../analytics/analytics.sql';
 import { statement } from '../database/statement';
 import { countOwnedBy } from '../pools/pools.sql';
 
+const PROFILE_FIELDS = `
+  'id', u.id, 'address', u.address,
+  'poolCount', ${countOwnedBy('u.id')},
+  'totalDeposits', ${depositedBy('u.address')}::text,
+  'createdAt', iso(u.created_at)`;
+
 export const ME = statement<{ user: string }, { data: string }>(
   'me',
   { user: 'uuid' },
+  `SELECT json_build_object(${PROFILE_FIELDS})::text AS data FROM users u WHERE u.id = :user`,
+);
+
+/** `expiresAt` is the token's. */
+export const PROFILE = statement<{ user: string; expiresAt: string }, { data: string }>(
+  'profile',
+  { user: 'uuid', expiresAt: 'text' },
   `
-    SELECT json_build_object(
-      'id', u.id, 'address', u.address,
-      'poolCount', ${countOwnedBy('u.id')},
-      'totalDeposits', ${depositedBy('u.address')}::text,
-      'createdAt', iso(u.created_at))::text AS data
+    SELECT json_build_object(${PROFILE_FIELDS}, 'tokenExpiresAt', :expiresAt)::text AS data
     FROM users u WHERE u.id = :user`,
 );

@@ -23,7 +23,8 @@ import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
 import { Public } from '../../../src/auth/auth.guard';
 import { JsonText } from '../../../src/common/json-text';
-import { LegacyEnvelope, Page, PageQuery } from '../../../src/common/pagination';
+import { CursorCodec } from '../../../src/common/cursor';
+import { CursorPage, LegacyEnvelope, Page, PageQuery } from '../../../src/common/pagination';
 import { RawResponse } from '../../../src/common/raw-response';
 
 export interface Saver {
@@ -191,6 +192,12 @@ export class InterceptedController {
   @UseInterceptors(Stamp)
   page(@Query() query: PageQuery): Page<Saver> {
     return new Page(new JsonText<Saver[]>(SAVERS), 21, query);
+  }
+
+  @Get('after')
+  @UseInterceptors(Stamp)
+  after(): CursorPage<Saver> {
+    return new CursorPage({ data: SAVERS, next: '7' }, new CursorCodec('savers', /^\d$/));
   }
 
   @Get('legacy')

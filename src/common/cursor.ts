@@ -1,0 +1,62 @@
+import { type ValidationOptions, ValidateBy } from 'class-validator';
+import { crc32 } from 'node:zlib';
+
+/** Longer than any cursor. */
+const MAX_LENGTH = 200;
+/** Characters of the checksum. */
+const CHECK = 8;
+
+/**
+ * Cursors of one list: positions in it, written so that clients take them for what they are, opaque. The checksum
+ * tells a mangled cursor, and one of another list, from a good one. It is no signature: a forged cursor is only another
+ * position in a list of which the caller sees his own part.
+ */
+export class CursorCodec {
+  /** @param form of a position; positions are ASCII */
+  constructor(
+    private readonly list: string,
+    private readonly form: RegExp,
+  ) {}
+
+  encode(position: string): string {
+    return Buffer.from(this.checksum(position) + position, 'latin1').toString('base64url');
+  }
+
+  /** @returns the position, or undefined when it is no cursor of this list */
+  decode(cursor: unknown): string | undefined {
+    if (typeof cursor !== 'string' || cursor.length > MAX_LENGTH) return undefined;
+    const position = Buffer.from(cursor, 'base64url').toString('latin1').slice(CHECK);
+    // Decoding passes over what is not base64.
+    return this.form.test(position) && this.encode(position) === cursor ? position : undefined;
+  }
+
+  private checksum(position: string): string {
+    return crc32(position, crc32(this.list)).toString(16).padStart(CHECK, '0');
+  }
+}
+
+export const IsCursor = (codec: CursorCodec, options?: ValidationOptions): PropertyDecorator =>
+  ValidateBy(
+    {
+      name: 'isCursor',
+      validator: {
+        validate: (value) => codec.decode(value) !== undefined,
+        defaultMessage: () => 'must be what `next` of this list was',
+      },
+    },
+    options,
+  );
+
+/**
+ * Columns of a SELECT from the `limit + 1` rows after a cursor, numbered `n` from 1: `data`, the first `limit` of them
+ * as JSON text, and `next`, the position of the last of these if there are more.
+ */
+export const cursorPage = (json: string, position: string): string => `
+  coalesce(json_agg(${json} ORDER BY n) FILTER (WHERE n <= :limit), '[]')::text AS data,
+  CASE WHEN count(*) > :limit THEN (array_agg(${position} ORDER BY n))[:limit] END AS next`;
+
+/** What a statement with these columns answers. */
+export interface CursorPageRow {
+  data: string;
+  next: string | null;
+}

@@ -4,7 +4,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The scripts of packages only prepare what is for development.
+# Install scripts only prepare development tools.
 RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY contracts contracts
@@ -13,7 +13,7 @@ COPY src src
 RUN npm run build \
  && npm prune --omit=dev --omit=optional --ignore-scripts
 
-# Without what is for development only.
+# Without development code.
 FROM build AS production
 RUN rm -rf dist/src/local dist/src/local.*
 
@@ -25,7 +25,7 @@ COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/dist/src dist/src
 COPY --from=production /app/dist/migrations dist/migrations
 COPY --from=production /app/dist/ormconfig.js dist/
-# The user `node`, by number, so that Kubernetes can see that it is not root. Nothing is written to the image.
+# The user `node` by number, so that Kubernetes can tell that it is not root. Nothing writes to the image.
 USER 1000:1000
 EXPOSE 3001
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \

@@ -20,17 +20,17 @@ declare module 'autocannon' {
       connections: number;
       /** Seconds. */
       duration?: number;
-      /** Requests in all, instead of a duration. */
+      /** Total number of requests, instead of a duration. */
       amount?: number;
       /** Seconds until a request counts as an error. */
       timeout?: number;
-      /** Milliseconds between looks at whether the run is over. */
+      /** Milliseconds between checks whether the run is over. */
       sampleInt?: number;
       setupClient?: (client: Client) => void;
     }
 
     interface Instance extends EventEmitter {
-      /** At the next look. */
+      /** Takes effect at the next check. */
       stop(): void;
     }
 

@@ -2,7 +2,7 @@ import type { Endpoint } from './endpoints';
 import type { Peer } from './peers';
 import { signIns } from './sign-in';
 
-/** Callers whose requests are compared; one for those that write. */
+/** Number of callers whose requests are compared; one for requests that write. */
 const CALLERS = 4;
 
 /**
@@ -43,7 +43,7 @@ function compare(what: string, peers: Peer[], answers: string[]): void {
   });
 }
 
-/** Without what is new in every answer: ids, times, tokens, nonces, and the wallets of each run. */
+/** The text without values that change: ids, times, tokens, nonces, and the wallets of each run. */
 const masked = (text: string): string =>
   text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')

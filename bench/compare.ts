@@ -10,7 +10,7 @@ import { SIGN_IN, signIns } from './sign-in';
 
 export interface CompareOptions {
   quick: boolean;
-  /** Only endpoints whose name contains it. */
+  /** Measure only endpoints whose name contains this. */
   only?: string;
 }
 
@@ -18,7 +18,7 @@ interface Result {
   endpoint: string;
   bare: number;
   service: number;
-  /** service to bare. */
+  /** Ratio of service to bare. */
   ratio: number;
 }
 
@@ -90,7 +90,7 @@ async function rate(peer: Peer, endpoint: Endpoint | undefined, plan: Plan): Pro
   return (await drive(peer.url, endpoint.load, { seconds: plan.seconds })).rate;
 }
 
-/** To a tenth below 100, else to a whole number. */
+/** Rounded to a tenth below 100, otherwise to a whole number. */
 const rounded = (rate: number): number => (rate < 100 ? Math.round(rate * 10) / 10 : Math.round(rate));
 
 function report(results: Result[]): void {

@@ -8,13 +8,13 @@ import { createDatabase, startPostgres } from '../src/local/postgres';
 import { HEAVY, type Size, fill } from './fill';
 
 const ROOT = path.resolve(__dirname, '..');
-/** Filled databases stay here for the next run; removing the folder only costs the time to fill them again. */
+/** Filled databases stay here for the next run. After removing the folder they are filled again. */
 const DATA = path.join(__dirname, '.data');
 
 export interface Caller {
   id: string;
   address: string;
-  /** Of pools that the caller may read, and of transactions in them. */
+  /** Ids of pools that the caller may read, and hashes of transactions in them. */
   pools: string[];
   hashes: string[];
 }
@@ -37,7 +37,10 @@ export class BenchDatabase {
     });
   }
 
-  /** The url of a migrated database of that size; filled unless an earlier run has left one of this very schema. */
+  /**
+   * The url of a migrated database of that size. It is filled unless an earlier run has left one with the same
+   * schema.
+   */
   async filled(size: Size): Promise<string> {
     const { pools, transactions, heavy } = size;
     const prefix = `filled_${pools}_${transactions}${heavy ? `_${HEAVY}` : ''}_`;
@@ -54,7 +57,7 @@ export class BenchDatabase {
     return this.urlOf(name);
   }
 
-  /** A migrated database with what `work` puts into it, in place of the last one of that name. */
+  /** A migrated database filled by `work`. It replaces the last one of that name. */
   async made(name: string, work: (client: Client) => Promise<void>): Promise<string> {
     await this.drop(name);
     const url = await createDatabase(this.url, name);
@@ -63,7 +66,7 @@ export class BenchDatabase {
     return url;
   }
 
-  /** A copy of a database, in place of the last one of that name. */
+  /** A copy of a database. It replaces the last one of that name. */
   async copy(url: string, name: string): Promise<string> {
     await this.drop(name);
     const template = new URL(url).pathname.slice(1);
@@ -71,7 +74,7 @@ export class BenchDatabase {
     return this.urlOf(name);
   }
 
-  /** Waits until no statement runs: a peer may still be busy with what its last driver no longer waits for. */
+  /** Waits until no statement runs: a peer may still be working on requests that its driver has abandoned. */
   async quiet(): Promise<void> {
     for (let tries = 0; tries < 1000; tries++) {
       const { rowCount } = await this.admin.query(
@@ -95,7 +98,7 @@ export class BenchDatabase {
   }
 }
 
-/** Takes away what keeps the totals: for peers that keep none. */
+/** Removes the triggers that keep the totals. */
 export async function dropTriggers(url: string): Promise<void> {
   await using(url, async (client) => {
     const { rows } = await client.query<{ text: string }>(
@@ -105,14 +108,14 @@ export async function dropTriggers(url: string): Promise<void> {
   });
 }
 
-/** Any `count` users with their own pools, alike in everything that costs; always the same ones. */
+/** `count` users with their own pools, alike in everything that costs. Always the same ones. */
 export async function callers(url: string, count: number, skip = 0): Promise<Caller[]> {
   const chosen = `SELECT id, address FROM users WHERE (SELECT count(*) FROM pools WHERE owner_id = users.id LIMIT 11) = 10
     ORDER BY address LIMIT ${count} OFFSET ${skip}`;
   return using(url, (client) => describe(client, chosen));
 }
 
-/** The caller with so many pools of his own, or, with role MEMBER, of others. */
+/** The caller with that many pools of their own or, with role MEMBER, of others. */
 export async function heavyCaller(url: string, pools: number, role = 'OWNER'): Promise<Caller> {
   const chosen = `SELECT u.id, u.address FROM pool_members m JOIN users u USING (address) WHERE m.role = '${role}'
     GROUP BY 1, 2 HAVING count(*) = ${pools}`;
@@ -148,7 +151,7 @@ async function migrate(url: string): Promise<void> {
   await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
 }
 
-/** Changes with the schema and with the way of filling it. */
+/** Changes with the schema and with the code that fills it. */
 function fingerprint(): string {
   const folder = path.join(ROOT, 'migrations');
   const files = [

@@ -1,14 +1,14 @@
 import autocannon from 'autocannon';
 import { performance } from 'node:perf_hooks';
 
-/** What one run consists of; connection `index` repeats the requests that it gets, in order. */
+/** The requests of a run. Connection `index` repeats its requests in order. */
 export interface Load {
   connections: number;
   requests: (index: number) => autocannon.Request[];
 }
 
 export interface Run {
-  /** Answers a second. */
+  /** Answers per second. */
   rate: number;
   /** Median, in ms. */
   latency: number;
@@ -17,11 +17,11 @@ export interface Run {
 
 type Length = { seconds: number } | { amount: number };
 
-/** Seconds after which a run ends, though not every connection had an answer. */
+/** A run ends after this time even if a connection got no answer. */
 const LONGEST_SECONDS = 60;
 
 /**
- * Drives one peer, for so many seconds, or for longer until there was an answer for every connection.
+ * Drives one peer for a given time, or longer, until every connection had an answer.
  * @throws Error when any request fails or is not answered with 2xx
  */
 export function drive(url: string, load: Load, length: Length): Promise<Run> {

@@ -7,7 +7,7 @@ import { JWT_SECRET } from './peers';
 export interface Endpoint {
   name: string;
   load: Load;
-  /** The answers hold new ids and times: only their shape is compared. */
+  /** The answers contain new ids and times, so only their shape is compared. */
   volatile?: boolean;
 }
 
@@ -15,7 +15,7 @@ const sign = createSigner({ key: JWT_SECRET, expiresIn: '7d' });
 
 const tokens = new Map<string, string>();
 
-/** One token for each caller, as for a user who signed in once. */
+/** One token per caller, as for a user who signed in once. */
 function bearer({ id, address }: Caller): Record<string, string> {
   const token = tokens.get(id) ?? sign({ userId: id, address });
   tokens.set(id, token);
@@ -24,7 +24,7 @@ function bearer({ id, address }: Caller): Record<string, string> {
 
 export const JSON_BODY = { 'content-type': 'application/json' };
 
-/** With two members whom no other writer knows, as friends of different people are different. */
+/** With two members that no other writer uses, as in practice. */
 const newPool = ({ address }: Caller): string =>
   JSON.stringify({
     type: 'cooperative',
@@ -33,7 +33,7 @@ const newPool = ({ address }: Caller): string =>
     members: [`0xAAAAAAAA${address.slice(10)}`, `0xbbbbbbbb${address.slice(10)}`],
   });
 
-/** A GET by every reader over a connection of its own, going through the paths. */
+/** Every reader sends GETs for the paths, over a connection of its own. */
 const reading = (
   readers: Caller[],
   name: string,
@@ -51,7 +51,9 @@ const reading = (
   },
 });
 
-/** Every endpoint of the targets but the sign-in, which is a dialogue. Writers' data grows, so nobody reads it. */
+/**
+ * Every measured endpoint except the sign-in, which is a dialogue. Nobody reads the writers' data, because it grows.
+ */
 export function endpoints(readers: Caller[], writers: Caller[], connections?: number): Endpoint[] {
   const get = (name: string, paths: (caller: Caller) => string[]): Endpoint =>
     reading(readers, name, paths, connections);
@@ -81,7 +83,7 @@ export function endpoints(readers: Caller[], writers: Caller[], connections?: nu
   ];
 }
 
-/** First pages of one caller, for the flatness of lists; so small that a light caller fills them too. */
+/** First pages of one caller's lists, so small that a light caller fills them too. */
 export function lists(caller: Caller, connections: number): Endpoint[] {
   const get = (path: string): Endpoint => reading([caller], path, () => [path], connections);
   return [

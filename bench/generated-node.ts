@@ -17,7 +17,7 @@ const hash = (kind: string, value: number): string => `0x${kind}${word(value).sl
 const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
 const START = Math.floor(Date.now() / 1000) - 100_000;
 
-/** A JSON-RPC node that makes blocks of deposits up as it is asked: millions of events take no room. */
+/** A JSON-RPC node that generates blocks of deposits on request, so that millions of events need no storage. */
 export class GeneratedNode {
   private server: Server;
 

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { using } from './database';
 
 const ENTRY = path.resolve(__dirname, '..', 'dist', 'src', 'indexer.js');
-/** Time in ms between looks at the cursor. */
-const LOOK = 20;
+/** Interval between reads of the cursor. */
+const LOOK_MS = 20;
 
 /** In MiB. */
 export interface Memory {
@@ -16,9 +16,9 @@ export interface Memory {
 }
 
 /**
- * Runs the indexer as production does, until it is at block `head`.
- * @param seen is given the cursor's block and a look at the memory of the process, again and again
- * @returns seconds from when it had found its chain
+ * Runs the indexer as production does, until it reaches block `head`.
+ * @param seen is called repeatedly with the cursor's block and the memory of the process
+ * @returns seconds since it found its chain
  */
 export async function follow(
   url: string,
@@ -40,7 +40,7 @@ export async function follow(
   try {
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     return await using(url, async (client) => {
-      for (let begun: number | undefined; ; await sleep(LOOK)) {
+      for (let begun: number | undefined; ; await sleep(LOOK_MS)) {
         const { rows } = await client.query<{ block: number }>(
           'SELECT block_number::int AS block FROM chain_cursor',
         );

@@ -24,7 +24,7 @@ const ROUNDS = 3;
 const MANY = 1_000_000;
 const PER_BLOCK = 100;
 const SAMPLES = 10;
-/** By so much the level of the last samples may exceed that of the second to the fourth. */
+/** The last samples may exceed the second to fourth by this factor. */
 const FLAT = 1.15;
 
 type Rates = Record<'viem' | 'apply' | 'indexer', number>;

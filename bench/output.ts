@@ -1,4 +1,4 @@
-/** A table with its first column to the left, the others to the right. */
+/** A table whose first column is aligned left, the others right. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column].length)),
@@ -10,7 +10,7 @@ export function table(head: string[], rows: string[][]): string {
 
 const FRAMES = 30;
 
-/** Shows on standard error how far a long task is; off a terminal only its beginning. */
+/** Shows the progress of a long task on standard error. Without a terminal it prints only the title. */
 export class Progress {
   private done = 0;
 

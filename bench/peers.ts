@@ -17,7 +17,7 @@ export const PEERS = {
   service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] },
 };
 
-/** Takes another build of the service, to compare two. */
+/** Uses another build of the service, to compare two. */
 export function useService(script: string): void {
   PEERS.service.script = path.resolve(script);
 }
@@ -34,7 +34,7 @@ export const JWT_SECRET = randomBytes(32).toString('hex');
 export const SIWE_DOMAIN = 'bench.example';
 const CONTRACT = `0x${'c'.repeat(40)}`;
 
-/** The environment of every peer: that of production, with limits that no run reaches. */
+/** The environment of every peer: as in production, with limits that no run reaches. */
 const ENVIRONMENT = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
@@ -55,11 +55,11 @@ interface Start {
   databaseUrl: string;
   /** A copy without triggers, which bare writes to: it keeps no totals. */
   plainUrl: string;
-  /** Further flags of node. */
+  /** More flags for node. */
   flags?: string[];
 }
 
-/** Starts a peer as a process of its own, its log in a file, and waits until it listens. */
+/** Starts a peer as a separate process that logs to a file, and waits until it listens. */
 export async function startPeer(name: PeerName, { databaseUrl, plainUrl, flags = [] }: Start): Promise<Peer> {
   const { script, flags: own } = PEERS[name];
   const port = await freePort();

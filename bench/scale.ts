@@ -9,7 +9,7 @@ import { signIns } from './sign-in';
 
 interface Result {
   endpoint: string;
-  /** Median latencies in ms of what is compared: with little data, or of a light caller. */
+  /** Median latency in ms with little data, or of a light caller. */
   before: number;
   /** With much data, or of the heavy caller. */
   after: number;
@@ -19,12 +19,12 @@ interface Result {
 
 const SMALL = { pools: 1000, transactions: 10_000 };
 const LARGE = { pools: 1_000_000, transactions: 10_000_000, heavy: true };
-/** Few, so that a latency is that of the request and not of its waiting in line. */
+/** Few, so that the latency does not include waiting in a queue. */
 const CONNECTIONS = 4;
 const ROUNDS = 5;
 const SECONDS = 2;
 
-/** One thing to measure: on which peer, with which requests; sign-ins have none. */
+/** A peer and the requests to measure on it. A sign-in has no requests. */
 interface Subject {
   peer: Peer;
   endpoint?: Endpoint;

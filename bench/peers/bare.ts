@@ -20,8 +20,8 @@ import * as users from '../../src/users/users.sql';
 import { CREATE_PLAIN_POOL } from './plain-pool.sql';
 
 /**
- * The ceiling: Fastify and pg with the service's statements, and nothing else that a service has (no framework, log,
- * metrics, limits, error bodies). It keeps no totals: its pools go to a copy of the tables without triggers.
+ * The ceiling: Fastify and pg with the service's statements, without framework, log, metrics, limits and error
+ * bodies. It keeps no totals: its pools go to a copy of the tables without triggers.
  */
 const environment = loadEnvironment(process.env);
 const {

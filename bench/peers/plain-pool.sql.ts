@@ -1,7 +1,9 @@
 import { statement } from '../../src/database/statement';
 import { NEW_POOL_TYPES, type NewPool } from '../../src/pools/pools.sql';
 
-/** The service's CREATE_POOL for tables without triggers: what they would derive of the new pool itself is written. */
+/**
+ * The service's CREATE_POOL for tables without triggers. It writes what they would derive for the new pool itself.
+ */
 export const CREATE_PLAIN_POOL = statement<NewPool, { id: string }>(
   'create_plain_pool',
   NEW_POOL_TYPES,

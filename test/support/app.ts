@@ -11,7 +11,7 @@ import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
-/** Random, as production refuses one that stands in a repository. */
+/** Random, because production refuses secrets that a repository contains. */
 export const JWT_SECRET = randomBytes(32).toString('hex');
 /** Contract of each pool type. */
 export const CONTRACTS = {
@@ -24,7 +24,7 @@ export const CONTRACTS = {
 export interface Request {
   method?: string;
   url: string;
-  /** An object is sent as JSON, text as it is. */
+  /** An object is sent as JSON, a string unchanged. */
   body?: unknown;
   headers?: Record<string, string>;
   as?: { token: string };
@@ -72,18 +72,18 @@ export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Enviro
     ...overrides,
   });
 
-/** The API as production builds it, on a database of its own. Every answer is held against the OpenAPI document. */
+/** The API as production builds it, on a database of its own. Checks every answer against the OpenAPI document. */
 export class TestApp {
   nest: NestFastifyApplication;
   database: TestDatabase;
   environment: Environment;
   validator: DocumentValidator;
   private pool: Pool;
-  /** Where it listens, once it does. */
+  /** The port, once it listens. */
   port?: number;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: 10 });
 
-  /** @param prepare is given the database before the app starts */
+  /** @param prepare gets the database before the app starts */
   async start(
     overrides: NodeJS.ProcessEnv = {},
     logger: Logger = pino({ level: 'silent' }),
@@ -92,7 +92,7 @@ export class TestApp {
   ): Promise<this> {
     this.database = await freshDatabase();
     this.pool = new Pool({ connectionString: this.database.url, max: 5 });
-    // Tests end connections of the server, these too.
+    // Tests close server connections, including these.
     this.pool.on('error', () => undefined);
     this.environment = settings(this.database.url, { ...overrides, ...(await prepare?.(this.database)) });
     this.nest = await createApp(this.environment, logger, {
@@ -137,7 +137,7 @@ export class TestApp {
     };
   }
 
-  /** From now on requests go over a socket, as they are: injected ones pass through the URL class. */
+  /** From now on requests use a socket and are sent unchanged. Injected ones pass through the URL class. */
   async listen(): Promise<void> {
     await this.nest.listen(0, '127.0.0.1');
     this.port = (this.nest.getHttpServer().address() as AddressInfo).port;
@@ -160,7 +160,7 @@ export class TestApp {
   }
 
   private request(method: string, path: string, given: Headers, body?: string): Promise<Answer> {
-    // Node sends the body of a GET without a length: the server would take it for the next request.
+    // Node sends the body of a GET without a length, so the server would read it as the next request.
     const headers = { ...given, ...(body && { 'content-length': Buffer.byteLength(body) }) };
     return new Promise((resolve, reject) => {
       const sent = request({ port: this.port, host: '127.0.0.1', agent: this.agent, method, path, headers });
@@ -230,7 +230,7 @@ export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: Te
   return app;
 }
 
-/** Waits until it holds; the test's time limit is the limit. */
+/** Waits until the condition holds. The test's time limit applies. */
 export async function until(condition: () => unknown): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -24,7 +24,7 @@ export interface Log {
   logIndex: string;
 }
 
-/** What goes wrong on the way to the node; whatever is not set goes well. */
+/** Faults on the way to the node. Everything unset works. */
 export interface Faults {
   /** Of a whole HTTP request. */
   http?: () => 'ok' | 429 | 502 | 'drop' | 'hang' | 'huge';

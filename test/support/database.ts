@@ -7,7 +7,7 @@ import { dataSourceOptions } from '../../src/database/data-source';
 import { createDatabase } from '../../src/local/postgres';
 
 const MIGRATIONS = join(__dirname, '../../migrations');
-/** Of the lock under which the template is made; any number that nothing else on the server uses. */
+/** Key of the lock under which the template is created; any number that nothing else on the server uses. */
 const TEMPLATE_LOCK = 4361;
 
 export interface TestDatabase {
@@ -30,7 +30,7 @@ async function maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {
   return work(client).finally(() => client.end());
 }
 
-/** A database of one's own with nothing in it. */
+/** A new, empty database. */
 export async function emptyDatabase(template?: string): Promise<TestDatabase> {
   const name = `test_${process.pid}_${randomBytes(6).toString('hex')}`;
   const url = await createDatabase(serverUrl(), name, template);
@@ -42,14 +42,14 @@ export async function emptyDatabase(template?: string): Promise<TestDatabase> {
   return { url, drop };
 }
 
-/** A database of one's own with every migration applied. */
+/** A new database with every migration applied. */
 export async function freshDatabase(): Promise<TestDatabase> {
   return emptyDatabase(await migratedTemplate());
 }
 
 /**
- * Migrations run once a server: everyone copies the result. Its name holds a digest of the migrations, so a server
- * that lives longer than a run never serves an old schema.
+ * Migrations run once per server, and every test copies the result. Its name contains a digest of the migrations, so
+ * a long-lived server never serves an old schema.
  */
 async function migratedTemplate(): Promise<string> {
   const digest = createHash('sha256');
@@ -59,7 +59,7 @@ async function migratedTemplate(): Promise<string> {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [name]);
     if (rowCount) return;
-    // Under another name until it is complete, so that a run that was killed leaves no half-made template.
+    // It has another name until it is complete, so that a killed run leaves no unfinished template.
     const draft = `${name}_${randomBytes(4).toString('hex')}`;
     await migrate(await createDatabase(serverUrl(), draft));
     await client.query(`ALTER DATABASE ${escapeIdentifier(draft)} RENAME TO ${escapeIdentifier(name)}`);

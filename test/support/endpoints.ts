@@ -4,7 +4,7 @@ import type { Operation } from './openapi';
 
 export interface Endpoint {
   method: string;
-  /** With a value in the place of each parameter, one that nothing has as its id. */
+  /** The path with a placeholder for each parameter, which is no existing id. */
   path: string;
   operation: Operation;
 }
@@ -13,7 +13,7 @@ const { paths } = JSON.parse(readFileSync(join(__dirname, '../../openapi.json'),
   paths: Record<string, Record<string, Operation>>;
 };
 
-/** Every endpoint of openapi.json; that this is what the service serves is a test of its own. */
+/** Every endpoint of openapi.json. Another test compares that file with the routes of the service. */
 export const ENDPOINTS: Endpoint[] = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     method: method.toUpperCase(),
@@ -22,11 +22,11 @@ export const ENDPOINTS: Endpoint[] = Object.entries(paths).flatMap(([path, metho
   })),
 );
 
-/** Those that need a token; `/metrics` needs one of its own, if any. */
+/** Endpoints that need a token. `/metrics` may need another kind of token. */
 export const PROTECTED = ENDPOINTS.filter(({ operation }) =>
   operation.security?.some((scheme) => 'bearer' in scheme),
 ).filter(({ path }) => path !== '/metrics');
 
-/** Whether the answer has no end. */
+/** Whether the answer is an endless stream. */
 export const isStream = ({ responses }: Operation): boolean =>
   'text/event-stream' in (responses['200']?.content ?? {});

@@ -9,9 +9,9 @@ import { Replica, Service, eventually } from './processes';
 export interface FleetOptions {
   replicas?: number;
   settings?: NodeJS.ProcessEnv;
-  /** Instead of a fresh one on the server of the run. */
+  /** Database to use instead of a fresh one. */
   database?: TestDatabase;
-  /** With a chain, an indexer that leads, and one that stands by. */
+  /** Also starts a chain, a leading indexer, and one on standby. */
   indexed?: boolean;
 }
 
@@ -95,7 +95,7 @@ export class Fleet {
     await eventually(async () => (await this.sql(found, [block])).length === 1);
   }
 
-  /** Holds every statement that touches the table back until `work` is done. */
+  /** Blocks every statement on the table until `work` is done. */
   async whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
     return withClient(this.database.url, async (client) => {
       await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
@@ -103,7 +103,7 @@ export class Fleet {
     });
   }
 
-  /** Statements of the replicas that wait for a lock. */
+  /** The number of the replicas' statements that wait for a lock. */
   async waiting(): Promise<number> {
     const [{ count }] = await this.sql<{ count: number }>(`
       SELECT count(*)::int AS count FROM pg_stat_activity
@@ -111,7 +111,7 @@ export class Fleet {
     return count;
   }
 
-  /** Connections that the replicas hold on the server. */
+  /** The number of the replicas' connections to the server. */
   async connections(): Promise<number> {
     const [{ count }] = await this.sql<{ count: number }>(`
       SELECT count(*)::int AS count FROM pg_stat_activity
@@ -126,7 +126,7 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   return work(client).finally(() => client.end());
 }
 
-/** One line in the output of the run: what a fault was seen to do. */
+/** Prints one line about the observed effect of a fault. */
 export function report(fault: string, counted: Record<string, string | number>): void {
   const figures = Object.entries(counted).map(([name, value]) => `${value} ${name}`);
   process.stdout.write(`  ${fault}: ${figures.join(', ')}\n`);

@@ -45,18 +45,18 @@ export interface OpenApiDocument {
 
 export interface Answer {
   method: string;
-  /** As sent, with query, and with /api or not. */
+  /** As sent, with query, with or without /api. */
   url: string;
   status: number;
   headers: Record<string, unknown>;
   text: string;
 }
 
-/** What may come from a path that the document does not have. */
+/** Statuses that a path outside the document may return. */
 const UNKNOWN_PATH = [400, 403, 404, 413, 414, 415, 429, 503];
 const HTML = /^\/(docs(\/|$)|$)/;
 
-/** Tells whether an answer is one that the document describes. */
+/** Checks whether the document describes an answer. */
 export class DocumentValidator {
   private readonly ajv = new Ajv({
     strict: true,
@@ -73,7 +73,7 @@ export class DocumentValidator {
     for (const name of Object.keys(schemas)) schemas[name] = closed(schemas[name], schemas);
   }
 
-  /** @throws Error that says what in the answer is not as documented */
+  /** @throws Error that tells how the answer differs from the document */
   check(answer: Answer): void {
     const { method, url, status, headers, text } = answer;
     const complain = (what: string): never => {
@@ -102,7 +102,7 @@ export class DocumentValidator {
       complain(this.ajv.errorsText(validate.errors));
   }
 
-  /** The operation of a path: one with fixed segments is preferred, as the router does. */
+  /** The operation of a path. Fixed segments come first, as in the router. */
   find(path: string, method: string): Operation | undefined {
     const segments = path.split('/');
     const fits = (template: string): boolean => {
@@ -145,7 +145,7 @@ export class DocumentValidator {
   }
 }
 
-/** Without /api and query, decoded; a path that cannot be decoded is none of the document's. */
+/** Without /api and query, decoded. A path that cannot be decoded is not in the document. */
 function pathOf(url: string): string {
   const path = url.replace(/[?#].*$/s, '').replace(/^\/api(?=\/|$)/, '');
   try {

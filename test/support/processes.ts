@@ -6,10 +6,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../../src/local/postgres-host';
 
 const BUILT = join(__dirname, '../../dist/src');
-/** Bytes kept of what a process wrote, to tell why it failed. */
+/** Bytes of a process's output that are kept, to tell why it failed. */
 const LOG_TAIL = 20_000;
 
-/** A child process that ends with us, however we end. */
+/** A child process that ends with this process in every case. */
 abstract class Child {
   protected process?: ChildProcess;
   protected log = '';
@@ -46,7 +46,7 @@ abstract class Child {
     this.process?.kill(signal);
   }
 
-  /** Sends the signal and waits for the end; resolves as `ended` does. */
+  /** Sends the signal and waits for the end. Resolves as `ended` does. */
   end(signal: NodeJS.Signals): Promise<number | null> {
     const { ended } = this;
     if (this.running) this.signal(signal);
@@ -54,7 +54,7 @@ abstract class Child {
   }
 }
 
-/** One process of the service, built as in production. */
+/** A process of the service, built as in production. */
 export class Service extends Child {
   constructor(
     private readonly entry: 'main' | 'indexer',
@@ -67,7 +67,7 @@ export class Service extends Child {
     const file = join(BUILT, `${this.entry}.js`);
     if (!existsSync(file)) throw new Error('the fault tests run the built service: `npm run build` first');
     const child = fork(file, {
-      // jest's own flags and NODE_OPTIONS are none of its business.
+      // Does not pass on jest's flags and NODE_OPTIONS.
       execArgv: [],
       env: { PATH: process.env.PATH, ...this.settings },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -94,7 +94,7 @@ export class Replica extends Service {
   }
 }
 
-/** A Redis server of our own, with nothing kept on disk, always on the same port. */
+/** A Redis server that stores nothing on disk, always on the same port. */
 export class RedisServer extends Child {
   private constructor(readonly port: number) {
     super();
@@ -125,7 +125,7 @@ export class RedisServer extends Child {
   }
 }
 
-/** Waits until it holds. A fault that never ends fails the test this way, and leaves nothing running. */
+/** Waits until the condition holds. A lasting fault then fails the test, and leaves nothing running. */
 export async function eventually(condition: () => unknown, limit = 30_000): Promise<void> {
   const end = Date.now() + limit;
   while (!(await condition())) {

@@ -19,7 +19,7 @@ export interface MessageFields {
   resources?: string[];
 }
 
-/** An EIP-4361 message as its ABNF says, made without the library that parses it in the service. */
+/** An EIP-4361 message built by its ABNF, without the library that the service uses to parse it. */
 export function siweMessage(
   fields: Partial<MessageFields> & Pick<MessageFields, 'address' | 'nonce'>,
 ): string {

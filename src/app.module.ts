@@ -4,6 +4,7 @@ import { AnalyticsModule } from './analytics/analytics.module';
 import { AuthModule } from './auth/auth.module';
 import { ChainModule } from './chain/chain.module';
 import { ErrorFilter } from './common/error.filter';
+import { QueryParametersModule } from './common/query-parameters.guard';
 import { RateLimitModule } from './rate-limit/rate-limit.module';
 import { DtoPipe } from './common/validation.pipe';
 import { ConfigModule } from './config/config.module';
@@ -35,6 +36,8 @@ export class AppModule {
         OutboxModule,
         RateLimitModule,
         AuthModule,
+        // Its guard runs behind the one of AuthModule.
+        QueryParametersModule,
         UsersModule,
         PoolsModule,
         PositionsModule,

@@ -24,6 +24,7 @@ import { NestLogger } from './common/nest-logger';
 import { givePlainData } from './common/plain-data.interceptor';
 import { plainClientAddress } from './common/proxies';
 import { canTrackCheaply, trackRequests } from './common/request-context';
+import { QueryParametersGuard } from './common/query-parameters.guard';
 import { RouteTargets } from './common/route-targets';
 import type { Environment } from './config/environment';
 import { serveDocs } from './openapi/docs';
@@ -100,6 +101,7 @@ export async function createApp(
   const targets = app.get(RouteTargets);
   fastify.addHook('onRoute', targets.onRoute);
   fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
+  fastify.addHook('onRoute', app.get(QueryParametersGuard).onRoute);
   fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   fastify.addHook('onRequest', (request, _reply, done) =>

@@ -146,7 +146,7 @@ describe('calls', () => {
   describe('tickets', () => {
     const tickets = (count: string | bigint, as = saver): Promise<Response> =>
       app.get(`/lottery/calls/tickets?count=${count}`, as);
-    const NO_DRAW = { success: false, error: 'No draw is open' };
+    const NO_DRAW = { success: false, error: 'No draw is open', code: 'no_open_draw' };
 
     async function openDraw(price: bigint): Promise<bigint> {
       const { timestamp } = await bench.owner.getBlock();

@@ -177,8 +177,12 @@ describe('the list', () => {
     ]);
   });
 
-  it('ignores parameters it does not know', async () => {
-    expect((await app.get('/pools?sort=apr&__proto__=1&constructor=2', owner)).status).toBe(200);
+  it('refuses parameters it does not know', async () => {
+    const { status, body } = await app.get('/pools?sort=apr&__proto__=1&constructor=2', owner);
+    expect([status, body.details.map(({ field }: { field: string }) => field)]).toEqual([
+      400,
+      ['sort', '__proto__', 'constructor'],
+    ]);
   });
 
   it('shows the 10 newest transactions of each pool, newest first', async () => {

@@ -32,6 +32,7 @@ export class HealthController {
       'Always 200 while the process serves, so that probes may sit on it; the body tells the truth about what it depends on.',
   })
   @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
+  @ApiFailure(400)
   @ApiFailure(431)
   report(): Promise<HealthReport> {
     return this.health.report();
@@ -43,6 +44,7 @@ export class HealthController {
     description: 'Says that the process serves, and asks nothing else.',
   })
   @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
+  @ApiFailure(400)
   @ApiFailure(431)
   live(): Liveness {
     return { status: 'alive' };
@@ -55,6 +57,7 @@ export class HealthController {
     description: 'Whether requests should be sent here: not without the database, and not while draining.',
   })
   @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
+  @ApiFailure(400)
   @ApiFailure(431)
   @ApiFailure(503, 'Database out, or draining; `details` names which')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })

@@ -41,6 +41,7 @@ export class MetricsController {
     description: 'Prometheus text format',
     content: { 'text/plain': { schema: { type: 'string' }, example: METRICS_EXAMPLE } },
   })
+  @ApiFailure(400)
   @ApiFailure(401)
   @ApiBearerAuth()
   async scrape(@Req() request: FastifyRequest): Promise<string> {

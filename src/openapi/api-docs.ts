@@ -40,7 +40,7 @@ interface Options {
   list?: boolean | 'cursors';
   /** The payload's fields stand at the top level too. */
   bareCopy?: boolean;
-  /** What it may answer with: a code, or a status for the usual errors. Every endpoint may have 403, 429, 500, 503. */
+  /** What it may answer with: a code, or a status for the usual errors. Every endpoint may have 400, 403, 429, 500, 503. */
   errors?: DocumentedError[];
 }
 
@@ -76,7 +76,7 @@ export function ApiData(
   model: Type,
   { summary, description, status = 200, list = false, bareCopy = false, errors = [] }: Options = {},
 ): MethodDecorator {
-  const all: DocumentedError[] = [...errors, 'cross_site_request', 429, 500, 503];
+  const all: DocumentedError[] = ['validation_failed', ...errors, 'cross_site_request', 429, 500, 503];
   return applyDecorators(
     ...(summary ? [ApiOperation({ summary, description })] : []),
     ApiExtraModels(model, Pagination, ErrorResponse),

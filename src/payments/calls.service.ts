@@ -60,7 +60,7 @@ export class CallsService {
   async tickets(count: string): Promise<ContractCalls> {
     const draw = (await this.database.read(DRAW_TO_CALL, {}))!;
     const [chainId, token] = [chainIdOf(draw), tokenOf(draw)];
-    if (draw.drawId === null) throw new ApiError(404, 'No draw is open');
+    if (draw.drawId === null) throw new ApiError(404, 'No draw is open', { code: 'no_open_draw' });
     const [tickets, contract] = [BigInt(count), draw.contract as Address];
     const cost = tickets * BigInt(draw.ticketPrice!);
     if (cost > MAX_AMOUNT) throw validationFailed({ field: 'count', message: 'costs more than 2^256-1' });
@@ -80,7 +80,8 @@ export class CallsService {
 function amountDue({ account, status, amount }: PoolRow, caller: AuthenticatedUser): bigint {
   if (account === null) throw notFound();
   if (account !== caller.address) throw forbidden();
-  if (status !== 'PENDING') throw new ApiError(409, 'The deposit is not pending');
+  if (status !== 'PENDING')
+    throw new ApiError(409, 'The deposit is not pending', { code: 'transaction_not_pending' });
   return BigInt(amount!);
 }
 
@@ -94,7 +95,8 @@ function tokenOf({ token }: ChainRow): Address {
   return token as Address;
 }
 
-const chainUnknown = (): ApiError => new ApiError(503, 'The chain is not known yet');
+const chainUnknown = (): ApiError =>
+  new ApiError(503, 'The chain is not known yet', { code: 'chain_unknown' });
 
 const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
   calls: encoded.map(({ name, to, data }) => ({ name, chainId, to, data, value: '0' })),

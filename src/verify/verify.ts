@@ -134,7 +134,7 @@ export class Verification {
 
   private async positions(derived: DerivedComparison): Promise<void> {
     this.progress.begin('positions');
-    await this.everyPool(new BatchSize(), (ids) => derived.positions(ids));
+    await this.everyPool(new KeyBatchSize(), (ids) => derived.positions(ids));
   }
 
   private async addresses(derived: DerivedComparison): Promise<void> {

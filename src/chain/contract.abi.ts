@@ -18,7 +18,7 @@ const DRAW_EVENTS = [
 
 const SEQ = ['function seq() view returns (uint64)'] as const;
 
-/** All that the indexer needs of a contract. A deployment may bring its own contracts if they have this. */
+/** What the indexer needs from a contract. Any contract that has all of this can be used. */
 export const contractAbi = parseAbi([...POOL_EVENTS, ...DRAW_EVENTS, ...SEQ]);
 
 /** What the reference contracts offer to whoever saves, with the errors they revert with. */

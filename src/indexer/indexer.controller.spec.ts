@@ -60,7 +60,10 @@ describe("the indexer's own port", () => {
     telemetry.role = 'standby';
     expect(await health()).toEqual([200, 'standby']);
     const unknown = await get('/pools?x=1');
-    expect([unknown.status, await unknown.json()]).toEqual([404, { success: false, error: 'Not found' }]);
+    expect([unknown.status, await unknown.json()]).toEqual([
+      404,
+      { success: false, error: 'Not found', code: 'not_found' },
+    ]);
   });
 
   it('gives metrics to everyone, or to who has the token', async () => {
@@ -74,7 +77,7 @@ describe("the indexer's own port", () => {
       const refused = await get('/metrics', wrong);
       expect([refused.status, await refused.text()]).toEqual([
         401,
-        '{"success":false,"error":"Invalid token"}',
+        '{"success":false,"error":"Invalid token","code":"invalid_token"}',
       ]);
     }
     expect((await get('/metrics', `Bearer ${TOKEN}`)).status).toBe(200);

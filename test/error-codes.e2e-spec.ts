@@ -119,12 +119,14 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     const holder = app.sql(
       `SELECT pg_advisory_lock(hashtextextended('${user.user.id} ${key}', 0)), pg_sleep(60)`,
     );
+    // Awaited from the start: a rejection that nobody handles yet would end the test.
+    const ended = expect(holder).rejects.toThrow();
     const holders = () =>
       app.sql(`SELECT pid FROM pg_stat_activity WHERE query LIKE '%${key}%' AND wait_event = 'PgSleep'`);
     while ((await holders()).length === 0);
     const answer = await create({}, { 'idempotency-key': key });
     await app.sql('SELECT pg_terminate_backend($1)', [(await holders())[0].pid]);
-    await expect(holder).rejects.toThrow();
+    await ended;
     return answer;
   },
   transaction_not_pending: () => thrown('transaction_not_pending'),

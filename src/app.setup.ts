@@ -14,6 +14,7 @@ import helmet from 'helmet';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { type AppImports, AppModule } from './app.module';
+import { allowedOrigins } from './common/origins';
 import { provideConstraints } from './common/constraint-container';
 import { CrossSiteGuard } from './rate-limit/cross-site';
 import { EnvelopeAdapter } from './common/envelope.adapter';
@@ -86,7 +87,7 @@ export async function createApp(
     void reply.headers(headers).header('x-request-id', request.id);
     done();
   });
-  const { CORS_ORIGINS: origins } = environment;
+  const origins = allowedOrigins(environment);
   // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap, and
   // reaches no handler and no body.
   if (origins.length > 0)

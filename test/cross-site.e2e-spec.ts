@@ -185,3 +185,44 @@ describe('with CORS_ORIGINS=*', () => {
     );
   });
 });
+
+describe('pages that a developer serves on the same machine', () => {
+  const development = useApp({ NODE_ENV: 'development' });
+  const other = useApp({ CORS_ORIGINS: 'https://app.example.org', SIWE_DOMAINS: 'app.example.org' });
+  const LOCAL = ['http://localhost:5173', 'http://localhost', 'http://127.0.0.1:3000', 'http://[::1]:8080'];
+  const ask = async (app: typeof other, origin: string): Promise<unknown[]> => {
+    const headers = { ...fetchMetadata('same-site', 'cors'), origin };
+    const answer = await app.send({ url: '/auth/nonce', headers });
+    const preflight = await app.send({
+      method: 'OPTIONS',
+      url: '/pools',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    const allowed = 'access-control-allow-origin';
+    return [answer.status, answer.headers[allowed], preflight.headers[allowed]];
+  };
+
+  it('may call the service in development', async () => {
+    for (const origin of LOCAL) expect(await ask(development, origin)).toEqual([200, origin, origin]);
+  });
+
+  it('may not otherwise', async () => {
+    for (const origin of LOCAL) expect(await ask(other, origin)).toEqual([403, undefined, undefined]);
+  });
+
+  it('are no others, in development either', async () => {
+    for (const origin of [
+      'https://evil.example',
+      'http://localhost.evil.example',
+      'http://evil.example:80#http://localhost',
+      'http://localhost:5173.evil.example',
+      'http://user@localhost:5173',
+      'http://10.0.0.1:5173',
+      'null',
+    ])
+      expect([origin, ...(await ask(development, origin))]).toEqual([origin, 403, undefined, undefined]);
+    // What such a page sends without CORS would be counted all the same.
+    const headers = { ...fetchMetadata('same-site', 'no-cors', 'image'), referer: LOCAL[0] };
+    expect((await development.send({ url: '/pools', headers })).status).toBe(403);
+  });
+});

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   closeSync,
@@ -13,6 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './postgres-host';
+import { commandOf } from './processes';
 
 export interface AnvilOptions {
   /** The chain is kept in this file. The node then outlives a killed parent, and the next start takes it over. */
@@ -192,16 +193,6 @@ function readJson<T>(file: string): T | undefined {
 function isRunning(pid: number, files?: StateFiles): boolean {
   const command = commandOf(pid);
   return command.includes('anvil') && command.includes(files?.dump ?? '');
-}
-
-/** Empty if there is no such process, or only a zombie. */
-function commandOf(pid: number): string {
-  try {
-    if (existsSync('/proc/self/cmdline')) return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    return execFileSync('ps', ['-ww', '-o', 'command=', '-p', `${pid}`], { encoding: 'utf8' });
-  } catch {
-    return '';
-  }
 }
 
 function send(signal: NodeJS.Signals, pid: number): void {

@@ -1,7 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Deployment, type DevClient, anvilRpc, connect, deployContracts, seedDraws } from './deploy';
-import { AnvilUnavailable, startAnvil } from './anvil';
+import { parseEther } from 'viem';
+import {
+  type Deployment,
+  type DevClient,
+  anvilRpc,
+  connect,
+  deployContracts,
+  devKey,
+  execute,
+  seedDraws,
+} from './deploy';
+import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
+
+/** Where wallets expect a local chain. */
+const USUAL_PORT = 8545;
 
 export interface LocalChain {
   url: string;
@@ -18,16 +31,22 @@ export interface LocalChain {
  * Starts the EVM chain kept in `dir`, with the reference contracts and two draws on it.
  * @returns undefined where there is no anvil for the platform
  */
-export async function startChain(dir: string): Promise<LocalChain | undefined> {
+export async function startChain(
+  dir: string,
+  tell: (step: string) => void = () => undefined,
+): Promise<LocalChain | undefined> {
   const file = path.join(dir, 'deployment.json');
   try {
-    const anvil = await startAnvil({ stateFile: path.join(dir, 'chain.json') });
+    tell('Starting a chain');
+    const anvil = await startOnKeptPort(dir);
     const client = await connect(anvil.url);
     await neverGoBack(client);
     const known = read(file);
     const kept = known && (await isOn(anvil.url, known));
+    if (!kept) tell('Deploying the contracts');
     const deployment = kept ? known : await deployContracts(anvil.url);
     if (!kept) {
+      await execute(client, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1000')]);
       await seedDraws(anvil.url, deployment);
       writeFileSync(file, JSON.stringify(deployment, null, 2));
     }
@@ -39,6 +58,34 @@ export async function startChain(dir: string): Promise<LocalChain | undefined> {
   } catch (error) {
     if (error instanceof AnvilUnavailable) return undefined;
     throw error;
+  }
+}
+
+/**
+ * The same port at every start, as wallets keep the address of a chain: 8545 at first, and another one from then on
+ * whenever it is taken.
+ */
+async function startOnKeptPort(dir: string): Promise<AnvilNode> {
+  const file = path.join(dir, 'chain-port');
+  const stateFile = path.join(dir, 'chain.json');
+  const start = async (port?: number): Promise<AnvilNode> => {
+    const anvil = await startAnvil({ stateFile, port });
+    writeFileSync(file, `${anvil.port}`);
+    return anvil;
+  };
+  try {
+    return await start(readPort(file) ?? USUAL_PORT);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return start();
+  }
+}
+
+function readPort(file: string): number | undefined {
+  try {
+    return Number(readFileSync(file, 'utf8')) || undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -47,6 +47,12 @@ export function devAccount(index: number): LocalAccount {
   return mnemonicToAccount(MNEMONIC, { addressIndex: index });
 }
 
+/** The account that `npm start` offers for trying out, apart from those that own contracts and hold tickets. */
+export function devKey(): { address: Address; privateKey: Hex } {
+  const { address, getHdKey } = mnemonicToAccount(MNEMONIC, { addressIndex: 4 });
+  return { address, privateKey: toHex(getHdKey().privateKey!) };
+}
+
 /** A client that reads and writes. It polls fast, for local chains, and uses the first of several endpoints. */
 export async function connect(rpcUrl: string, account: LocalAccount = devAccount(0)) {
   const [{ url, headers }] = rpcEndpoints(rpcUrl);

@@ -33,6 +33,15 @@ describe('npm start', () => {
     expect(announcement({}, { ...MADE, RPC_URL: undefined })).toContain('off: there is no anvil');
   });
 
+  it('shows what a developer needs of the local chain', () => {
+    const key = { address: '0xac', privateKey: '0x5ec' };
+    const local = { chainId: 31337, contracts: { individual: '0x11', lottery: '0x33' }, token: '0x70', key };
+    const text = announcement({}, settings({}, MADE), local);
+    for (const shown of ['31337', 'individual   0x11', 'lottery      0x33', '0x70', '0xac', '0x5ec'])
+      expect(text).toContain(shown);
+    expect(announcement({}, settings({}, MADE))).not.toMatch(/Token|Contracts|key/);
+  });
+
   it.each([
     ['postgres://user:s3cret@db:5433/savings?password=s3cret#s3cret', 'postgres://db:5433/savings'],
     ['postgres://user:s3cret s3cret@db/savings', 'postgres://db/savings'],

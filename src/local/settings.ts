@@ -17,7 +17,11 @@ export function settings(given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv): Nod
 /**
  * The text that `npm start` prints when everything runs. It hides passwords and keys in addresses that were given.
  */
-export function announcement(given: NodeJS.ProcessEnv, { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv): string {
+export function announcement(
+  given: NodeJS.ProcessEnv,
+  { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv,
+  local?: LocalFacts,
+): string {
   const base = `http://localhost:${portOf(given)}`;
   const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;
   const chain = given.RPC_URL ? chainNames(given.RPC_URL) : RPC_URL;
@@ -27,10 +31,32 @@ export function announcement(given: NodeJS.ProcessEnv, { DATABASE_URL, RPC_URL }
   Health    ${base}/health
   Database  ${database}
   Chain     ${chain ?? 'off: there is no anvil for this platform, see README'}
-
+${local ? facts(local) : ''}
   Ctrl-C stops everything.
 `;
 }
+
+/** What a developer needs of the local chain. */
+export interface LocalFacts {
+  chainId: number;
+  contracts: Record<string, string>;
+  token: string;
+  /** Holds ether and tokens of the local chain. Every anvil has it, so it is no secret. */
+  key: { address: string; privateKey: string };
+}
+
+const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
+  `
+  Chain id  ${chainId}
+  Token     ${token}
+  Contracts
+${Object.entries(contracts)
+  .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
+  .join('\n')}
+  An account with ether and tokens, for trying out; its key is public:
+    address      ${key.address}
+    private key  ${key.privateKey}
+`.slice(1);
 
 function databaseName(address: string): string {
   try {

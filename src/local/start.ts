@@ -9,11 +9,14 @@ import { DataSource } from 'typeorm';
 import { redactText } from '../common/redact';
 import { dataSourceOptions } from '../database/data-source';
 import { type LocalChain, startChain } from './chain';
+import { commandOf, parentOf } from './processes';
+import { devKey } from './deploy';
 import { startPostgres } from './postgres';
 import { announcement, hostOf, portOf, settings } from './settings';
 
 const WATCH = process.argv.includes('--watch');
 const KILL_WATCHER_MS = 5000;
+const PARENT_POLL_MS = 250;
 const DATA = path.resolve('.data');
 
 type Stop = () => Promise<unknown> | void;
@@ -43,25 +46,31 @@ async function main(): Promise<void> {
   await assertFree(port);
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
   if (WATCH) await compileOnChange();
+  if (process.env.npm_lifecycle_event) stopWithNpm();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment = settings(process.env, {
     ...chainSettings(chain),
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   });
+  tell('Migrating the database');
   await migrate(environment.DATABASE_URL!);
   if (chain) await heal(chain, environment);
+  tell('Starting the API');
   await run('main.js', environment);
-  if (environment.RPC_URL) await run('indexer.js', environment);
+  if (environment.RPC_URL) {
+    tell('Starting the indexer');
+    await run('indexer.js', environment);
+  }
   const base = `http://localhost:${port}`;
   // For `npm run demo`.
   const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
   writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
-  say(announcement(process.env, environment));
+  say(announcement(process.env, environment, chain && { ...chain, ...chain.deployment, key: devKey() }));
 }
 
 async function startLocalChain(): Promise<LocalChain | undefined> {
-  const chain = await startChain(DATA);
+  const chain = await startChain(DATA, tell);
   if (!chain) return undefined;
   stops.push(() => chain.stop());
   if (chain.replaced)
@@ -87,6 +96,7 @@ function chainSettings(chain: LocalChain | undefined): NodeJS.ProcessEnv {
 /** One database per chain, named by the genesis block, so that the data of two chains never mix. */
 async function database(chain: LocalChain | undefined): Promise<string> {
   const name = chain ? `savings_${chain.deployment.genesisHash.slice(2, 10)}` : 'savings';
+  tell('Starting PostgreSQL');
   const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: name });
   stops.push(() => postgres.stop());
   return postgres.url;
@@ -182,6 +192,7 @@ async function assertFree(port: number): Promise<void> {
 async function stop(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  say('Stopping.');
   for (const each of stops.reverse()) {
     try {
       await each();
@@ -192,4 +203,19 @@ async function stop(code: number): Promise<void> {
   process.exit(code);
 }
 
+/**
+ * Stops when npm ends, whatever ended it. npm passes signals on to the shell that it runs this in, and the shell dies of
+ * them without telling anyone.
+ */
+function stopWithNpm(): void {
+  const shell = process.ppid;
+  // Some shells replace themselves with their command. Then npm is the parent, and its own parent may end.
+  const npm = commandOf(shell).includes('local.js') ? parentOf(shell) : undefined;
+  const watch = setInterval(() => {
+    if (process.ppid !== shell || (npm !== undefined && parentOf(shell) !== npm)) void stop(0);
+  }, PARENT_POLL_MS);
+  watch.unref();
+}
+
+const tell = (step: string): void => say(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${step}`);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Environment } from '../config/environment';
 import { forbidden } from '../common/errors';
+import { allowedOrigins } from '../common/origins';
 import { RouteLimits } from './route-limits';
 
 /**
@@ -15,14 +16,17 @@ import { RouteLimits } from './route-limits';
 @Injectable()
 export class CrossSiteGuard {
   private readonly origins: Set<string>;
+  private readonly patterns: RegExp[];
   private readonly hosts: Set<string>;
 
   constructor(
-    { CORS_ORIGINS, SIWE_DOMAINS }: Environment,
+    environment: Environment,
     private readonly limits: RouteLimits,
   ) {
-    this.origins = new Set(CORS_ORIGINS);
-    this.hosts = new Set(SIWE_DOMAINS);
+    const allowed = allowedOrigins(environment);
+    this.origins = new Set(allowed.filter((origin) => typeof origin === 'string'));
+    this.patterns = allowed.filter((origin) => typeof origin !== 'string');
+    this.hosts = new Set(environment.SIWE_DOMAINS);
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void =>
@@ -53,6 +57,7 @@ export class CrossSiteGuard {
     if (this.origins.has('*')) return true;
     if (origin === undefined) return false;
     const host = origin.replace(/^https?:\/\//, '');
+    if (this.patterns.some((pattern) => pattern.test(origin))) return true;
     return this.origins.has(origin) || this.hosts.has(host) || host === headers.host;
   }
 }

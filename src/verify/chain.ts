@@ -64,9 +64,11 @@ export class ChainComparison {
   async pools(ids: string[]): Promise<number> {
     const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some));
     this.findings.count('pools on the chain', ids.length);
-    this.findings.count('balances on the chain', asked);
+    const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
+    this.findings.count('balances on the chain', asked.length - yields);
+    this.findings.count('claimable yields on the chain', yields);
     differing.forEach((each) => this.findings.add(each));
-    return asked;
+    return asked.length;
   }
 
   /** Compares the number of events read with each contract's own count. @throws NotComparable */
@@ -79,8 +81,8 @@ export class ChainComparison {
   /** Asks again for values that differ, each time with the current ledger. */
   private async certain(
     keys: string[],
-    look: (keys: string[]) => Promise<{ asked: number; differing: Keyed[] }>,
-  ): Promise<{ asked: number; differing: Difference[] }> {
+    look: (keys: string[]) => Promise<Asked>,
+  ): Promise<{ asked: Question[]; differing: Difference[] }> {
     const first = await this.patiently(() => look(keys));
     let { differing } = first;
     for (let looks = 1; looks < MIN_SIGHTINGS && differing.length > 0; looks += 1) {
@@ -104,20 +106,20 @@ export class ChainComparison {
     }
   }
 
-  private async askHoldings(ids: string[]): Promise<{ asked: number; differing: Keyed[] }> {
+  private async askHoldings(ids: string[]): Promise<Asked> {
     const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
-    if (rows.length === 0) return { asked: 0, differing: [] };
+    if (rows.length === 0) return { asked: [], differing: [] };
     const questions = rows.flatMap((holding) =>
       questionsOf(holding).map((each) => ({ ...each, key: holding.id })),
     );
-    return { asked: questions.length, differing: await this.compare(rows[0], questions) };
+    return { asked: questions, differing: await this.compare(rows[0], questions) };
   }
 
-  private async askCounts(contracts: string[]): Promise<{ asked: number; differing: Keyed[] }> {
+  private async askCounts(contracts: string[]): Promise<Asked> {
     const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [
       contracts,
     ]);
-    if (rows.length === 0) return { asked: 0, differing: [] };
+    if (rows.length === 0) return { asked: [], differing: [] };
     const data = encodeFunctionData({ abi, functionName: 'seq' });
     const questions = rows.map(({ contract, seq, cursorNumber }) => ({
       key: contract,
@@ -126,7 +128,7 @@ export class ChainComparison {
       wanted: BigInt(seq),
       call: ethCall(contract, data, cursorNumber),
     }));
-    return { asked: questions.length, differing: await this.compare(rows[0], questions) };
+    return { asked: questions, differing: await this.compare(rows[0], questions) };
   }
 
   private async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
@@ -163,6 +165,10 @@ export class ChainComparison {
   }
 }
 
+interface Asked {
+  asked: Question[];
+  differing: Keyed[];
+}
 interface Keyed {
   key: string;
   difference: Difference;

@@ -19,6 +19,8 @@ interface EventValue {
   id: string;
   wanted: string | null;
   found: string | null;
+  /** Null: an event is missing, of whatever pool. */
+  pool: string | null;
 }
 interface Batch<T> {
   rows: number;
@@ -49,6 +51,9 @@ const drawParameters = (draws: DrawKey[]): [string[], string[]] => [
 
 /** Compares derived data with the ledger, some keys at a time, and repairs it if asked to. */
 export class DerivedComparison {
+  /** Pools whose ledger and events differ: null for all. Nothing follows from these until a person has decided. */
+  private readonly disputed = new Set<string | null>();
+
   constructor(
     private readonly client: Client,
     private readonly findings: Findings,
@@ -76,9 +81,14 @@ export class DerivedComparison {
     if (this.mode.hasEvents) this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
   }
 
-  /** What accounts hold and have earned, against a replay of the pools' events. */
+  /**
+   * What accounts hold and have earned, against a replay of the pools' events. After `events` and `pools`, which tell
+   * where the events themselves are in doubt.
+   */
   async positions(ids: string[]): Promise<void> {
-    const { events, positions, differences } = await comparePositions(this.client, ids);
+    const clear = ids.filter((id) => !this.disputed.has(id));
+    if (clear.length === 0 || this.disputed.has(null)) return;
+    const { events, positions, differences } = await comparePositions(this.client, clear);
     this.findings.count('positions', positions);
     this.findings.count('replayed events', events);
     const wrong = unique(differences.map(({ pool }) => pool));
@@ -173,6 +183,9 @@ export class DerivedComparison {
 
   /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
   private reportEvents(found: EventValue[]): void {
-    for (const difference of found) this.findings.add({ ...difference, mended: false });
+    for (const { pool, ...difference } of found) {
+      this.disputed.add(pool);
+      this.findings.add({ ...difference, mended: false });
+    }
   }
 }

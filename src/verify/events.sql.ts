@@ -18,16 +18,17 @@ export const COMPARE_EVENTS = `
     SELECT contract, seq, lag(seq, 1, CASE contract WHEN $1 THEN $2::bigint END)
       OVER (PARTITION BY contract ORDER BY seq) AS before FROM batch
   ), wrong AS (
-    SELECT 'chain_events.seq' AS kind, contract || ' ' || seq AS id, (seq - 1)::text AS wanted, before::text AS found
+    SELECT 'chain_events.seq' AS kind, contract || ' ' || seq AS id, (seq - 1)::text AS wanted, before::text AS found,
+      NULL::uuid AS pool
     FROM numbered WHERE before <> seq - 1
     UNION ALL
     SELECT 'chain_events.transaction', concat_ws(' ', e.block_number, e.log_index), e.transaction_id::text,
-      CASE WHEN t.id IS NOT NULL THEN 'differs' END
+      CASE WHEN t.id IS NOT NULL THEN 'differs' END, e.pool_id
     FROM batch e LEFT JOIN transactions t ON t.id = e.transaction_id
     WHERE e.outcome = 'APPLIED' AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND (${MOVEMENT}) IS NOT TRUE
     UNION ALL
     SELECT 'chain_events.accrual', concat_ws(' ', e.block_number, e.log_index), e.amount::text,
-      CASE WHEN y.pool_id IS NOT NULL THEN 'differs' END
+      CASE WHEN y.pool_id IS NOT NULL THEN 'differs' END, e.pool_id
     FROM batch e LEFT JOIN yield_accruals y
       ON y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index
     WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE
@@ -36,16 +37,16 @@ export const COMPARE_EVENTS = `
     coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
   FROM (SELECT contract, seq FROM batch ORDER BY contract DESC, seq DESC LIMIT 1) l`;
 
-/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, found. */
+/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, found, pool. */
 export const COMPARE_LEDGER_ROWS = `
   SELECT 'transactions.event' AS kind, t.id::text AS id, concat_ws(' ', t.block_number, t.log_index) AS wanted,
-    e.outcome AS found
+    e.outcome AS found, t.pool_id AS pool
   FROM transactions t LEFT JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     AND (e.outcome = 'APPLIED' AND e.transaction_id = t.id) IS NOT TRUE
   UNION ALL
   SELECT 'yield_accruals.event', concat_ws(' ', y.pool_id, y.block_number, y.log_index),
-    concat_ws(' ', y.block_number, y.log_index), e.outcome
+    concat_ws(' ', y.block_number, y.log_index), e.outcome, y.pool_id
   FROM yield_accruals y LEFT JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
   WHERE y.pool_id = ANY($1::uuid[])
     AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE`;

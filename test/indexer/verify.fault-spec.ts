@@ -70,6 +70,8 @@ describe('verification beside an indexer', () => {
       pools: 3,
       'pools on the chain': 3,
       'balances on the chain': 6,
+      'claimable yields on the chain': 3,
+      positions: 3,
       events: 9,
     });
     expect(code).toBe(0);
@@ -147,18 +149,42 @@ describe('verification beside an indexer', () => {
     ['lottery_totals.winners', 'DELETE FROM lottery_totals'],
     ['set_aside_counts.count', 'UPDATE set_aside_counts SET count = count - 1'],
     ['set_aside_counts.count', 'DELETE FROM set_aside_counts'],
+    ['positions.balance', `UPDATE positions SET balance = balance + 1 WHERE balance = 500`],
+    ['positions.owed', `DELETE FROM positions WHERE balance = 500`],
+    ['positions.claimed', `UPDATE positions SET claimed = 3 WHERE balance = 500`],
+    [
+      'positions.deposited',
+      `INSERT INTO positions SELECT id, '0x${'cd'.repeat(20)}', 0, 0, 0, 0, 0, 0, 0 FROM (SELECT id FROM pools LIMIT 1) p`,
+    ],
+    ['pool_weights.last_per_unit', 'UPDATE pool_weights SET last_per_unit = 7 WHERE accruals > 0'],
+    ['pool_weights.total', 'UPDATE pool_weights SET total = total - 1 WHERE accruals > 0'],
+    ['accrual_rates.per_weight', 'UPDATE accrual_rates SET per_weight = per_weight + 1'],
+    ['accrual_rates.time', 'DELETE FROM accrual_rates'],
   ])('finds and mends %s after %s', async (kind, statement) => {
     const before = await bench.actual();
     await corrupt(statement);
     const found = await verify();
     expect(found.code).toBe(1);
     expect(Object.keys(found.report.differences)).toContain(kind);
-    expect(Object.keys(found.report.differences).every((each) => each.startsWith(kind.split('.')[0]))).toBe(
-      true,
-    );
+    // The contract contradicts what is wrong of a position, too.
+    const table = kind.split('.')[0];
+    const others = Object.keys(found.report.differences).filter((each) => !each.startsWith(table));
+    const onChain = /^(positions|pool_weights|accrual_rates)$/.test(table)
+      ? ['chain.claimable', 'chain.position']
+      : [];
+    expect(onChain).toEqual(expect.arrayContaining(others));
     expect((await verify('--repair')).code).toBe(0);
     expect((await verify()).report.differences).toEqual({});
     expect(await bench.actual()).toEqual(before);
+  });
+
+  it('finds, by the contract, a position that differs together with all that is derived of it', async () => {
+    await corrupt(`UPDATE positions SET owed = owed + 1 WHERE balance = 500`);
+    const { report } = await verify();
+    expect(report.differences).toEqual({ 'positions.owed': 1, 'chain.claimable': 1 });
+    expect(report.listed.find(({ kind }) => kind === 'chain.claimable')).toMatchObject({ mended: false });
+    expect((await verify('--repair')).code).toBe(0);
+    expect((await verify()).code).toBe(0);
   });
 
   it('asks in parts a provider that caps batches', async () => {

@@ -4,7 +4,7 @@ import tseslint from 'typescript-eslint';
 /** What every part of the service may build on. */
 const FOUNDATION = 'common|config|database|chain|rate-limit|openapi|outbox';
 /** What a feature may use of auth beside what follows. */
-const SHARED_AUTH = 'auth/(auth\\.guard|current-user)$';
+const SHARED_AUTH = 'auth/(auth\\.guard|current-user|session-watch)$';
 /** What a feature may use of another one: entities, statements, and its module and service, which have its name. */
 const EXPORTED =
   '(?!(indexer|local|verify)/)(?:[^/]+/[^/]+\\.(entity|sql)$|(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)';
@@ -28,7 +28,7 @@ const boundary = (files, regex, message, ignores = []) => ({
 });
 
 const FEATURE_RULE =
-  "A feature depends on common, config, database, chain, rate-limit, openapi and outbox, on entities, statements, module and service of other features, and on auth's guard and current-user.";
+  "A feature depends on common, config, database, chain, rate-limit, openapi and outbox, on entities, statements, module and service of other features, and on auth's guard, current-user and session watch.";
 
 const boundaries = [
   boundary(

@@ -20,7 +20,7 @@ export class Outbox1767500000000 implements MigrationInterface {
         publish_deleted_transactions, publish_accruals, publish_deleted_accruals, publish_inserted_draw_events,
         publish_updated_draw_events, publish_deleted_draw_events CASCADE;
       DROP FUNCTION draw_topic;
-      DROP TABLE outbox_consumers, outbox_removed, outbox;
+      DROP TABLE event_tickets, outbox_consumers, outbox_removed, outbox;
     `);
   }
 }
@@ -62,6 +62,15 @@ const TABLES = `
   ) WITH (fillfactor = 50);
   COMMENT ON TABLE outbox_removed IS 'The last row that was removed for its age: who has not read so far has missed events';
   INSERT INTO outbox_removed DEFAULT VALUES;
+
+  -- Each opens one stream of events, by a digest, so that reading the table opens none.
+  CREATE TABLE event_tickets (
+    digest text COLLATE "C" NOT NULL,
+    session jsonb NOT NULL,
+    expires_at timestamptz(3) NOT NULL,
+    CONSTRAINT event_tickets_pkey PRIMARY KEY (digest)
+  );
+  CREATE INDEX event_tickets_expires_at_idx ON event_tickets (expires_at);
 `;
 
 /** Events that one row holds at most, so that a reader never has to take many at once. */

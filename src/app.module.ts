@@ -10,6 +10,7 @@ import { DtoPipe } from './common/validation.pipe';
 import { ConfigModule } from './config/config.module';
 import type { Environment } from './config/environment';
 import { DatabaseModule } from './database/database.module';
+import { EventsModule } from './events/events.module';
 import { HealthModule } from './health/health.module';
 import { LotteryModule } from './lottery/lottery.module';
 import { MetricsModule } from './metrics/metrics.module';
@@ -45,6 +46,7 @@ export class AppModule {
         PaymentsModule,
         AnalyticsModule,
         LotteryModule,
+        EventsModule,
         HealthModule,
         MetricsModule,
         ...modules,

@@ -102,6 +102,7 @@ describe('ESLint', () => {
     '../openapi/api-docs',
     '../auth/auth.guard',
     '../auth/current-user',
+    '../auth/session-watch',
     '../pools/pool.entity',
     '../pools/pools.sql',
     '../pools/pools.module',

@@ -13,6 +13,7 @@ import { CHAIN_FACTS, CHAIN_STATE } from '../src/chain/chain.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '../src/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '../src/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '../src/pools/expired-answers';
+import * as events from '../src/events/events.sql';
 import * as outbox from '../src/outbox/outbox.sql';
 import * as pools from '../src/pools/pools.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '../src/positions/positions.sql';
@@ -164,6 +165,8 @@ const FILL = `
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO outbox (xid, position, count, items, created_at) OVERRIDING SYSTEM VALUE
     SELECT (3 + n / 100)::text::xid8, n, 1, '[]', now() - make_interval(secs => 20 * (${ROWS} - n))
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO event_tickets SELECT md5(n::text), '{}', now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
   INSERT INTO chain_contracts VALUES ('lottery', ${hex('0', 40)}, 0, 0);
@@ -328,6 +331,14 @@ describe('a hot statement reads few rows, by index', () => {
       wait: 0,
     }),
     run(outbox.REMOVE_OLD_EVENTS, { after: null, batch: 20 }),
+    run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
+    run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
+    run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
+    run(events.OPEN_STREAM, cursor),
+    run(events.READERS_OF_POOLS, {
+      pools: ['00000000-0000-7000-8000-000000000001'],
+      addresses: [caller, address(8)],
+    }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
     run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: heavyOwner.address, ...page }),

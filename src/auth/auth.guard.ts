@@ -38,7 +38,11 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   }
 
   override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    if (this.isOpen(context)) return true;
+    return this.isOpen(context) || this.authenticate(context);
+  }
+
+  /** Requires the token even where the endpoint is open: for those that may have something else instead. */
+  authenticate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const known = this.sessions.verified(request.headers.authorization ?? '');
     if (!known || !this.sessions.isProven(known)) return this.verify(context, known);

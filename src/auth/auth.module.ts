@@ -14,6 +14,7 @@ import { ExpiredNonces } from './expired-nonces';
 import { JwtStrategy } from './jwt.strategy';
 import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
+import { SessionWatch } from './session-watch';
 import { Sessions } from './sessions';
 import { User } from './user.entity';
 import { ContractWallets } from './wallet-signature';
@@ -38,6 +39,7 @@ import { ContractWallets } from './wallet-signature';
     ExpiredNonces,
     SessionFeed,
     Sessions,
+    SessionWatch,
     JwtStrategy,
     // A provider of its own name, so that tests can override it.
     JwtAuthGuard,
@@ -48,6 +50,6 @@ import { ContractWallets } from './wallet-signature';
       labelNames: ['result'],
     }),
   ],
-  exports: [AuthService, Sessions, TypeOrmModule],
+  exports: [AuthService, JwtAuthGuard, Sessions, SessionWatch, TypeOrmModule],
 })
 export class AuthModule {}

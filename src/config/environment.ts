@@ -128,6 +128,9 @@ export class Environment {
 
   @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
 
+  /** Streams of events that a user may have open at once, in each process. */
+  @Integer() @IsInt() @Min(1) @Max(1000) EVENT_STREAMS_PER_USER = 5;
+
   /** Serves the documentation page and the OpenAPI document. */
   @Flag() @IsBoolean() DOCS = true;
 

@@ -1,0 +1,164 @@
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { SessionWatch } from '../auth/session-watch';
+import { ApiError } from '../common/errors';
+import { Environment } from '../config/environment';
+import { Database } from '../database/database';
+import { BEGINNING, type Cursor, type LedgerEvent, cursorText, parseCursor } from '../outbox/ledger-event';
+import { OutboxPoller } from '../outbox/outbox-poller';
+import { READ_OUTBOX } from '../outbox/outbox.sql';
+import { type EventStream, type Readers } from './event-stream';
+import { OPEN_STREAM, READERS_OF_POOLS } from './events.sql';
+
+const PING_MS = 15_000;
+const SWEEP_MS = 1000;
+/** Of the outbox at once. */
+const ROWS = 200;
+const EVENTS = 1000;
+
+/** Where a stream goes on. */
+export interface Opening {
+  cursor: string;
+  /** What the client had before is not all kept. */
+  isGap: boolean;
+}
+
+/**
+ * Hands the events of the outbox to all streams of this process. It reads each once, and asks once for all streams
+ * who may read them. A stream that was left somewhere reads its own gap first.
+ */
+@Injectable()
+export class EventHub implements OnModuleDestroy {
+  private readonly streams = new Set<EventStream>();
+  private readonly counts = new Map<string, number>();
+  /** Behind which the streams have had nothing yet. */
+  private cursor?: string;
+  private leave?: () => void;
+  private timer?: NodeJS.Timeout;
+  private sinceSweep = 0;
+  private stopping = false;
+
+  constructor(
+    private readonly database: Database,
+    private readonly poller: OutboxPoller,
+    private readonly sessions: SessionWatch,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Takes a place for a stream of the user. @throws ApiError 429 when he has as many as he may */
+  reserve(userId: string): void {
+    const count = this.counts.get(userId) ?? 0;
+    if (count >= this.environment.EVENT_STREAMS_PER_USER)
+      throw new ApiError(429, 'Too many open event streams', { code: 'too_many_connections' });
+    this.counts.set(userId, count + 1);
+  }
+
+  release(userId: string): void {
+    const count = (this.counts.get(userId) ?? 0) - 1;
+    if (count > 0) this.counts.set(userId, count);
+    else this.counts.delete(userId);
+  }
+
+  /** @param lastEventId as the client gives it */
+  async locate(lastEventId: string | undefined): Promise<Opening> {
+    const last = lastEventId ? parseCursor(lastEventId) : undefined;
+    const { xid, kept } = (await this.database.read(OPEN_STREAM, last ?? BEGINNING))!;
+    if (last && kept) return { cursor: cursorText(last), isGap: false };
+    return { cursor: cursorText({ xid, position: 0, item: 0 }), isGap: Boolean(lastEventId) };
+  }
+
+  /** @returns what takes the stream out again */
+  add(stream: EventStream): () => void {
+    const unwatch = this.sessions.watch(stream.session, () => stream.close());
+    this.streams.add(stream);
+    this.timer ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
+    this.cursor ??= stream.cursor;
+    this.leave ??= this.poller.add(() => this.look());
+    if (this.stopping) stream.close();
+    void this.catchUp(stream);
+    return () => {
+      unwatch();
+      this.streams.delete(stream);
+      if (this.streams.size === 0) this.rest();
+    };
+  }
+
+  onModuleDestroy(): void {
+    this.stopping = true;
+    for (const stream of this.streams) stream.close();
+    this.rest();
+  }
+
+  private rest(): void {
+    clearInterval(this.timer);
+    this.leave?.();
+    this.timer = this.leave = this.cursor = undefined;
+  }
+
+  private async look(): Promise<void> {
+    // Nobody gets anything while it is not known whose session has ended.
+    const { cursor } = this;
+    if (cursor === undefined || !this.sessions.isFresh) return;
+    const events = await this.read(cursor);
+    const asked = new Set(this.streams);
+    const readers = await this.readersOf(events, [...asked]);
+    // Meanwhile the last one may have left, and others have come.
+    if (events.length === 0 || this.cursor !== cursor) return;
+    this.cursor = events.at(-1)!.id;
+    for (const stream of this.streams)
+      if (stream.live && asked.has(stream)) stream.send(events, readers);
+      else if (stream.live) void this.catchUp(stream);
+    if (events.length >= EVENTS) this.poller.hurry();
+  }
+
+  /** Until it has what all the others have. */
+  private async catchUp(stream: EventStream): Promise<void> {
+    stream.live = false;
+    try {
+      while (!stream.isClosed && this.cursor !== undefined && stream.cursor < this.cursor) {
+        const events = await this.read(stream.cursor);
+        if (events.length === 0) break;
+        stream.send(events, await this.readersOf(events, [stream]));
+        await stream.drained();
+      }
+      stream.live = true;
+    } catch {
+      // It comes again with the last event that it has had.
+      stream.close();
+    }
+  }
+
+  private async read(after: string): Promise<LedgerEvent[]> {
+    const cursor: Cursor = parseCursor(after)!;
+    const rows = await this.database.readAll(READ_OUTBOX, { ...cursor, rows: ROWS, events: EVENTS });
+    return rows.flatMap(({ xid, position, items }) =>
+      items.map(
+        (item, n): LedgerEvent =>
+          ({ id: cursorText({ xid, position: Number(position), item: n + 1 }), ...item }) as LedgerEvent,
+      ),
+    );
+  }
+
+  private async readersOf(events: LedgerEvent[], streams: EventStream[]): Promise<Readers> {
+    const readers: Readers = new Map();
+    const pools = new Set(
+      events.flatMap((event) => ('poolId' in event && event.poolId ? [event.poolId] : [])),
+    );
+    const addresses = new Set(streams.map(({ session }) => session.address));
+    if (pools.size === 0 || addresses.size === 0) return readers;
+    for (const pool of pools) readers.set(pool, new Set());
+    const rows = await this.database.readAll(READERS_OF_POOLS, {
+      pools: [...pools],
+      addresses: [...addresses],
+    });
+    for (const { pool, address } of rows) readers.get(pool)!.add(address);
+    return readers;
+  }
+
+  private sweep(): void {
+    this.sessions.sweep();
+    this.sinceSweep += SWEEP_MS;
+    if (this.sinceSweep < PING_MS) return;
+    this.sinceSweep = 0;
+    for (const stream of this.streams) stream.ping();
+  }
+}

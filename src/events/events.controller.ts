@@ -1,0 +1,88 @@
+import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { ApiBearerAuth, ApiOperation, ApiProduces, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Public } from '../auth/auth.guard';
+import { CurrentUser, type Session } from '../auth/current-user';
+import { ApiData, ApiFailure } from '../openapi/api-docs';
+import { TOPICS } from '../outbox/ledger-event';
+import { EventHub } from './event-hub';
+import { EventStream } from './event-stream';
+import { EventTicket, EventsQuery } from './events.dto';
+import { TicketGuard } from './ticket.guard';
+import { Tickets } from './tickets';
+
+/** Ms. Longer than between pings; other requests have to send something more often. */
+const SOCKET_TIMEOUT_MS = 60_000;
+
+@Controller('events')
+export class EventsController {
+  constructor(
+    private readonly hub: EventHub,
+    private readonly tickets: Tickets,
+  ) {}
+
+  @Post('ticket')
+  @ApiData(EventTicket, {
+    status: 201,
+    summary: 'A ticket for the stream',
+    description:
+      'For `EventSource`, which sends no headers: opens one stream, within 30 seconds, at any replica.',
+    errors: [401],
+  })
+  ticket(@CurrentUser() session: Session): Promise<EventTicket> {
+    return this.tickets.issue(session);
+  }
+
+  @Get()
+  @Public()
+  @UseGuards(TicketGuard)
+  @ApiOperation({
+    summary: 'What happens, as it happens',
+    description:
+      "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event; when it is kept no more, the event `reload` comes first. Needs a token or a ticket.",
+  })
+  @ApiProduces('text/event-stream')
+  @ApiResponse({
+    status: 200,
+    description: 'Does not end by itself',
+    content: { 'text/event-stream': { schema: { type: 'string' } } },
+  })
+  @ApiFailure(400)
+  @ApiFailure(401)
+  @ApiFailure(403)
+  @ApiFailure(429)
+  @ApiFailure(500)
+  @ApiFailure(503)
+  @ApiBearerAuth()
+  async follow(
+    @CurrentUser() session: Session,
+    @Query() query: EventsQuery,
+    @Headers('last-event-id') lastEventId: string | undefined,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { userId } = session;
+    this.hub.reserve(userId);
+    try {
+      const opening = await this.hub.locate(lastEventId || query.lastEventId);
+      const { raw } = reply.hijack();
+      raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
+      raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
+        'content-type': 'text/event-stream; charset=utf-8',
+        'x-accel-buffering': 'no',
+      });
+      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, opening.cursor);
+      if (opening.isGap) stream.reload();
+      const remove = this.hub.add(stream);
+      raw.once('close', () => {
+        remove();
+        this.hub.release(userId);
+      });
+      // It may have left before.
+      if (raw.destroyed) raw.emit('close');
+    } catch (error) {
+      this.hub.release(userId);
+      throw error;
+    }
+  }
+}

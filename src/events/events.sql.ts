@@ -1,0 +1,57 @@
+import type { Session } from '../auth/current-user';
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '../database/expired-rows';
+import { statement } from '../database/statement';
+import type { Cursor } from '../outbox/ledger-event';
+
+export const ISSUE_TICKET = statement<
+  { digest: string; session: string; seconds: number },
+  { expiresAt: string }
+>(
+  'issue_event_ticket',
+  { digest: 'text', session: 'jsonb', seconds: 'float8' },
+  `
+    INSERT INTO event_tickets (digest, session, expires_at)
+    VALUES (:digest, :session, now() + make_interval(secs => :seconds)) RETURNING iso(expires_at) AS "expiresAt"`,
+);
+
+/** Uses a ticket up. No row: there is none, it was used, it expired, or its session has ended. */
+export const REDEEM_TICKET = statement<{ digest: string }, { session: Session }>(
+  'redeem_event_ticket',
+  { digest: 'text' },
+  `
+    WITH ticket AS (
+      DELETE FROM event_tickets WHERE digest = :digest AND expires_at > now() RETURNING session
+    )
+    SELECT session FROM ticket
+    JOIN users u ON u.id = (session ->> 'userId')::uuid AND u.session_generation = (session ->> 'generation')::integer
+    WHERE NOT EXISTS (SELECT FROM session_endings e WHERE e.session_id = (session ->> 'sessionId')::uuid)`,
+);
+
+export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
+  'remove_expired_event_tickets',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('event_tickets', 'expires_at', 'now()'),
+);
+
+/** Where a stream begins, and whether nothing behind the cursor that it was left at has been removed. */
+export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
+  'open_event_stream',
+  { xid: 'text', position: 'bigint', item: 'integer' },
+  `
+    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid,
+      (r.xid, r.position, 0) < (:xid::xid8, :position, :item) AND :xid::xid8 <= pg_snapshot_xmax(pg_current_snapshot())
+      AS kept
+    FROM outbox_removed r WHERE r.id = 1`,
+);
+
+/** Who of these may read which of these pools. */
+export const READERS_OF_POOLS = statement<
+  { pools: string[]; addresses: string[] },
+  { pool: string; address: string }
+>(
+  'readers_of_pools',
+  { pools: 'uuid[]', addresses: 'text[]' },
+  `
+    SELECT m.pool_id AS pool, m.address FROM unnest(:pools) AS p(id) JOIN pool_members m ON m.pool_id = p.id
+    WHERE m.address = ANY(:addresses)`,
+);

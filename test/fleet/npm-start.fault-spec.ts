@@ -46,7 +46,8 @@ describe('npm start', () => {
     // What it left running would keep the streams open.
     for (const stream of [npm.stdout, npm.stderr]) stream!.destroy();
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  // The chain writes its state after it has closed its port.
+  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 }));
 
   async function start(): Promise<void> {
     output = '';

@@ -140,6 +140,7 @@ const WRONG: Record<string, string[]> = {
   METRICS_TOKEN: ['hidden'],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   DOCS: ['yes', 'TRUE', '2'],
+  EVENT_STREAMS_PER_USER: ['0', '1001', 'many'],
   LOG_LEVEL: ['verbose', 'INFO'],
   VERIFY_POOLS: ['0', '10001', 'all'],
   VERIFY_INTERVAL: ['-1', '86401', '1m'],

@@ -1,9 +1,9 @@
 import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiOperation, ApiProduces, ApiResponse } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../auth/auth.guard';
 import { CurrentUser, type Session } from '../auth/current-user';
-import { ApiData, ApiFailure } from '../openapi/api-docs';
+import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '../openapi/api-docs';
 import { TOPICS } from '../outbox/ledger-event';
 import { EventHub } from './event-hub';
 import { EventStream } from './event-stream';
@@ -13,6 +13,11 @@ import { Tickets } from './tickets';
 
 /** Ms. Longer than between pings; other requests have to send something more often. */
 const SOCKET_TIMEOUT_MS = 60_000;
+
+const EXAMPLE = `id: 0000000003e9-000000000011-0001
+event: draw.closed
+data: {"id":"0000000003e9-000000000011-0001","topic":"draw.closed","drawId":7}
+`;
 
 @Controller('events')
 export class EventsController {
@@ -41,11 +46,10 @@ export class EventsController {
     description:
       "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event; when it is kept no more, the event `reload` comes first. Needs a token or a ticket.",
   })
-  @ApiProduces('text/event-stream')
   @ApiResponse({
     status: 200,
     description: 'Does not end by itself',
-    content: { 'text/event-stream': { schema: { type: 'string' } } },
+    content: { 'text/event-stream': { schema: { type: 'string' }, example: EXAMPLE } },
   })
   @ApiFailure(400)
   @ApiFailure(401)
@@ -53,6 +57,7 @@ export class EventsController {
   @ApiFailure(429)
   @ApiFailure(500)
   @ApiFailure(503)
+  @ApiExtension(ERRORS_OF_OPERATION, [400, 401, 'cross_site_request', 'too_many_connections', 429, 500, 503])
   @ApiBearerAuth()
   async follow(
     @CurrentUser() session: Session,

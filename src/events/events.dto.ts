@@ -29,6 +29,10 @@ export class EventsQuery {
 }
 
 export class EventTicket {
-  @ApiProperty({ description: 'Opens one stream: `GET /events?ticket=…`' }) ticket: string;
+  @ApiProperty({
+    description: 'Opens one stream: `GET /events?ticket=…`',
+    example: 'mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u',
+  })
+  ticket: string;
   @ApiProperty({ format: 'date-time', description: '30 seconds from now' }) expiresAt: string;
 }

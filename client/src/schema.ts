@@ -108,6 +108,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who the caller is, and how long
+         * @description As `/auth/me`, and when the token ends. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.
+         */
+        get: operations["users_profile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pools": {
         parameters: {
             query?: never;
@@ -117,7 +137,7 @@ export interface paths {
         };
         /**
          * List the pools of the caller
-         * @description Pools that the caller owns or is a member of, newest first, each with its ten newest transactions.
+         * @description Pools that the caller owns or is a member of, newest first, each with its ten newest transactions. With `after` the answer has no `pagination`, and `page` is refused.
          */
         get: operations["pools_list"];
         put?: never;
@@ -241,9 +261,29 @@ export interface paths {
         };
         /**
          * List transactions
-         * @description Of all pools that the caller owns or is a member of, or of the one that `poolId` names, newest first.
+         * @description Of all pools that the caller owns or is a member of, and what he paid into others, or of the pool that `poolId` names; newest first. Whoever is neither owner nor member of that pool sees what he paid himself. With `status`, `from`, `to`, `order` or `after` the list is read by cursor: the answer has no `pagination`, and `page` is refused.
          */
         get: operations["transactions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/transactions/by-id/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a transaction by its id
+         * @description For whoever may read its pool, and for whoever paid it. Pending deposits too.
+         */
+        get: operations["transactions_byId"];
         put?: never;
         post?: never;
         delete?: never;
@@ -261,7 +301,7 @@ export interface paths {
         };
         /**
          * Read a transaction by its hash
-         * @description For whoever may read its pool. Pending deposits have no hash yet.
+         * @description For whoever may read its pool, and for whoever paid it. Pending deposits have no hash yet.
          */
         get: operations["transactions_detail"];
         put?: never;
@@ -461,7 +501,7 @@ export interface paths {
         };
         /**
          * Past winners
-         * @description Of every completed draw who won what, newest first.
+         * @description Of every completed draw who won what, newest first. With `after` the answer has no `pagination`, and `page` is refused.
          */
         get: operations["lottery_winners"];
         put?: never;
@@ -706,6 +746,27 @@ export interface components {
             success: true;
             data: components["schemas"]["MeResponse"];
         };
+        Profile: {
+            /** Format: uuid */
+            id: string;
+            address: string;
+            /** @description Pools that the user owns */
+            poolCount: number;
+            /** @description Sum of the deposits made by the user, pending included */
+            totalDeposits: string;
+            /** Format: date-time */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Unless the session is ended before
+             */
+            tokenExpiresAt: string;
+        };
+        ProfileEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Profile"];
+        };
         TransactionSummary: {
             /** Format: uuid */
             id: string;
@@ -713,6 +774,8 @@ export interface components {
             type: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             amount: string;
             txHash: string | null;
+            /** @enum {string} */
+            status: "PENDING" | "CONFIRMED" | "EXPIRED";
             /** Format: date-time */
             createdAt: string;
         };
@@ -742,7 +805,12 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["PoolItem"][];
-            pagination: components["schemas"]["Pagination"];
+            pagination?: components["schemas"]["Pagination"];
+            /**
+             * @description Cursor of the next page, which begins `after` it. null on the last page
+             * @example ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI
+             */
+            next: string | null;
         };
         CreatedPool: {
             /** Format: uuid */
@@ -803,6 +871,8 @@ export interface components {
             /** Format: date-time */
             lastUpdate: string;
             owner: components["schemas"]["PoolOwner"];
+            /** @description Without the owner, ascending */
+            memberAddresses: string[];
             /** @description The 100 newest, newest first; GET /transactions?poolId= pages through all */
             transactions: components["schemas"]["TransactionSummary"][];
         };
@@ -885,12 +955,19 @@ export interface components {
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
             /** Format: date-time */
             createdAt: string;
+            /** @description The wallet whose money it is */
+            from: string;
         };
         TransactionItemList: {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["TransactionItem"][];
-            pagination: components["schemas"]["Pagination"];
+            pagination?: components["schemas"]["Pagination"];
+            /**
+             * @description Cursor of the next page, which begins `after` it. null on the last page
+             * @example ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI
+             */
+            next: string | null;
         };
         TransactionDetail: {
             /** Format: uuid */
@@ -907,9 +984,10 @@ export interface components {
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
             /** Format: date-time */
             createdAt: string;
+            /** @description The wallet whose money it is */
+            from: string;
             /** Format: date-time */
             confirmedAt: string | null;
-            from: string;
             /** @description The contract of the pool */
             to: string;
             /** @description null until the receipt was read */
@@ -1113,7 +1191,12 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["Winner"][];
-            pagination: components["schemas"]["Pagination"];
+            pagination?: components["schemas"]["Pagination"];
+            /**
+             * @description Cursor of the next page, which begins `after` it. null on the last page
+             * @example ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI
+             */
+            next: string | null;
         };
         DrawEntry: {
             /** @description Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown */
@@ -1283,6 +1366,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["NonceResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
@@ -1945,6 +2041,123 @@ export interface operations {
                     "application/json": components["schemas"]["MeResponseEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    users_profile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "poolCount": 1,
+                     *         "totalDeposits": "25000000000000000000",
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "tokenExpiresAt": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProfileEnvelope"];
+                };
+            };
             /** @description Token or sign-in refused */
             401: {
                 headers: {
@@ -2021,6 +2234,8 @@ export interface operations {
                 page?: number;
                 /** @description Items on a page */
                 limit?: number;
+                /** @description What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`. */
+                after?: string;
                 /** @description Only pools of this type */
                 type?: "individual" | "cooperative" | "lottery" | "rotating";
             };
@@ -2062,6 +2277,7 @@ export interface operations {
                      *               "type": "DEPOSIT",
                      *               "amount": "25000000000000000000",
                      *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "status": "PENDING",
                      *               "createdAt": "2026-11-21T05:09:49.118Z"
                      *             }
                      *           ]
@@ -2072,7 +2288,8 @@ export interface operations {
                      *         "limit": 20,
                      *         "total": 1,
                      *         "pages": 1
-                     *       }
+                     *       },
+                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
                      *     }
                      */
                     "application/json": components["schemas"]["PoolItemList"];
@@ -2379,12 +2596,16 @@ export interface operations {
                      *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *         },
+                     *         "memberAddresses": [
+                     *           "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                     *         ],
                      *         "transactions": [
                      *           {
                      *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *             "type": "DEPOSIT",
                      *             "amount": "25000000000000000000",
                      *             "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "status": "PENDING",
                      *             "createdAt": "2026-11-21T05:09:49.118Z"
                      *           }
                      *         ]
@@ -2392,6 +2613,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PoolDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -2514,6 +2748,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["YieldReportEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -2800,6 +3047,19 @@ export interface operations {
                     "application/json": components["schemas"]["PositionItemEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Token or sign-in refused */
             401: {
                 headers: {
@@ -3027,6 +3287,16 @@ export interface operations {
                 poolId?: string;
                 /** @description Only transactions of this type */
                 type?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+                /** @description Only transactions in this state */
+                status?: "PENDING" | "CONFIRMED" | "EXPIRED";
+                /** @description Created at this time or later. A day is its begin in UTC */
+                from?: string;
+                /** @description Created before this time */
+                to?: string;
+                /** @description Oldest or newest first */
+                order?: "asc" | "desc";
+                /** @description What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`. */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -3056,7 +3326,8 @@ export interface operations {
                      *           "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
-                     *           "createdAt": "2026-11-21T05:09:49.118Z"
+                     *           "createdAt": "2026-11-21T05:09:49.118Z",
+                     *           "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -3064,7 +3335,8 @@ export interface operations {
                      *         "limit": 20,
                      *         "total": 1,
                      *         "pages": 1
-                     *       }
+                     *       },
+                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
                      *     }
                      */
                     "application/json": components["schemas"]["TransactionItemList"];
@@ -3081,6 +3353,136 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    transactions_byId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the transaction
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *         "type": "DEPOSIT",
+                     *         "amount": "25000000000000000000",
+                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "blockNumber": 4211,
+                     *         "status": "PENDING",
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
+                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *         "gasUsed": "84213",
+                     *         "gasPrice": "1000000007"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransactionDetailEnvelope"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -3202,8 +3604,8 @@ export interface operations {
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007"
@@ -3211,6 +3613,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["TransactionDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -3638,6 +4053,19 @@ export interface operations {
                     "application/json": components["schemas"]["ContractCallsEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Token or sign-in refused */
             401: {
                 headers: {
@@ -3910,6 +4338,19 @@ export interface operations {
                     "application/json": components["schemas"]["ClientConfigEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
             403: {
                 headers: {
@@ -3996,6 +4437,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["ContractAbisEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
@@ -4092,6 +4546,19 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PoolAnalyticsEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -4213,6 +4680,19 @@ export interface operations {
                     "application/json": components["schemas"]["UserAnalyticsEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Token or sign-in refused */
             401: {
                 headers: {
@@ -4320,6 +4800,19 @@ export interface operations {
                     "application/json": components["schemas"]["CurrentDrawEnvelope"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Token or sign-in refused */
             401: {
                 headers: {
@@ -4409,6 +4902,8 @@ export interface operations {
                 page?: number;
                 /** @description Items on a page */
                 limit?: number;
+                /** @description What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`. */
+                after?: string;
             };
             header?: never;
             path?: never;
@@ -4447,7 +4942,8 @@ export interface operations {
                      *         "limit": 20,
                      *         "total": 1,
                      *         "pages": 1
-                     *       }
+                     *       },
+                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
                      *     }
                      */
                     "application/json": components["schemas"]["WinnerList"];
@@ -4702,6 +5198,16 @@ export interface operations {
                     "application/json": components["schemas"]["HealthReport"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Headers larger than 16 KiB */
             431: {
                 headers: {
@@ -4742,6 +5248,16 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Liveness"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Headers larger than 16 KiB */
@@ -4803,6 +5319,16 @@ export interface operations {
                     "application/json": components["schemas"]["ReadinessReport"];
                 };
             };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Headers larger than 16 KiB */
             431: {
                 headers: {
@@ -4854,6 +5380,16 @@ export interface operations {
                      *     pools_created_total{type="individual"} 3
                      */
                     "text/plain": string;
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */

@@ -1,5 +1,5 @@
 import { isSavingsError } from './errors.js';
-import { byPages } from './pages.js';
+import { byCursors, byPages } from './pages.js';
 import type * as Types from './types.js';
 import type { Api, Page, RequestOptions } from './types.js';
 
@@ -18,8 +18,11 @@ export class Pools {
   }
 
   /** All of them, page by page as they are asked for. */
-  all(query: Omit<Types.PoolsQuery, 'page'> = {}, options?: RequestOptions): AsyncGenerator<Types.PoolItem> {
-    return byPages((page) => this.list({ limit: 100, ...query, page }, options));
+  all(
+    query: Omit<Types.PoolsQuery, 'page' | 'after'> = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<Types.PoolItem> {
+    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
   }
 
   async get(id: string, { signal }: RequestOptions = {}): Promise<Types.PoolDetail> {
@@ -72,10 +75,15 @@ export class Transactions {
 
   /** All of them, page by page as they are asked for. */
   all(
-    query: Omit<Types.TransactionsQuery, 'page'> = {},
+    query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {},
     options?: RequestOptions,
   ): AsyncGenerator<Types.Transaction> {
-    return byPages((page) => this.list({ limit: 100, ...query, page }, options));
+    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
+  }
+
+  /** By its id, which it has before it is on the chain. */
+  async byId(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
+    return (await this.api.GET('/transactions/by-id/{id}', { params: { path: { id } }, signal })).data!.data;
   }
 
   /** By the hash of its chain transaction. */
@@ -100,7 +108,7 @@ export class Lottery {
   }
 
   allWinners(options?: RequestOptions): AsyncGenerator<Types.Winner> {
-    return byPages((page) => this.winners({ limit: 100, page }, options));
+    return byCursors((after) => this.winners({ limit: 100, after }, options));
   }
 
   /** The draws that the caller has tickets of. */
@@ -121,7 +129,7 @@ export class Account {
   constructor(private readonly api: Api) {}
 
   async me({ signal }: RequestOptions = {}): Promise<Types.Me> {
-    return (await this.api.GET('/auth/me', { signal })).data!.data;
+    return (await this.api.GET('/users/me', { signal })).data!.data;
   }
 
   /** A page of what the caller has in pools, newest pool first. */

@@ -8,7 +8,7 @@ export type Api = Client<paths>;
 
 export type ClientConfig = Schemas['ClientConfig'];
 export type SignedInUser = Schemas['SignedInUser'];
-export type Me = Schemas['MeResponse'];
+export type Me = Schemas['Profile'];
 export type NewPool = Schemas['CreatePoolRequest'];
 export type CreatedPool = Schemas['CreatedPool'];
 export type PoolItem = Schemas['PoolItem'];

@@ -194,6 +194,7 @@ describe('creating a pool', () => {
     expect(keys.size).toBe(1);
     expect((await client.pools.list()).data.map((pool) => pool.id)).toEqual([id]);
     expect((await client.transactions.list()).data.map((each) => each.id)).toEqual([depositId]);
+    expect(await client.transactions.byId(depositId)).toMatchObject({ poolId: id, status: 'PENDING' });
     await client.pools.create(DEPOSIT);
     expect(keys.size).toBe(2);
   });

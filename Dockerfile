@@ -4,14 +4,14 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Install scripts only prepare development tools.
-RUN npm ci --ignore-scripts
+# Install scripts only prepare development tools. The client is for users of the service, not part of the image.
+RUN npm ci --ignore-scripts --workspaces=false
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY contracts contracts
 COPY migrations migrations
 COPY src src
 RUN npm run build \
- && npm prune --omit=dev --omit=optional --ignore-scripts
+ && npm prune --omit=dev --omit=optional --ignore-scripts --workspaces=false
 
 # Without development code.
 FROM build AS production

@@ -13,6 +13,11 @@ module.exports = {
     '\\.fault-spec\\.ts$',
     ...(findChromium() ? [] : [BROWSER_TESTS]),
   ],
+  moduleNameMapper: {
+    '^@pooled-savings/client$': '<rootDir>/client/src/index.ts',
+    // Sources of the client name each other as they are called once built.
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
   testEnvironment: 'node',
   testTimeout: 60_000,
   globalSetup: '<rootDir>/test/support/postgres.global.ts',

@@ -30,8 +30,9 @@ export function billOfMaterials(): string {
   const text = readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(text) as { packages: Record<string, Locked> };
   const { '': service, ...others } = packages;
+  const needed = neededBy('', packages);
   const places = Object.entries(others).filter(
-    ([, each]) => !each.dev && !each.optional && !each.devOptional,
+    ([place, each]) => !each.dev && !each.optional && !each.devOptional && needed.has(place),
   );
   const refs = new Map(places.map(([place, each]) => [place, purl(nameOf(place, each), each.version)]));
   const own = purl(service.name!, service.version);
@@ -41,8 +42,7 @@ export function billOfMaterials(): string {
     const ref = refs.get(place) ?? own;
     const found = edges.get(ref) ?? new Set<string>();
     edges.set(ref, found);
-    const wanted = { ...each.peerDependencies, ...each.optionalDependencies, ...each.dependencies };
-    for (const name of Object.keys(wanted)) {
+    for (const name of namesOf(each)) {
       const target = refs.get(resolve(place, name, refs));
       if (target) found.add(target);
     }
@@ -68,6 +68,21 @@ export function billOfMaterials(): string {
   return `${JSON.stringify(bom, null, 2)}\n`;
 }
 
+const namesOf = (each: Locked): string[] =>
+  Object.keys({ ...each.peerDependencies, ...each.optionalDependencies, ...each.dependencies });
+
+/** Where everything is that a package leads to. Of the service that leaves out what only workspaces need. */
+function neededBy(from: string, packages: Record<string, Locked>): Set<string> {
+  const found = new Set([from]);
+  const known = new Map(Object.entries(packages));
+  for (const place of found)
+    for (const name of namesOf(packages[place])) {
+      const target = resolve(place, name, known);
+      if (known.has(target)) found.add(target);
+    }
+  return found;
+}
+
 function component(place: string, each: Locked): object {
   const name = nameOf(place, each);
   const ref = purl(name, each.version);
@@ -86,7 +101,7 @@ function component(place: string, each: Locked): object {
 }
 
 /** Where Node finds a package that is asked for in a folder: there, or in one above. */
-function resolve(place: string, name: string, known: Map<string, string>): string {
+function resolve(place: string, name: string, known: Map<string, unknown>): string {
   for (let at = place; ; at = at.slice(0, Math.max(0, at.lastIndexOf(`/${MODULES}`)))) {
     const candidate = `${at && `${at}/`}${MODULES}${name}`;
     if (at === '' || known.has(candidate)) return candidate;

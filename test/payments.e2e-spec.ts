@@ -44,10 +44,6 @@ describe('calls', () => {
     const environment = settings(app.database.url, bench.settings());
     indexer = await createIndexer(environment, pino({ level: 'silent' }));
     await bench.atHead();
-    await app.sql(`INSERT INTO chain_facts VALUES (1, $1, $2, 'TEST', 18) ON CONFLICT DO NOTHING`, [
-      client.chain.id,
-      bench.deployment.token.toLowerCase(),
-    ]);
   });
   afterAll(async () => {
     await indexer?.close();

@@ -1,0 +1,171 @@
+import createApi from 'openapi-fetch';
+import type { TransactionReceipt } from 'viem';
+import { errorOf } from './errors.js';
+import { type EventsOptions, type SavingsEvent, followEvents } from './events.js';
+import { type SendOptions, sendCalls } from './payments.js';
+import { Account, Lottery, Pools, Transactions } from './resources.js';
+import type { paths } from './schema.js';
+import { type SignInOptions, signIn } from './sign-in.js';
+import { type TokenStore, memoryTokens } from './tokens.js';
+import { DEFAULT_RETRY, type RetryOptions, Transport } from './transport.js';
+import type * as Types from './types.js';
+import type { Payer, Signer } from './wallet.js';
+
+export interface ClientOptions {
+  /** Where the service is, such as `https://api.example.org`; in pages a path such as `/api` too. */
+  baseUrl: string;
+  /** Where the token is kept: in memory by default. */
+  tokens?: TokenStore;
+  retry?: Partial<RetryOptions>;
+  /** Another fetch than that of the platform. */
+  fetch?: typeof fetch;
+}
+
+export interface ClientSignInOptions extends SignInOptions {
+  /** Asks the wallet again by itself when the token has expired. */
+  renew?: boolean;
+}
+
+/** Which wallet pays, and what to be told. */
+export interface PayOptions extends SendOptions {
+  wallet: Payer;
+}
+
+export class SavingsClient {
+  /** openapi-fetch over every path, for what has no method here. Failures throw a `SavingsError`. */
+  readonly api: Types.Api;
+  readonly pools: Pools;
+  readonly transactions: Transactions;
+  readonly lottery: Lottery;
+  readonly account: Account;
+  readonly tokens: TokenStore;
+  private readonly baseUrl: string;
+  private readonly transport: Transport;
+  private knownConfig?: Promise<Types.ClientConfig>;
+  private signInAgain?: () => Promise<unknown>;
+  private renewal?: Promise<boolean>;
+
+  constructor({ baseUrl, tokens = memoryTokens(), retry, fetch: send }: ClientOptions) {
+    // Only of pages; elsewhere an address without a host is refused here.
+    const base = (globalThis as { location?: { href: string } }).location?.href;
+    this.baseUrl = new URL(baseUrl, base).href.replace(/\/$/, '');
+    this.tokens = tokens;
+    this.transport = new Transport(
+      send ?? ((request) => fetch(request)),
+      tokens,
+      { ...DEFAULT_RETRY, ...retry },
+      (expired) => this.renew(expired),
+    );
+    this.api = createApi<paths>({ baseUrl: this.baseUrl, fetch: this.transport.fetch });
+    this.api.use({
+      async onResponse({ response }) {
+        if (!response.ok) throw await errorOf(response);
+      },
+    });
+    this.pools = new Pools(this.api);
+    this.transactions = new Transactions(this.api);
+    this.lottery = new Lottery(this.api);
+    this.account = new Account(this.api);
+  }
+
+  /** Chain, token, contracts and rules. Asked for once, as soon as the service knows its chain. */
+  async config(): Promise<Types.ClientConfig> {
+    this.knownConfig ??= this.api.GET('/config').then(({ data }) => data!.data);
+    try {
+      const config = await this.knownConfig;
+      if (config.token === null) this.knownConfig = undefined;
+      return config;
+    } catch (error) {
+      this.knownConfig = undefined;
+      throw error;
+    }
+  }
+
+  /** Signs in with a wallet, and keeps the token for all that follows. */
+  async signIn(wallet: Signer, { renew, ...options }: ClientSignInOptions = {}): Promise<Types.SignedInUser> {
+    const { token, user } = await signIn(this.api, await this.config(), this.baseUrl, wallet, options);
+    await this.tokens.set(token);
+    const { signal: _, ...again } = options;
+    this.signInAgain = renew ? () => this.signIn(wallet, { renew, ...again }) : undefined;
+    return user;
+  }
+
+  async isSignedIn(): Promise<boolean> {
+    return (await this.tokens.get()) !== null;
+  }
+
+  /** Ends the session, or all of the user's, and forgets the token, even if the service cannot be told. */
+  async signOut({ everywhere = false }: { everywhere?: boolean } = {}): Promise<void> {
+    this.signInAgain = undefined;
+    try {
+      await this.api.POST(everywhere ? '/auth/logout/all' : '/auth/logout');
+    } finally {
+      await this.tokens.set(null);
+    }
+  }
+
+  /**
+   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Sends the approval, then the
+   * deposit, and waits until both are on the chain.
+   */
+  async pay(
+    pool: string,
+    {
+      transaction,
+      amount,
+      wallet,
+      ...options
+    }: PayOptions & { transaction?: string; amount?: string | bigint },
+  ): Promise<TransactionReceipt[]> {
+    const query = { transaction, amount: amount?.toString() };
+    const params = { path: { id: pool }, query };
+    const { data } = await this.api.GET('/pools/{id}/calls/deposit', { params, signal: options.signal });
+    return sendCalls(data!.data.calls, wallet, options);
+  }
+
+  /** Takes money out of a pool. */
+  async withdraw(
+    pool: string,
+    { amount, wallet, ...options }: PayOptions & { amount: string | bigint },
+  ): Promise<TransactionReceipt[]> {
+    const params = { path: { id: pool }, query: { amount: amount.toString() } };
+    const { data } = await this.api.GET('/pools/{id}/calls/withdraw', { params, signal: options.signal });
+    return sendCalls(data!.data.calls, wallet, options);
+  }
+
+  /** Claims all the yield that the wallet has earned in a pool. */
+  async claim(pool: string, { wallet, ...options }: PayOptions): Promise<TransactionReceipt[]> {
+    const params = { path: { id: pool } };
+    const { data } = await this.api.GET('/pools/{id}/calls/claim', { params, signal: options.signal });
+    return sendCalls(data!.data.calls, wallet, options);
+  }
+
+  /** Buys tickets of the open draw. */
+  async buyTickets(
+    count: number | bigint | string,
+    { wallet, ...options }: PayOptions,
+  ): Promise<TransactionReceipt[]> {
+    const params = { query: { count: count.toString() } };
+    const { data } = await this.api.GET('/lottery/calls/tickets', { params, signal: options.signal });
+    return sendCalls(data!.data.calls, wallet, options);
+  }
+
+  /**
+   * What happens to the caller's pools and money, and in the lottery, as it happens. Connects again by itself and
+   * goes on where it was; `reload` says that something may be missing, so read anew what is shown. Ends by leaving the
+   * loop or by the signal.
+   */
+  events(options: EventsOptions = {}): AsyncGenerator<SavingsEvent, void, undefined> {
+    return followEvents(this.transport, this.baseUrl, options);
+  }
+
+  /** One sign-in for all requests that found the token expired. */
+  private async renew(expired: string): Promise<boolean> {
+    if ((await this.tokens.get()) !== expired) return true;
+    if (!this.signInAgain) return false;
+    this.renewal ??= this.signInAgain()
+      .then(() => true)
+      .finally(() => (this.renewal = undefined));
+    return this.renewal;
+  }
+}

@@ -1,0 +1,149 @@
+import type { components } from './schema.js';
+
+type Schemas = components['schemas'];
+
+/** What the service names an error by: it stays while texts change. */
+export type ErrorCode = Schemas['ErrorCode'];
+
+const STATUSES = {
+  validation_failed: 400,
+  invalid_json: 400,
+  malformed_path: 400,
+  bad_request: 400,
+  deposit_below_minimum: 400,
+  invalid_token: 401,
+  token_expired: 401,
+  token_revoked: 401,
+  authentication_failed: 401,
+  unauthorized: 401,
+  forbidden: 403,
+  owner_cannot_leave: 403,
+  cross_site_request: 403,
+  not_found: 404,
+  no_open_draw: 404,
+  idempotency_in_progress: 409,
+  transaction_not_pending: 409,
+  conflict: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limited_general: 429,
+  rate_limited_auth: 429,
+  rate_limited: 429,
+  too_many_connections: 429,
+  internal_error: 500,
+  unavailable: 503,
+  busy: 503,
+  chain_unknown: 503,
+} as const satisfies Record<ErrorCode, number>;
+
+type Statuses = typeof STATUSES;
+
+export interface ErrorDetail {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** What every error of this client has. */
+abstract class ClientError extends Error {
+  abstract readonly code: string;
+  /** Of a request that could be sent again with the same key, after an error or an answer that never came. */
+  idempotencyKey?: string;
+}
+
+/** The service refused. `switch (error.code)` tells why; `message` is for people. */
+export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
+  override readonly name = 'ApiError';
+
+  constructor(
+    readonly code: Code,
+    readonly status: Statuses[Code],
+    message: string,
+    /** The fields that broke a rule, with `validation_failed`. */
+    readonly details: readonly ErrorDetail[],
+    /** How long the service asks to wait, with statuses 429 and 503. */
+    readonly retryAfterSeconds: number | undefined,
+    /** For whoever looks into the service's log. */
+    readonly requestId: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** No answer, or one that is not the service's. A request without a key may have been done all the same. */
+export class NoAnswerError extends ClientError {
+  override readonly name = 'NoAnswerError';
+  readonly code = 'no_answer';
+
+  constructor(
+    message: string,
+    /** Of an answer by something in between, such as a proxy. */
+    readonly status: number | undefined,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+/** The chain took the transaction back: the contract refused. Nothing was paid but gas. */
+export class TransactionRevertedError extends ClientError {
+  override readonly name = 'TransactionRevertedError';
+  readonly code = 'transaction_reverted';
+
+  constructor(
+    /** Which of the calls it was, such as `deposit`. */
+    readonly call: string,
+    readonly hash: `0x${string}`,
+  ) {
+    super(`the transaction of ${call} was reverted: ${hash}`);
+  }
+}
+
+/** The wallet is on another chain than the service, and does not change over. */
+export class WrongChainError extends ClientError {
+  override readonly name = 'WrongChainError';
+  readonly code = 'wrong_chain';
+
+  constructor(
+    readonly expected: number,
+    readonly actual: number,
+    cause?: unknown,
+  ) {
+    super(`the wallet is on chain ${actual}, the service on ${expected}`, { cause });
+  }
+}
+
+/** Everything this client throws of its own, told apart by `code`. What a wallet or an AbortSignal throws comes as it is. */
+export type SavingsError =
+  | { [Code in ErrorCode]: ApiError<Code> }[ErrorCode]
+  | NoAnswerError
+  | TransactionRevertedError
+  | WrongChainError;
+
+export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
+
+/** Reads an error answer; the response's body must not have been read. */
+export async function errorOf(response: Response): Promise<SavingsError> {
+  const { status } = response;
+  const body = (await response.json().catch(() => undefined)) as
+    Partial<Schemas['ErrorResponse']> | undefined;
+  const { code, error } = body ?? {};
+  if (code === undefined || !Object.hasOwn(STATUSES, code))
+    return new NoAnswerError(`an answer that is not the service's, with status ${status}`, status);
+  return new ApiError(
+    code,
+    STATUSES[code],
+    error ?? code,
+    body?.details ?? [],
+    retryAfterSeconds(response),
+    response.headers.get('x-request-id') ?? undefined,
+  ) as SavingsError;
+}
+
+/** RFC 9110 allows seconds and a date. Browsers show the header of another origin only if the service exposes it. */
+export function retryAfterSeconds({ headers }: Response): number | undefined {
+  const text = headers.get('retry-after');
+  if (text === null) return undefined;
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}

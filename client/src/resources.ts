@@ -1,0 +1,156 @@
+import { isSavingsError } from './errors.js';
+import { byCursors, byPages } from './pages.js';
+import type * as Types from './types.js';
+import type { Api, Page, RequestOptions } from './types.js';
+
+export interface CreateOptions extends RequestOptions {
+  /** One of an attempt before, whose outcome is not known; a new one by default. */
+  idempotencyKey?: string;
+}
+
+/** Pools that the caller owns or is a member of. */
+export class Pools {
+  constructor(private readonly api: Api) {}
+
+  /** A page, newest pools first. */
+  async list(query: Types.PoolsQuery = {}, { signal }: RequestOptions = {}): Promise<Page<Types.PoolItem>> {
+    return (await this.api.GET('/pools', { params: { query }, signal })).data!;
+  }
+
+  /** All of them, page by page as they are asked for. */
+  all(
+    query: Omit<Types.PoolsQuery, 'page' | 'after'> = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<Types.PoolItem> {
+    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
+  }
+
+  async get(id: string, { signal }: RequestOptions = {}): Promise<Types.PoolDetail> {
+    return (await this.api.GET('/pools/{id}', { params: { path: { id } }, signal })).data!.data;
+  }
+
+  async yieldReport(id: string, { signal }: RequestOptions = {}): Promise<Types.YieldReport> {
+    return (await this.api.GET('/pools/{id}/yield', { params: { path: { id } }, signal })).data!.data;
+  }
+
+  /** What the caller has in the pool. */
+  async position(id: string, { signal }: RequestOptions = {}): Promise<Types.Position> {
+    return (await this.api.GET('/pools/{id}/position', { params: { path: { id } }, signal })).data!.data;
+  }
+
+  /**
+   * Makes one pool, however often it has to be sent until the answer is known. `depositId` is what to pay.
+   * If that is still not known in the end, the error has the `idempotencyKey` to go on with.
+   */
+  async create(
+    body: Types.NewPool,
+    { idempotencyKey = randomKey(), signal }: CreateOptions = {},
+  ): Promise<Types.CreatedPool> {
+    try {
+      const header = { 'Idempotency-Key': idempotencyKey };
+      return (await this.api.POST('/pools', { params: { header }, body, signal })).data!.data;
+    } catch (error) {
+      if (isSavingsError(error)) error.idempotencyKey = idempotencyKey;
+      throw error;
+    }
+  }
+
+  /** Ends the caller's membership. */
+  async leave(id: string, { signal }: RequestOptions = {}): Promise<void> {
+    await this.api.DELETE('/pools/{id}/membership', { params: { path: { id } }, signal });
+  }
+}
+
+/** Deposits, withdrawals and claims that the caller may read. */
+export class Transactions {
+  constructor(private readonly api: Api) {}
+
+  /** A page, newest first. */
+  async list(
+    query: Types.TransactionsQuery = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Page<Types.Transaction>> {
+    return (await this.api.GET('/transactions', { params: { query }, signal })).data!;
+  }
+
+  /** All of them, page by page as they are asked for. */
+  all(
+    query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<Types.Transaction> {
+    return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
+  }
+
+  /** By its id, which it has before it is on the chain. */
+  async byId(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
+    return (await this.api.GET('/transactions/by-id/{id}', { params: { path: { id } }, signal })).data!.data;
+  }
+
+  /** By the hash of its chain transaction. */
+  async byHash(hash: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
+    return (await this.api.GET('/transactions/{hash}', { params: { path: { hash } }, signal })).data!.data;
+  }
+}
+
+export class Lottery {
+  constructor(private readonly api: Api) {}
+
+  /** The open draw; `no_open_draw` while there is none. */
+  async current({ signal }: RequestOptions = {}): Promise<Types.CurrentDraw> {
+    return (await this.api.GET('/lottery/current', { signal })).data!.data;
+  }
+
+  async winners(
+    query: Types.WinnersQuery = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Page<Types.Winner>> {
+    return (await this.api.GET('/lottery/winners', { params: { query }, signal })).data!;
+  }
+
+  allWinners(options?: RequestOptions): AsyncGenerator<Types.Winner> {
+    return byCursors((after) => this.winners({ limit: 100, after }, options));
+  }
+
+  /** The draws that the caller has tickets of. */
+  async mine(
+    query: Types.DrawEntriesQuery = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Page<Types.DrawEntry>> {
+    return (await this.api.GET('/lottery/me', { params: { query }, signal })).data!;
+  }
+
+  allMine(options?: RequestOptions): AsyncGenerator<Types.DrawEntry> {
+    return byPages((page) => this.mine({ limit: 100, page }, options));
+  }
+}
+
+/** What is the caller's, over all pools. */
+export class Account {
+  constructor(private readonly api: Api) {}
+
+  async me({ signal }: RequestOptions = {}): Promise<Types.Me> {
+    return (await this.api.GET('/users/me', { signal })).data!.data;
+  }
+
+  /** A page of what the caller has in pools, newest pool first. */
+  async positions(
+    query: Types.PositionsQuery = {},
+    { signal }: RequestOptions = {},
+  ): Promise<Page<Types.Position>> {
+    return (await this.api.GET('/users/me/positions', { params: { query }, signal })).data!;
+  }
+
+  allPositions(options?: RequestOptions): AsyncGenerator<Types.Position> {
+    return byPages((page) => this.positions({ limit: 100, page }, options));
+  }
+
+  async analytics({ signal }: RequestOptions = {}): Promise<Types.UserAnalytics> {
+    return (await this.api.GET('/analytics/user', { signal })).data!.data;
+  }
+}
+
+/** 128 random bits. Not `randomUUID`, which pages on plain http lack. */
+const randomKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
+    '',
+  );

@@ -1,0 +1,99 @@
+import { NoAnswerError, errorOf, isSavingsError, retryAfterSeconds } from './errors.js';
+import type { TokenStore } from './tokens.js';
+import { backoff, wait } from './wait.js';
+
+export interface RetryOptions {
+  /** How often a request is sent at most. */
+  attempts: number;
+  /** The longest single wait that the service may ask for by Retry-After, in ms; beyond, its error is thrown. */
+  maxWaitMs: number;
+  /** The longest time that a request may take with all its attempts, in ms. */
+  maxTotalMs: number;
+}
+
+export const DEFAULT_RETRY: RetryOptions = { attempts: 6, maxWaitMs: 30_000, maxTotalMs: 120_000 };
+
+const FIRST_WAIT_MS = 250;
+const MOST_WAIT_MS = 8_000;
+/** Answers that a proxy gives when the service does not. */
+const GATEWAY = new Set([502, 503, 504]);
+
+export const IDEMPOTENCY_KEY = 'idempotency-key';
+
+/**
+ * A fetch that brings the token, waits when the service asks to, and sends again what may be sent again: whatever was
+ * refused by a rate limit, and, after 503 or no answer, what reads only or carries an Idempotency-Key.
+ */
+export class Transport {
+  constructor(
+    private readonly send: typeof fetch,
+    readonly tokens: TokenStore,
+    private readonly retry: RetryOptions,
+    /** Gets a new token in place of one that has expired. @returns false if there is no way */
+    private readonly renew: (expired: string) => Promise<boolean>,
+  ) {}
+
+  /** Never throws for a status: see `errorOf`. @throws NoAnswerError, or the reason of the request's signal */
+  readonly fetch = async (input: Request): Promise<Response> => {
+    const end = Date.now() + this.retry.maxTotalMs;
+    let renewed = false;
+    for (let attempt = 1; ; attempt++) {
+      const token = await this.tokens.get();
+      const outcome = await this.attempt(input, token);
+      if (outcome instanceof Response && outcome.status === 401 && token && !renewed) {
+        renewed = true;
+        if ((await isExpired(outcome)) && (await this.renew(token))) continue;
+      }
+      const pause = this.pause(input, outcome, attempt);
+      if (pause === undefined || attempt >= this.retry.attempts || Date.now() + pause > end) {
+        if (outcome instanceof Response) return outcome;
+        throw outcome;
+      }
+      if (outcome instanceof Response) await outcome.body?.cancel();
+      await wait(pause, input.signal);
+    }
+  };
+
+  /** Without sending again, but for a token that has expired: for streams, which connect again themselves. */
+  async once(input: Request): Promise<Response> {
+    const token = await this.tokens.get();
+    let outcome = await this.attempt(input, token);
+    if (outcome instanceof Response && outcome.status === 401 && token && (await isExpired(outcome)))
+      if (await this.renew(token)) outcome = await this.attempt(input, await this.tokens.get());
+    if (outcome instanceof Response) return outcome;
+    throw outcome;
+  }
+
+  private async attempt(input: Request, token: string | null): Promise<Response | NoAnswerError> {
+    // A body can be read once: each attempt gets a copy.
+    const request = input.clone();
+    if (token !== null && !request.headers.has('authorization'))
+      request.headers.set('authorization', `Bearer ${token}`);
+    try {
+      return await this.send(request);
+    } catch (error) {
+      input.signal?.throwIfAborted();
+      return new NoAnswerError('no answer', undefined, error);
+    }
+  }
+
+  /** Milliseconds to wait before the next attempt; undefined: what came is final. */
+  private pause(input: Request, outcome: Response | NoAnswerError, attempt: number): number | undefined {
+    const repeatable =
+      input.method === 'GET' || input.method === 'HEAD' || input.headers.has(IDEMPOTENCY_KEY);
+    const usual = backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS);
+    if (!(outcome instanceof Response)) return repeatable ? usual : undefined;
+    const { status } = outcome;
+    // The first request with this key is still running: its answer comes.
+    if (status === 409 && input.headers.has(IDEMPOTENCY_KEY)) return usual;
+    if (status !== 429 && !(repeatable && GATEWAY.has(status))) return undefined;
+    const asked = retryAfterSeconds(outcome);
+    if (asked === undefined) return usual;
+    return asked * 1000 <= this.retry.maxWaitMs ? Math.max(asked * 1000, usual) : undefined;
+  }
+}
+
+async function isExpired(response: Response): Promise<boolean> {
+  const error = await errorOf(response.clone());
+  return isSavingsError(error) && error.code === 'token_expired';
+}

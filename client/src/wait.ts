@@ -1,0 +1,19 @@
+/** Resolves after so many milliseconds. @throws the signal's reason when it is aborted before */
+export function wait(ms: number, signal?: AbortSignal | null): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** Milliseconds before the attempt after the nth, from 1: doubling, with jitter so that clients do not return together. */
+export const backoff = (attempt: number, firstMs: number, mostMs: number): number =>
+  Math.min(mostMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);

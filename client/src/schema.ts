@@ -1271,7 +1271,10 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         EventTicket: {
-            /** @description Opens one stream: `GET /events?ticket=…` */
+            /**
+             * @description Opens one stream: `GET /events?ticket=…`
+             * @example mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u
+             */
             ticket: string;
             /**
              * Format: date-time
@@ -5270,6 +5273,7 @@ export interface operations {
                      * @example {
                      *       "success": true,
                      *       "data": {
+                     *         "ticket": "mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u",
                      *         "expiresAt": "2026-11-21T05:09:49.118Z"
                      *       }
                      *     }
@@ -5385,6 +5389,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example id: 0000000003e9-000000000011-0001
+                     *     event: draw.closed
+                     *     data: {"id":"0000000003e9-000000000011-0001","topic":"draw.closed","drawId":7}
+                     */
                     "text/event-stream": string;
                 };
             };
@@ -5398,7 +5407,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Token or sign-in refused */
@@ -5411,7 +5420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
@@ -5424,7 +5433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
@@ -5438,7 +5447,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Internal server error */
@@ -5451,7 +5460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
             /** @description Database out, or too busy; Retry-After holds the seconds to wait */
@@ -5465,7 +5474,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["ErrorResponse"];
+                    "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
         };

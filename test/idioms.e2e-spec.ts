@@ -409,6 +409,15 @@ describe('validation', () => {
   });
 });
 
+describe('a handler that two controllers inherit', () => {
+  it('is open only where its controller is @Public()', async () => {
+    const statuses = [];
+    for (const path of ['open', 'closed', 'open']) statuses.push((await ask(path)).status);
+    expect(statuses).toEqual([200, 401, 200]);
+    expect((await ask('closed', { headers: bearer(await app.signIn()) })).status).toBe(200);
+  });
+});
+
 describe('middleware, sockets and uploads', () => {
   it('configure(consumer) runs, and may refuse, fail and answer', async () => {
     expect((await ask('rest/middleware')).body.data).toEqual({ passed: true });

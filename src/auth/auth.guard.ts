@@ -26,8 +26,11 @@ const MAX_HEADER = 1024;
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
-  /** By handler, as reading its metadata takes longer than all the rest here. */
-  private readonly open = new Map<unknown, boolean>();
+  /**
+   * By controller and handler, as reading their metadata takes longer than all the rest here. The handler alone does not
+   * do: controllers that inherit one share its function.
+   */
+  private readonly open = new Map<unknown, Map<unknown, boolean>>();
 
   constructor(
     private readonly reflector: Reflector,
@@ -51,15 +54,13 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   }
 
   private isOpen(context: ExecutionContext): boolean {
+    const controller = context.getClass();
     const handler = context.getHandler();
-    let open = this.open.get(handler);
+    let open = this.open.get(controller)?.get(handler);
     if (open === undefined) {
-      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [
-        handler,
-        context.getClass(),
-      ]);
+      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [handler, controller]);
       open = access === 'always' || (access !== undefined && this.environment[access]);
-      this.open.set(handler, open);
+      this.open.set(controller, new Map(this.open.get(controller)).set(handler, open));
     }
     return open;
   }

@@ -80,6 +80,21 @@ export class RestController {
   }
 }
 
+/** Its handler belongs to two controllers, of which one is public. */
+class Shared {
+  @Get()
+  greet(): string {
+    return 'hello';
+  }
+}
+
+@Controller('example/open')
+@Public()
+export class OpenController extends Shared {}
+
+@Controller('example/closed')
+export class ClosedController extends Shared {}
+
 @WebSocketGateway({ path: '/example/socket' })
 export class EchoGateway {
   @SubscribeMessage('echo')
@@ -88,7 +103,10 @@ export class EchoGateway {
   }
 }
 
-@Module({ controllers: [RestController], providers: [EchoGateway, NobodyGuard] })
+@Module({
+  controllers: [RestController, OpenController, ClosedController],
+  providers: [EchoGateway, NobodyGuard],
+})
 export class RestModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
     consumer

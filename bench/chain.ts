@@ -2,13 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, encodeFunctionData, parseEther, toHex } from 'viem';
+import { bytes16 } from '../src/chain/bytes16';
 import {
   type ContractName,
   type Deployment,
   type DevClient,
   anvilRpc,
   artifacts,
-  bytes16,
   connect,
   deployContracts,
   devAccount,

@@ -163,7 +163,8 @@ describe('an event that cannot be applied', () => {
       deposit(1n, { poolId: 'f'.repeat(32) }),
       withdrawal(1n),
     ]);
-    const kinds = ['amount', 'unknown_pool', 'overdraw'].map((kind) => [kind, 1]);
+    // The overdraw twice: the ledger sets it aside, and the contract's arithmetic cannot give it.
+    const kinds = ['amount', 'unknown_pool', 'overdraw', 'position'].map((kind) => [kind, 1]);
     expect([...(await written.apply(chain)).anomalies].sort()).toEqual(kinds.sort() as never);
     const again = await written.apply(chain, written.cursor.number);
     expect([...again.anomalies]).toEqual([]);

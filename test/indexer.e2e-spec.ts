@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import { artifacts, bytes16, deploy, deployContracts, devAccount, execute, fund } from '../src/local/deploy';
+import { bytes16 } from '../src/chain/bytes16';
+import { artifacts, deploy, deployContracts, devAccount, execute, fund } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';

@@ -1,8 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther } from 'viem';
+import { bytes16 } from '../src/chain/bytes16';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../src/chain/contract.abi';
-import { type DevClient, bytes16, connect, devAccount, execute, read } from '../src/local/deploy';
+import { type DevClient, connect, devAccount, execute, read } from '../src/local/deploy';
 import { createIndexer } from '../src/indexer/indexer.setup';
 import { type Response, type SignedIn, TEN, TestApp, settings, useApp } from './support/app';
 import { ChainBench } from './support/chain-bench';

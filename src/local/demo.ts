@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
-import { type DevClient, anvilRpc, bytes16, connect, execute, fund, read } from './deploy';
+import { bytes16 } from '../chain/bytes16';
+import { type DevClient, anvilRpc, connect, execute, fund, read } from './deploy';
 import { POOL_TYPES, type PoolType } from '../common/types';
 import { type Running, type Saver, signIn } from './demo-saver';
 

@@ -15,7 +15,6 @@ import {
 } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
 import { rpcEndpoints } from '../chain/endpoints';
-export { bytes16 } from '../chain/bytes16';
 import artifactsJson from '../../contracts/artifacts.json';
 
 export type ContractName = 'SavingsPool' | 'LotteryPool' | 'TestToken';

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
+import { bytes16 } from '../chain/bytes16';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import type { Endpoints } from './endpoints';
 import type { Difference, Findings } from './findings';
@@ -47,7 +48,6 @@ const RETRY_MS = 500;
 const MIN_SIGHTINGS = 3;
 
 const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
-const bytes16 = (uuid: string): Hex => `0x${uuid.replaceAll('-', '')}`;
 const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
 const address = (text: string): Hex => text as Hex;
 

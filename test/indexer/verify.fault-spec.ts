@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
-import { bytes16 } from '../../src/local/deploy';
+import { bytes16 } from '../../src/chain/bytes16';
 import { endpointsOf } from '../../src/indexer/verification';
 import { startAnvil } from '../../src/local/anvil';
 import { ContinuousVerification } from '../../src/verify/continuous';

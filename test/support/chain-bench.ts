@@ -12,7 +12,6 @@ import {
   type DevClient,
   anvilRpc,
   artifacts,
-  bytes16,
   connect,
   deploy,
   deployContracts,
@@ -21,6 +20,7 @@ import {
   fund,
   read,
 } from '../../src/local/deploy';
+import { bytes16 } from '../../src/chain/bytes16';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import { type TestDatabase, freshDatabase } from './database';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { type Address, type Hex, encodeFunctionData, parseEther, parseEventLogs, toHex } from 'viem';
+import { bytes16 } from '../../src/chain/bytes16';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { rpcEndpoints } from '../../src/chain/endpoints';
 import { loadEnvironment } from '../../src/config/environment';
@@ -17,7 +18,7 @@ import { type TestDatabase, freshDatabase } from './database';
 /** Enough for every call; given, so that nothing is estimated and a call that reverts is mined all the same. */
 const GAS = toHex(1_000_000);
 const ACCOUNTS = 4;
-export const NO_REF = dev.bytes16('0'.repeat(32));
+export const NO_REF = bytes16('0'.repeat(32));
 const { abi } = dev.artifacts.LotteryPool;
 
 export interface Account {
@@ -159,7 +160,7 @@ export class PositionBench {
     const said: Record<string, Account> = {};
     for (const { id, contract } of pools)
       for (const account of this.accounts) {
-        const args = [dev.bytes16(id), account];
+        const args = [bytes16(id), account];
         const [balance, claimable] = await Promise.all(
           ['balanceOf', 'claimableOf'].map((name) => this.view(contract, name, args, block)),
         );
@@ -176,7 +177,7 @@ export class PositionBench {
     for (const { eventName, args, address } of parseEventLogs({ abi: contractAbi, logs })) {
       if (eventName !== 'Deposited' && eventName !== 'Withdrawn' && eventName !== 'YieldClaimed') continue;
       const pool = pools.find(
-        ({ id, contract }) => dev.bytes16(id) === args.poolId && contract === address.toLowerCase(),
+        ({ id, contract }) => bytes16(id) === args.poolId && contract === address.toLowerCase(),
       );
       if (!pool) continue;
       const name = ({ Deposited: 'deposited', Withdrawn: 'withdrawn', YieldClaimed: 'claimed' } as const)[

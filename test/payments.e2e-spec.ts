@@ -119,6 +119,42 @@ describe('calls', () => {
     expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
   });
 
+  it('whoever has money in a pool gets it out: who has left, and who paid in from outside', async () => {
+    const owner = await app.signIn();
+    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
+    await send(await calls(id, 'deposit?amount=7'));
+    const left = await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: saver });
+    expect(left.status).toBe(200);
+    expect((await app.get(`/pools/${id}`, saver)).status).toBe(403);
+    const { id: others } = await app.createPool(owner, { type: 'cooperative' });
+    await execute(client, 'TestToken', bench.deployment.token, 'approve', [
+      bench.deployment.contracts.cooperative,
+      7n,
+    ]);
+    expect((await calls(others, 'withdraw?amount=7')).status).toBe(403);
+    await bench.call(client, 'deposit', [bytes16(others), bytes16('0'.repeat(32)), 7n]);
+    await bench.atHead();
+    for (const pool of [id, others]) {
+      // Nobody else, and nothing that pays in.
+      expect((await calls(pool, 'withdraw?amount=7', stranger)).status).toBe(403);
+      expect((await calls(pool, 'claim', stranger)).status).toBe(403);
+      expect((await calls(pool, 'deposit?amount=7')).status).toBe(403);
+      await bench.rpc('evm_increaseTime', 60);
+      await bench.call(bench.owner, 'accrueYield', [bytes16(pool), 5n, 100]);
+      expect(await send(await calls(pool, 'withdraw?amount=7'))).toEqual(['withdraw']);
+      // What it earned, though the balance is zero.
+      expect(await send(await calls(pool, 'claim'))).toEqual(['claimYield']);
+      const { balance, claimed } = (await app.get(`/pools/${pool}/position`, saver)).body.data;
+      expect([balance, claimed]).toEqual(['0', '4']);
+    }
+  });
+
+  it('a deposit that is announced only gives an outsider nothing', async () => {
+    const { id } = await app.createPool(await app.signIn(), { type: 'cooperative' });
+    await pending(id);
+    for (const call of ['withdraw?amount=1', 'claim']) expect((await calls(id, call)).status).toBe(403);
+  });
+
   it('goes to the contract of the pool, whichever new pools get', async () => {
     const { individual: other } = bench.deployment.contracts;
     const { id, depositId } = await newPool();

@@ -341,7 +341,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to take its money out of a pool
-         * @description The contract pays no more than this wallet has in the pool; yield stays claimable.
+         * @description The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.
          */
         get: operations["calls_withdraw"];
         put?: never;
@@ -361,7 +361,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to claim its yield from a pool
-         * @description The contract pays all that this wallet has earned and not claimed yet.
+         * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.
          */
         get: operations["calls_claim"];
         put?: never;

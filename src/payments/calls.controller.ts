@@ -26,7 +26,8 @@ export class CallsController {
   @Get('pools/:id/calls/withdraw')
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to take its money out of a pool',
-    description: 'The contract pays no more than this wallet has in the pool; yield stays claimable.',
+    description:
+      'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.',
     errors: [400, 401, 403, 404, 'chain_unknown'],
   })
   withdraw(
@@ -40,7 +41,8 @@ export class CallsController {
   @Get('pools/:id/calls/claim')
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to claim its yield from a pool',
-    description: 'The contract pays all that this wallet has earned and not claimed yet.',
+    description:
+      'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.',
     errors: [401, 403, 404, 'chain_unknown'],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {

@@ -30,6 +30,7 @@ export class CallsService {
       throw validationFailed({ field: 'amount', message: 'is required without transaction' });
     if (transaction !== undefined) knownForm(transaction);
     const pool = await this.pool(caller, poolId, transaction);
+    if (!pool.readable) throw forbidden();
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
@@ -41,15 +42,15 @@ export class CallsService {
     );
   }
 
-  /** @throws ApiError 403, 404, 503 as for deposits */
+  /** @throws ApiError 403 for who may not read the pool and has no position in it, 404 and 503 as for deposits */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
-    const pool = await this.pool(caller, poolId);
+    const pool = await this.poolToPayOut(caller, poolId);
     return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, BigInt(amount)));
   }
 
-  /** @throws ApiError 403, 404, 503 as for deposits */
+  /** @throws ApiError as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
-    const pool = await this.pool(caller, poolId);
+    const pool = await this.poolToPayOut(caller, poolId);
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
@@ -71,7 +72,13 @@ export class CallsService {
     const values = { pool: knownForm(id), address: caller.address, transaction: transaction ?? null };
     const pool = await this.database.read(POOL_TO_CALL, values);
     if (!pool) throw notFound();
-    if (!pool.readable) throw forbidden();
+    return pool;
+  }
+
+  /** For members, and for everyone whose money is in it: who has left, or paid in from outside. */
+  private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolRow> {
+    const pool = await this.pool(caller, id);
+    if (!pool.readable && !pool.hasPosition) throw forbidden();
     return pool;
   }
 }

@@ -3,6 +3,7 @@ import type { TransactionStatus } from '../common/types';
 import { statement } from '../database/statement';
 import { OPEN_DRAW } from '../lottery/lottery.sql';
 import { isReader } from '../pools/pools.sql';
+import { hasPosition } from '../positions/positions.sql';
 
 /** Both null until an indexer has read them from the chain. */
 export interface ChainRow {
@@ -12,6 +13,7 @@ export interface ChainRow {
 
 export interface PoolRow extends ChainRow {
   readable: boolean;
+  hasPosition: boolean;
   contract: string;
   /** Of the deposit that was asked for; null if this pool has no such. */
   account: string | null;
@@ -24,8 +26,8 @@ export const POOL_TO_CALL = statement<{ pool: string; address: string; transacti
   'pool_to_call',
   { pool: 'uuid', address: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':address')} AS readable, p.contract_address AS contract, chain.*,
-      t.account, t.status, t.amount
+    SELECT ${isReader('p.id', ':address')} AS readable, ${hasPosition('p.id', ':address')} AS "hasPosition",
+      p.contract_address AS contract, chain.*, t.account, t.status, t.amount
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
     WHERE p.id = :pool`,

@@ -25,6 +25,10 @@ const position = (pool: string): string => `
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
     ${amount('claimable', 'y.claimable')}, 'blockNumber', b.number, 'blockTime', iso(b.time))`;
 
+/** SQL: whether the contract has ever taken money of the address for the pool. */
+export const hasPosition = (pool: string, address: string): string =>
+  `EXISTS (SELECT FROM positions o WHERE o.pool_id = ${pool} AND o.address = ${address})`;
+
 /** No row: no such pool. Data null: the reader may neither read the pool nor ever paid into it. */
 export const POOL_POSITION = statement<{ pool: string; reader: string }, ReadableRow>(
   'pool_position',

@@ -1,42 +1,52 @@
-/** An event as the stream carries it, or a comment, which only says that the stream lives. */
 export interface ServerSentEvent {
-  /** The last one given so far; null before. */
-  id: string | null;
   event: string;
   data: string;
 }
 
-/** Reads `text/event-stream` as the HTML standard says; ends with the stream. Every chunk that comes calls `onSign`. */
+/** What a stream says beside its events. */
+export interface StreamSigns {
+  /** With every chunk: the stream lives. */
+  onChunk?: () => void;
+  /** Where to go on after; before the event that brought it, and also by itself. */
+  onId?: (id: string) => void;
+  /** How long to wait before connecting again. */
+  onRetry?: (ms: number) => void;
+}
+
+/** Reads `text/event-stream` as the HTML standard says; ends with the stream, without an event that is not complete. */
 export async function* parseEvents(
   stream: ReadableStream<Uint8Array>,
-  onSign: () => void = () => undefined,
+  { onChunk, onId, onRetry }: StreamSigns = {},
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
   let buffer = '';
-  let id: string | null = null;
+  let id: string | undefined;
   let event = '';
   let data: string[] = [];
   try {
     for (;;) {
       const { value, done } = await reader.read();
       if (done) return;
-      onSign();
+      onChunk?.();
       buffer += decoder.decode(value, { stream: true });
       // A carriage return at the end may be half of a line's end.
       const lines = buffer.split(/\r\n|\n|\r(?!$)/);
       buffer = lines.pop()!;
       for (const line of lines) {
         if (line === '') {
-          if (data.length > 0) yield { id, event: event || 'message', data: data.join('\n') };
+          if (id !== undefined) onId?.(id);
+          if (data.length > 0) yield { event: event || 'message', data: data.join('\n') };
           event = '';
           data = [];
+          id = undefined;
           continue;
         }
         const [, field, text] = /^([^:]*):? ?(.*)$/s.exec(line)!;
         if (field === 'event') event = text;
         else if (field === 'data') data.push(text);
         else if (field === 'id' && !text.includes('\0')) id = text;
+        else if (field === 'retry' && /^\d+$/.test(text)) onRetry?.(Number(text));
       }
     }
   } finally {

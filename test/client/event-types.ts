@@ -1,0 +1,26 @@
+import type { EventPayload, Topic } from '@pooled-savings/client';
+import type { LedgerEvent, Topic as LedgerTopic } from '../../src/outbox/ledger-event';
+
+type Flat<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
+/** Not whether each fits the other, which optional fields do too: whether the compiler sees one type. */
+type Same<A, B> =
+  (<T>() => T extends Flat<A> ? 1 : 2) extends <T>() => T extends Flat<B> ? 1 : 2 ? true : never;
+
+/** `npm run typecheck` fails when the client and the service do not mean the same by an event. */
+export const topicsAreTheSame: Same<Topic, LedgerTopic> = true;
+export const payloadsAreTheSame: {
+  [Name in LedgerTopic]: Same<EventPayload<Name>, LedgerEvent<Name>>;
+} = {
+  'pool.created': true,
+  'deposit.confirmed': true,
+  'withdrawal.confirmed': true,
+  'yield.accrued': true,
+  'yield.claimed': true,
+  'deposit.expired': true,
+  'transaction.reverted': true,
+  'draw.opened': true,
+  'tickets.issued': true,
+  'draw.closed': true,
+  'draw.completed': true,
+  'draw.cancelled': true,
+};

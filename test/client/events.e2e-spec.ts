@@ -1,0 +1,239 @@
+import {
+  type EventsOptions,
+  SavingsClient,
+  type SavingsEvent,
+  type Topic,
+  memoryTokens,
+} from '@pooled-savings/client';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createHmac } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { hexToString } from 'viem';
+import { createApp } from '../../src/app.setup';
+import { ExpiredRows } from '../../src/database/expired-rows';
+import { OutboxPoller } from '../../src/outbox/outbox-poller';
+import { drain } from '../../src/shutdown';
+import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
+import { addTransaction } from '../support/ledger';
+import { newWallet } from '../support/wallet';
+
+jest.setTimeout(60_000);
+
+const app = useApp();
+let owner: SignedIn;
+let pool: string;
+const open: Follower[] = [];
+
+beforeAll(async () => {
+  await app.listen();
+  owner = await app.signIn();
+  ({ id: pool } = (await app.createPool(owner)) as { id: string });
+});
+afterEach(async () => {
+  for (const follower of open.splice(0)) await follower.stop();
+  await until(() => !app.nest.get(OutboxPoller, { strict: false }).isRunning);
+});
+
+const pay = async (): Promise<string> =>
+  (await addTransaction(app, { poolId: pool, account: owner.address })).id;
+
+/** Runs a client's loop over events and keeps what it sees. */
+class Follower {
+  readonly events: SavingsEvent[] = [];
+  readonly lost: unknown[] = [];
+  connections = 0;
+  /** Of the requests for the stream. */
+  readonly asked: (string | null)[] = [];
+  failure: unknown;
+  private readonly end = new AbortController();
+  private readonly loop: Promise<void>;
+  readonly client: SavingsClient;
+
+  constructor(token: string, options: EventsOptions = {}, port = app.port!) {
+    this.client = new SavingsClient({
+      baseUrl: `http://127.0.0.1:${port}`,
+      tokens: memoryTokens(token),
+      fetch: (input, init) => {
+        this.asked.push((input as Request).headers.get('last-event-id'));
+        return fetch(input, init);
+      },
+    });
+    this.loop = this.follow(options).catch((error: unknown) => void (this.failure = error));
+    open.push(this);
+  }
+
+  private async follow(options: EventsOptions): Promise<void> {
+    const events = this.client.events({
+      signal: this.end.signal,
+      onConnected: () => this.connections++,
+      onDisconnected: (error) => this.lost.push(error),
+      ...options,
+    });
+    for await (const event of events) this.events.push(event);
+  }
+
+  get ids(): unknown[] {
+    return this.events.map((event) => ('transactionId' in event ? event.transactionId : event.topic));
+  }
+
+  async stop(): Promise<void> {
+    this.end.abort();
+    await this.loop;
+  }
+}
+
+async function connected(options?: EventsOptions, port?: number): Promise<Follower> {
+  const follower = new Follower(owner.token, options, port);
+  await until(() => follower.connections === 1);
+  return follower;
+}
+
+/** Another replica, on a port of its choice or on one that was another's before. */
+async function replica(port = 0): Promise<NestFastifyApplication> {
+  const started = await createApp(settings(app.database.url));
+  await started.listen(port, '127.0.0.1');
+  return started;
+}
+
+it('gives what happens, as the service sends it', async () => {
+  const follower = await connected();
+  const id = await pay();
+  await until(() => follower.events.length === 1);
+  const [event] = follower.events;
+  if (event.topic !== 'deposit.confirmed') throw new Error(event.topic);
+  expect(event).toEqual({
+    id: event.id,
+    topic: 'deposit.confirmed',
+    occurredAt: event.occurredAt,
+    poolId: pool,
+    transactionId: id,
+    transactionType: 'DEPOSIT',
+    txHash: event.txHash,
+    blockNumber: event.blockNumber,
+    account: owner.address,
+    amount: '1000',
+  });
+});
+
+it('gives the topics that were asked for, and throws for others', async () => {
+  const follower = await connected({ topics: ['withdrawal.confirmed', 'draw.opened'] });
+  await pay();
+  const row = { poolId: pool, account: owner.address, type: 'WITHDRAWAL', amount: '1' } as const;
+  const { id } = await addTransaction(app, row);
+  await until(() => follower.events.length > 0);
+  expect(follower.ids).toEqual([id]);
+  const refused = new Follower(owner.token, { topics: ['everything' as Topic] });
+  await until(() => refused.failure);
+  expect(refused.failure).toMatchObject({ code: 'validation_failed' });
+  expect(refused.lost).toEqual([]);
+});
+
+it.each([
+  ['events', true],
+  ['no event', false],
+])('goes on without a gap after %s, when the server has ended the stream', async (_what, hadEvents) => {
+  const first = await replica();
+  const { port } = first.getHttpServer().address() as AddressInfo;
+  const follower = await connected({}, port);
+  const wanted: string[] = [];
+  if (hadEvents) wanted.push(await pay());
+  await until(() => follower.events.length === wanted.length);
+  // The stream's beginning names a place even if nothing has happened since.
+  await drain(first, 0);
+  await until(() => follower.lost.length > 0);
+  wanted.push(await pay(), await pay());
+  const second = await replica(port);
+  try {
+    await until(() => follower.events.length >= wanted.length);
+    wanted.push(await pay());
+    await until(() => follower.events.length >= wanted.length);
+    expect(follower.ids).toEqual(wanted);
+    expect([follower.connections, follower.asked[0]]).toEqual([2, null]);
+    expect(follower.asked.at(-1)).toMatch(/^[0-9a-f]{12}-/);
+  } finally {
+    await follower.stop();
+    await drain(second, 0);
+  }
+});
+
+it('goes on where another life of it ended', async () => {
+  const before = await connected();
+  await pay();
+  await until(() => before.events.length === 1);
+  await before.stop();
+  const missed = await pay();
+  const follower = await connected({ lastEventId: before.events[0].id! });
+  await until(() => follower.events.length === 1);
+  expect(follower.ids).toEqual([missed]);
+});
+
+it('says reload when events are kept no more, and goes on from now', async () => {
+  const before = await connected();
+  await pay();
+  await until(() => before.events.length === 1);
+  await before.stop();
+  await pay();
+  await app.sql(`UPDATE outbox SET created_at = now() - interval '8 days'`);
+  await app.nest.get(ExpiredRows).sweep();
+  const follower = await connected({ lastEventId: before.events[0].id! });
+  await until(() => follower.events.length === 1);
+  const [reload] = follower.events;
+  expect(reload.topic).toBe('reload');
+  const next = await pay();
+  await until(() => follower.events.length === 2);
+  expect(follower.ids).toEqual(['reload', next]);
+  // Its place is a good one to come back to.
+  const again = await connected({ lastEventId: reload.id! });
+  await until(() => again.events.length === 1);
+  expect(again.ids).toEqual([next]);
+});
+
+it('throws when the session has ended', async () => {
+  const user = await app.signIn();
+  const follower = new Follower(user.token);
+  await until(() => follower.connections === 1);
+  await app.post('/auth/logout', undefined, user);
+  await until(() => follower.failure);
+  expect(follower.failure).toMatchObject({ code: 'token_revoked' });
+});
+
+it('throws when the wallet refuses to sign in again, and does not ask it once more', async () => {
+  const wallet = newWallet();
+  let asked = 0;
+  const request = async ({ method, params }: { method: string; params?: any }): Promise<unknown> => {
+    if (method === 'eth_requestAccounts' || method === 'eth_accounts') return [wallet.address];
+    if (method === 'eth_chainId') return '0x1';
+    if (++asked > 1) throw Object.assign(new Error('Rejected.'), { code: 4001 });
+    return wallet.signMessage({ message: hexToString(params[0] as `0x${string}`) });
+  };
+  const client = new SavingsClient({ baseUrl: `http://127.0.0.1:${app.port}` });
+  const { id, address } = await client.signIn({ request: request as never }, { renew: true });
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const at = Math.floor(Date.now() / 1000) - 1000;
+  const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part({ userId: id, address, iat: at, exp: at + 1 })}`;
+  await client.tokens.set(`${signed}.${createHmac('sha256', JWT_SECRET).update(signed).digest('base64url')}`);
+  await expect(client.events().next()).rejects.toMatchObject({ name: 'UserRejectedRequestError' });
+  expect(asked).toBe(2);
+});
+
+it.each(['by leaving the loop', 'by the signal'])('gives its place back: %s', async (way) => {
+  const user = await app.signIn();
+  const poller = app.nest.get(OutboxPoller, { strict: false });
+  const row = { poolId: pool, account: user.address };
+  const end = new AbortController();
+  const client = new SavingsClient({
+    baseUrl: `http://127.0.0.1:${app.port}`,
+    tokens: memoryTokens(user.token),
+  });
+  const onConnected = (): void => void addTransaction(app, row);
+  const follow = async (): Promise<void> => {
+    for await (const event of client.events({ onConnected, signal: end.signal })) {
+      expect(event.topic).toBe('deposit.confirmed');
+      if (way === 'by leaving the loop') break;
+      end.abort(new Error('enough'));
+    }
+  };
+  if (way === 'by leaving the loop') await follow();
+  else await expect(follow()).rejects.toThrow('enough');
+  await until(() => !poller.isRunning);
+});

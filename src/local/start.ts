@@ -81,7 +81,7 @@ async function dapp(api: string, environment: NodeJS.ProcessEnv): Promise<string
   if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
   tell('Building the page');
   const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
-  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port: portOf(process.env) + 1 });
+  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port: portOf(process.env) - 1 });
   stops.push(() => page.stop());
   return page.url;
 }

@@ -242,6 +242,23 @@ export function Dashboard({
             actions={pools}
             onNew={() => setCreating(true)}
           />
+          <section class="card" aria-labelledby="activity">
+            <h2 id="activity">Activity</h2>
+            {holdings.transactions.length === 0 && <p class="muted">Nothing yet.</p>}
+            <ul class="rows">
+              {holdings.transactions.map(({ id, type, amount, status, createdAt }) => (
+                <li key={id}>
+                  <span>
+                    {KINDS[type]} <span class="muted">· {dateText(createdAt)}</span>
+                  </span>
+                  <span class="end">
+                    <strong>{withSymbol(amount, token)}</strong>
+                    <span class={`chip ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </section>
         </div>
         <div>
           <section class="card" aria-labelledby="history">
@@ -262,23 +279,6 @@ export function Dashboard({
             token={token}
             actions={lottery}
           />
-          <section class="card" aria-labelledby="activity">
-            <h2 id="activity">Activity</h2>
-            {holdings.transactions.length === 0 && <p class="muted">Nothing yet.</p>}
-            <ul class="rows">
-              {holdings.transactions.map(({ id, type, amount, status, createdAt }) => (
-                <li key={id}>
-                  <span>
-                    {KINDS[type]} <span class="muted">· {dateText(createdAt)}</span>
-                  </span>
-                  <span class="end">
-                    <strong>{withSymbol(amount, token)}</strong>
-                    <span class={`chip ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </section>
         </div>
       </div>
       {creating && (

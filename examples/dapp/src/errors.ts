@@ -25,7 +25,7 @@ export interface Problem {
 /** Reasons of the contracts' errors that a saver can meet. */
 const REVERTS: [RegExp, string][] = [
   [/0xe450d38c|InsufficientBalance|exceeds balance/, 'The wallet does not hold enough tokens.'],
-  [/insufficient funds|gas required exceeds/, 'The wallet has no ether to pay for the transaction.'],
+  [/insufficient funds|gas required exceeds|exceeds the balance of the account/i, 'The wallet has no ether to pay for the transaction.'],
   [/DrawTimePassed/, 'This draw sells no more tickets.'],
 ];
 

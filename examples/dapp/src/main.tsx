@@ -135,7 +135,7 @@ function Welcome({
             <button
               key={wallet.id}
               type="button"
-              class={wallet.id === 'built-in' ? '' : 'main'}
+              class={wallet.id === 'built-in' && choices.length > 1 ? '' : 'main'}
               disabled={busy !== undefined}
               onClick={() => enter(wallet)}
             >

@@ -56,7 +56,7 @@ export class Changes {
         onConnected: () => this.connected(true),
         onDisconnected: () => this.connected(false),
       });
-      for await (const _ of events) this.tell();
+      for await (const event of events) if (event.topic) this.tell();
     } catch (error) {
       if (signal.aborted) return;
       // A service without events, or a session that has ended: whoever looks next is told.

@@ -145,7 +145,10 @@ export function Dashboard({
 
   const currentDraw = async () => (await readHoldings(session, config)).draw;
   const lottery = {
-    buy: ({ drawId, contract, ticketPrice }: { drawId: number; contract: string; ticketPrice: string }, count: number): void => {
+    buy: (
+      { drawId, contract, ticketPrice }: { drawId: number; contract: string; ticketPrice: string },
+      count: number,
+    ): void => {
       const cost = withSymbol(BigInt(ticketPrice) * BigInt(count), token);
       const held = (entries: Holdings['entries']): number =>
         entries.find((each) => each.drawId === drawId && each.contract === contract)?.tickets ?? 0;
@@ -159,33 +162,33 @@ export function Dashboard({
     },
     local: local && {
       openShort: (): void =>
+        void run('One-minute draw', ['Open a draw with a prize', 'Seen by the service'], async ({ next }) => {
+          const before = await currentDraw();
+          await local.openShortDraw(before);
+          next();
+          await until(async () => {
+            const now = await currentDraw();
+            return now !== null && now.drawId !== before?.drawId && now.prizePool !== '0';
+          });
+          return 'Buy tickets within a minute, then end the draw.';
+        }),
+      end: (draw: NonNullable<Holdings['draw']>): void =>
         void run(
-          'One-minute draw',
-          ['Open a draw with a prize', 'Seen by the service'],
+          'End the draw',
+          ['Close it and pick the winner', 'Seen by the service'],
           async ({ next }) => {
-            const before = await currentDraw();
-            await local.openShortDraw(before);
+            await local.endDraw(draw);
             next();
-            await until(async () => {
-              const now = await currentDraw();
-              return now !== null && now.drawId !== before?.drawId && now.prizePool !== '0';
-            });
-            return 'Buy tickets within a minute, then end the draw.';
+            const isDraw = (each: { drawId: number; contract: string }): boolean =>
+              each.drawId === draw.drawId && each.contract === draw.contract;
+            await until(async () => (await client.lottery.winners({ limit: 3 })).data.some(isDraw));
+            const { data } = await client.lottery.winners({ limit: 3 });
+            const { winner, prize } = data.find(isDraw)!;
+            return winner === address
+              ? `You have won ${withSymbol(prize, token)}!`
+              : `Another saver has won ${withSymbol(prize, token)}.`;
           },
         ),
-      end: (draw: NonNullable<Holdings['draw']>): void =>
-        void run('End the draw', ['Close it and pick the winner', 'Seen by the service'], async ({ next }) => {
-          await local.endDraw(draw);
-          next();
-          const isDraw = (each: { drawId: number; contract: string }): boolean =>
-            each.drawId === draw.drawId && each.contract === draw.contract;
-          await until(async () => (await client.lottery.winners({ limit: 3 })).data.some(isDraw));
-          const { data } = await client.lottery.winners({ limit: 3 });
-          const { winner, prize } = data.find(isDraw)!;
-          return winner === address
-            ? `You have won ${withSymbol(prize, token)}!`
-            : `Another saver has won ${withSymbol(prize, token)}.`;
-        }),
     },
   };
 

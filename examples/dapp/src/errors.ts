@@ -25,7 +25,10 @@ export interface Problem {
 /** Reasons of the contracts' errors that a saver can meet. */
 const REVERTS: [RegExp, string][] = [
   [/0xe450d38c|InsufficientBalance|exceeds balance/, 'The wallet does not hold enough tokens.'],
-  [/insufficient funds|gas required exceeds|exceeds the balance of the account/i, 'The wallet has no ether to pay for the transaction.'],
+  [
+    /insufficient funds|gas required exceeds|exceeds the balance of the account/i,
+    'The wallet has no ether to pay for the transaction.',
+  ],
   [/DrawTimePassed/, 'This draw sells no more tickets.'],
 ];
 
@@ -42,13 +45,18 @@ export function problemOf(error: unknown): Problem {
     const known = BY_CODE[error.code as ErrorCode];
     return { code: error.code, text: known ?? sentence(error.message) };
   }
-  const { code, message = String(error), shortMessage, details } = error as Error & Record<string, unknown>;
+  const {
+    code,
+    message = String(error),
+    shortMessage,
+    details,
+  } = error as Error & { code?: unknown; shortMessage?: string; details?: string };
   if (isRejection(error)) return { code: 'wallet_rejected', text: 'You declined in the wallet.' };
-  const whole = `${message} ${String(details)}`;
+  const whole = `${message} ${details}`;
   const revert = REVERTS.find(([pattern]) => pattern.test(whole));
   return {
     code: typeof code === 'number' ? `wallet_${code}` : 'wallet_error',
-    text: revert?.[1] ?? sentence(String(shortMessage ?? message)),
+    text: revert?.[1] ?? sentence(shortMessage ?? message),
   };
 }
 

@@ -1,19 +1,12 @@
 import type { ClientConfig, CurrentDraw, PoolItem } from '@pooled-savings/client';
-import {
-  type Address,
-  type Hash,
-  parseAbi,
-  parseEther,
-  publicActions,
-  toHex,
-} from 'viem';
+import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
 import { localWallet } from './wallets.js';
 
 /**
  * What only the owner of the contracts does, or time: possible on the chain of `npm start`, so that yield, claims and
  * draws can be tried out within a minute.
  */
-const ABI = parseAbi([
+const ABI: Abi = parseAbi([
   'function mint(address to, uint256 amount)',
   'function approve(address spender, uint256 amount)',
   'function balanceOf(address owner) view returns (uint256)',
@@ -52,7 +45,7 @@ export class LocalChain {
 
   /** Gives the account tokens, and ether for fees. */
   async fund(account: string): Promise<void> {
-    await this.call(this.token, 'mint', [account as Address, GIFT]);
+    await this.call(this.token, 'mint', [account, GIFT]);
     const address = account as Address;
     if ((await this.keeper.getBalance({ address })) < ETHER / 10n)
       await this.rpc('anvil_setBalance', address, toHex(ETHER));
@@ -107,7 +100,8 @@ export class LocalChain {
   }
 
   private async call(address: Address, functionName: string, args: readonly unknown[]): Promise<void> {
-    const hash = (await this.keeper.writeContract({ address, abi: ABI, functionName, args } as never)) as Hash;
+    const data = encodeFunctionData({ abi: ABI, functionName, args });
+    const hash = await this.keeper.sendTransaction({ to: address, data });
     const receipt = await this.keeper.waitForTransactionReceipt({
       hash,
       pollingInterval: 100,

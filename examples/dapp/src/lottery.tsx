@@ -121,8 +121,9 @@ function OpenDraw({
         {amountText(draw.prizePool, token)} <small>{token.symbol} to win</small>
       </p>
       <p class="muted">
-        {ticketsText(draw.totalTickets)} sold · yours <strong data-field="tickets">{mine?.tickets ?? 0}</strong>{' '}
-        · {sells ? `draws in ${durationText(left)}` : 'no more tickets'}
+        {ticketsText(draw.totalTickets)} sold · yours{' '}
+        <strong data-field="tickets">{mine?.tickets ?? 0}</strong> ·{' '}
+        {sells ? `draws in ${durationText(left)}` : 'no more tickets'}
       </p>
       {sells && (
         <form

@@ -26,14 +26,15 @@ function App() {
   useEffect(() => {
     readyConfig().then(setConfig, (error: unknown) => setProblem(problemOf(error)));
   }, []);
-  const choices = config && isLocal(config) ? [...wallets, builtInWallet(config.rpcUrl, config.chainId)] : wallets;
+  const choices =
+    config && isLocal(config) ? [...wallets, builtInWallet(config.rpcUrl, config.chainId)] : wallets;
   const known = choices.map(({ id }) => id).join();
   useEffect(() => {
     if (!config || session) return;
     resume(choices).then(setSession, (error: unknown) => setProblem(problemOf(error)));
   }, [config, known]);
   useEffect(() => {
-    const provider = session?.payer as ListeningProvider | undefined;
+    const provider: ListeningProvider | undefined = session?.payer;
     // The token is of the account that signed.
     const changed = (): void => void leave();
     provider?.on?.('accountsChanged', changed);
@@ -63,7 +64,9 @@ function App() {
           <img src="icon.svg" alt="" width="32" height="32" />
           <span>Pooled savings</span>
         </a>
-        {config && <span class="chip network">{isLocal(config) ? 'Local chain' : `Chain ${config.chainId}`}</span>}
+        {config && (
+          <span class="chip network">{isLocal(config) ? 'Local chain' : `Chain ${config.chainId}`}</span>
+        )}
         {session && (
           <>
             <span class="chip account" title={session.address}>
@@ -121,8 +124,8 @@ function Welcome({
     <section class="welcome">
       <h1>Save together, and see every token of it.</h1>
       <p>
-        Pools for one or for many, yield that anyone can recount on the chain, and a lottery beside them. Sign in
-        with a wallet: it costs nothing and sends nothing.
+        Pools for one or for many, yield that anyone can recount on the chain, and a lottery beside them. Sign
+        in with a wallet: it costs nothing and sends nothing.
       </p>
       {!config && !problem && (
         <p class="muted" role="status">

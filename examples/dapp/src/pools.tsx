@@ -142,9 +142,7 @@ function PoolCard({
           <button
             type="button"
             class="main"
-            onClick={() =>
-              actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })
-            }
+            onClick={() => actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })}
           >
             Pay {withSymbol(pending.amount, token)}
           </button>
@@ -310,13 +308,7 @@ export function NewPoolDialog({
             </label>
           ))}
         </fieldset>
-        <AmountField
-          label="First deposit"
-          token={token}
-          text={text}
-          setText={setText}
-          wrong={wrong.amount}
-        />
+        <AmountField label="First deposit" token={token} text={text} setText={setText} wrong={wrong.amount} />
         {type !== 'individual' && (
           <label class="field">
             <span>Members, one address a line</span>

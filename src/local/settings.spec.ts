@@ -33,6 +33,14 @@ describe('npm start', () => {
     expect(announcement({}, { ...MADE, RPC_URL: undefined })).toContain('off: there is no anvil');
   });
 
+  it('shows the page first, where it is served', () => {
+    const made = settings({}, MADE);
+    expect(announcement({}, made, undefined, 'http://localhost:3000').trim()).toMatch(
+      /^Page {6}http:\/\/localhost:3000\n/,
+    );
+    expect(announcement({}, made)).not.toContain('Page');
+  });
+
   it('shows what a developer needs of the local chain', () => {
     const key = { address: '0xac', privateKey: '0x5ec' };
     const local = { chainId: 31337, contracts: { individual: '0x11', lottery: '0x33' }, token: '0x70', key };

@@ -21,11 +21,12 @@ export function announcement(
   given: NodeJS.ProcessEnv,
   { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv,
   local?: LocalFacts,
+  page?: string,
 ): string {
   const base = `http://localhost:${portOf(given)}`;
   const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;
   const chain = given.RPC_URL ? chainNames(given.RPC_URL) : RPC_URL;
-  return `
+  return `${page ? `\n  Page      ${page}` : ''}
   API       ${base}
   Docs      ${base}/docs
   Health    ${base}/health

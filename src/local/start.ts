@@ -8,8 +8,10 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { redactText } from '../common/redact';
 import { dataSourceOptions } from '../database/data-source';
+import { localRpcUrl } from '../payments/config.service';
 import { type LocalChain, startChain } from './chain';
 import { commandOf, parentOf } from './processes';
+import { serveDapp } from './dapp';
 import { devKey } from './deploy';
 import { startPostgres } from './postgres';
 import { announcement, hostOf, portOf, settings } from './settings';
@@ -18,6 +20,8 @@ const WATCH = process.argv.includes('--watch');
 const KILL_WATCHER_MS = 5000;
 const PARENT_POLL_MS = 250;
 const DATA = path.resolve('.data');
+/** A page that is developed is loaded more often than the limits of production allow one address. */
+const LIMITS = { RATE_LIMIT_GENERAL: '10000', RATE_LIMIT_AUTH: '100' };
 
 type Stop = () => Promise<unknown> | void;
 const stops: Stop[] = [];
@@ -50,6 +54,7 @@ async function main(): Promise<void> {
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment = settings(process.env, {
     ...chainSettings(chain),
+    ...LIMITS,
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   });
@@ -66,7 +71,19 @@ async function main(): Promise<void> {
   // For `npm run demo`.
   const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
   writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
-  say(announcement(process.env, environment, chain && { ...chain, ...chain.deployment, key: devKey() }));
+  const page = await dapp(base, environment);
+  const local = chain && { ...chain, ...chain.deployment, key: devKey() };
+  say(announcement(process.env, environment, local, page));
+}
+
+/** @returns its address; undefined where nobody could pay on it */
+async function dapp(api: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
+  tell('Building the page');
+  const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
+  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port: portOf(process.env) - 1 });
+  stops.push(() => page.stop());
+  return page.url;
 }
 
 async function startLocalChain(): Promise<LocalChain | undefined> {

@@ -1,0 +1,96 @@
+import { type Token, amountText, withSymbol } from './format.js';
+
+interface Point {
+  date: string;
+  amount: string;
+}
+
+const DAYS = 14;
+const WIDTH = 420;
+const HEIGHT = 132;
+const BASE = 112;
+const TOP = 22;
+const DAY_MS = 86_400_000;
+
+/** Bars of the last two weeks. The numbers are also in a table, for those who do not see the picture. */
+export function BarChart({
+  title,
+  points,
+  token,
+  kind,
+}: {
+  title: string;
+  points: readonly Point[];
+  token: Token;
+  kind: 'deposits' | 'yields';
+}) {
+  const byDate = new Map(points.map(({ date, amount }) => [date, BigInt(amount)]));
+  const last = Math.max(Date.now(), ...points.map(({ date }) => Date.parse(date)));
+  const days = Array.from({ length: DAYS }, (_, index) => {
+    const date = new Date(last - (DAYS - 1 - index) * DAY_MS).toISOString().slice(0, 10);
+    return { date, amount: byDate.get(date) ?? 0n };
+  });
+  const most = days.reduce((found, { amount }) => (amount > found ? amount : found), 0n);
+  const total = days.reduce((sum, { amount }) => sum + amount, 0n);
+  const step = WIDTH / DAYS;
+  // Parts per ten thousand: amounts are too large for numbers.
+  const heightOf = (amount: bigint): number =>
+    most === 0n ? 0 : (Number((amount * 10_000n) / most) / 10_000) * (BASE - TOP);
+  return (
+    <figure class={`chart ${kind}`}>
+      <figcaption>
+        <span>{title}</span>
+        <strong>{withSymbol(total, token)}</strong>
+      </figcaption>
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
+        <line class="grid" x1="0" x2={WIDTH} y1={TOP} y2={TOP} />
+        <line class="grid" x1="0" x2={WIDTH} y1={(TOP + BASE) / 2} y2={(TOP + BASE) / 2} />
+        <line class="axis" x1="0" x2={WIDTH} y1={BASE} y2={BASE} />
+        {most > 0n && (
+          <text x="0" y={TOP - 6}>
+            {amountText(most, token)}
+          </text>
+        )}
+        {days.map(({ date, amount }, index) => {
+          const height = amount > 0n ? Math.max(3, heightOf(amount)) : 0;
+          return (
+            <rect
+              key={date}
+              x={index * step + step * 0.18}
+              width={step * 0.64}
+              y={BASE - height}
+              height={height}
+              rx="3"
+            >
+              <title>{`${dayText(date)}: ${withSymbol(amount, token)}`}</title>
+            </rect>
+          );
+        })}
+        {[0, 6, DAYS - 1].map((index) => (
+          <text
+            key={index}
+            x={index * step + (index === 0 ? 0 : index === DAYS - 1 ? step : step / 2)}
+            y={HEIGHT - 4}
+            text-anchor={index === 0 ? 'start' : index === DAYS - 1 ? 'end' : 'middle'}
+          >
+            {dayText(days[index].date)}
+          </text>
+        ))}
+      </svg>
+      <table class="unseen">
+        <caption>{title}, by day</caption>
+        <tbody>
+          {points.map(({ date, amount }) => (
+            <tr key={date}>
+              <th scope="row">{date}</th>
+              <td>{withSymbol(amount, token)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </figure>
+  );
+}
+
+const dayText = (date: string): string =>
+  new Date(date).toLocaleDateString(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });

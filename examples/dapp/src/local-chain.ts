@@ -1,0 +1,116 @@
+import type { ClientConfig, CurrentDraw, PoolItem } from '@pooled-savings/client';
+import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
+import { localWallet } from './wallets.js';
+
+/**
+ * What only the owner of the contracts does, or time: possible on the chain of `npm start`, so that yield, claims and
+ * draws can be tried out within a minute.
+ */
+const ABI: Abi = parseAbi([
+  'function mint(address to, uint256 amount)',
+  'function approve(address spender, uint256 amount)',
+  'function balanceOf(address owner) view returns (uint256)',
+  'function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps)',
+  'function openDraw(uint256 ticketPrice, uint64 drawTime)',
+  'function fundPrize(uint64 drawId, uint256 amount)',
+  'function closeDraw(uint64 drawId)',
+  'function completeDraw(uint64 drawId)',
+  'function cancelDraw(uint64 drawId)',
+  'function claimPrize(uint64 drawId)',
+]);
+
+const GIFT = parseEther('1000');
+const ETHER = parseEther('10');
+const YIELD_PERCENT = 5n;
+const YIELD_BASIS_POINTS = 525;
+const DRAW_SECONDS = 60;
+const PRIZE = parseEther('25');
+const TICKET_PRICE = parseEther('1');
+/** The chain can be brought to the time of such a draw. */
+export const SHORT_DRAW_SECONDS = 300;
+
+type LocalConfig = ClientConfig & { rpcUrl: string; chainId: number; token: { address: string } };
+
+export const isLocal = (config: ClientConfig): config is LocalConfig =>
+  config.rpcUrl !== undefined && config.chainId !== null && config.token !== null;
+
+export class LocalChain {
+  private readonly keeper;
+  private readonly token: Address;
+
+  constructor(private readonly config: LocalConfig) {
+    this.keeper = localWallet('keeper', config.rpcUrl, config.chainId).extend(publicActions);
+    this.token = config.token.address as Address;
+  }
+
+  /** Gives the account tokens, and ether for fees. */
+  async fund(account: string): Promise<void> {
+    await this.call(this.token, 'mint', [account, GIFT]);
+    const address = account as Address;
+    if ((await this.keeper.getBalance({ address })) < ETHER / 10n)
+      await this.rpc('anvil_setBalance', address, toHex(ETHER));
+  }
+
+  /** Lets the pool earn five percent of what is in it. */
+  async accrue({ id, contractAddress, balance, pendingBalance }: PoolItem): Promise<void> {
+    const contract = contractAddress as Address;
+    const amount = ((BigInt(balance) - BigInt(pendingBalance)) * YIELD_PERCENT) / 100n;
+    await this.pay(contract, amount);
+    const pool: `0x${string}` = `0x${id.replaceAll('-', '')}`;
+    await this.call(contract, 'accrueYield', [pool, amount, YIELD_BASIS_POINTS]);
+  }
+
+  /** Cancels the open draw, if there is one, and opens another that ends in a minute. */
+  async openShortDraw(open: CurrentDraw | null): Promise<void> {
+    const lottery = this.config.contracts.lottery as Address;
+    if (open) await this.call(lottery, 'cancelDraw', [BigInt(open.drawId)]);
+    const { timestamp } = await this.keeper.getBlock();
+    await this.call(lottery, 'openDraw', [TICKET_PRICE, timestamp + BigInt(DRAW_SECONDS)]);
+    const current = await this.keeper.readContract({
+      address: lottery,
+      abi: parseAbi(['function currentDraw() view returns (uint64)']),
+      functionName: 'currentDraw',
+    });
+    await this.pay(lottery, PRIZE);
+    await this.call(lottery, 'fundPrize', [current, PRIZE]);
+  }
+
+  /** Brings the chain to the draw's time, closes the draw, picks the winner and pays the prize. */
+  async endDraw({ drawId, drawTime, contract }: CurrentDraw): Promise<void> {
+    const lottery = contract as Address;
+    const id = BigInt(drawId);
+    // One second a block. A jump of the clock would last.
+    await this.rpc('anvil_setBlockTimestampInterval', 1);
+    try {
+      const { timestamp } = await this.keeper.getBlock();
+      const missing = Math.ceil(Date.parse(drawTime) / 1000) - Number(timestamp);
+      if (missing > 0) await this.rpc('anvil_mine', toHex(missing));
+      await this.call(lottery, 'closeDraw', [id]);
+      await this.rpc('anvil_mine', toHex(2));
+      await this.call(lottery, 'completeDraw', [id]);
+      await this.call(lottery, 'claimPrize', [id]);
+    } finally {
+      await this.rpc('anvil_removeBlockTimestampInterval');
+    }
+  }
+
+  private async pay(contract: Address, amount: bigint): Promise<void> {
+    await this.call(this.token, 'mint', [this.keeper.account.address, amount]);
+    await this.call(this.token, 'approve', [contract, amount]);
+  }
+
+  private async call(address: Address, functionName: string, args: readonly unknown[]): Promise<void> {
+    const data = encodeFunctionData({ abi: ABI, functionName, args });
+    const hash = await this.keeper.sendTransaction({ to: address, data });
+    const receipt = await this.keeper.waitForTransactionReceipt({
+      hash,
+      pollingInterval: 100,
+      checkReplacement: false,
+    });
+    if (receipt.status !== 'success') throw new Error(`${functionName} was reverted`);
+  }
+
+  private rpc(method: string, ...params: unknown[]): Promise<unknown> {
+    return this.keeper.request({ method, params } as never);
+  }
+}

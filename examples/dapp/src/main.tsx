@@ -1,0 +1,166 @@
+import type { WalletProvider } from '@pooled-savings/client';
+import { render } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Dashboard } from './dashboard.js';
+import { ProblemText } from './dialog.js';
+import { type Problem, problemOf } from './errors.js';
+import { shortAddress } from './format.js';
+import { isLocal } from './local-chain.js';
+import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
+import { type WalletChoice, builtInWallet, discoverWallets } from './wallets.js';
+
+/** What most wallets have beside EIP-1193's `request`. */
+type ListeningProvider = WalletProvider & {
+  on?: (event: 'accountsChanged', listener: () => void) => void;
+  removeListener?: (event: 'accountsChanged', listener: () => void) => void;
+};
+
+function App() {
+  const [config, setConfig] = useState<ReadyConfig>();
+  const [wallets, setWallets] = useState<WalletChoice[]>([]);
+  const [session, setSession] = useState<Session>();
+  const [problem, setProblem] = useState<Problem>();
+  const [busy, setBusy] = useState<string>();
+
+  useEffect(() => discoverWallets(setWallets), []);
+  useEffect(() => {
+    readyConfig().then(setConfig, (error: unknown) => setProblem(problemOf(error)));
+  }, []);
+  const choices =
+    config && isLocal(config) ? [...wallets, builtInWallet(config.rpcUrl, config.chainId)] : wallets;
+  const known = choices.map(({ id }) => id).join();
+  useEffect(() => {
+    if (!config || session) return;
+    resume(choices).then(setSession, (error: unknown) => setProblem(problemOf(error)));
+  }, [config, known]);
+  useEffect(() => {
+    const provider: ListeningProvider | undefined = session?.payer;
+    // The token is of the account that signed.
+    const changed = (): void => void leave();
+    provider?.on?.('accountsChanged', changed);
+    return () => provider?.removeListener?.('accountsChanged', changed);
+  }, [session]);
+
+  const enter = async (wallet: WalletChoice): Promise<void> => {
+    setProblem(undefined);
+    setBusy(wallet.id);
+    try {
+      setSession(await signIn(wallet));
+    } catch (error) {
+      setProblem(problemOf(error));
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  const leave = async (): Promise<void> => {
+    setSession(undefined);
+    await signOut().catch((error: unknown) => setProblem(problemOf(error)));
+  };
+
+  return (
+    <>
+      <header>
+        <a class="brand" href="./">
+          <img src="icon.svg" alt="" width="32" height="32" />
+          <span>Pooled savings</span>
+        </a>
+        {config && (
+          <span class="chip network">{isLocal(config) ? 'Local chain' : `Chain ${config.chainId}`}</span>
+        )}
+        {session && (
+          <>
+            <span class="chip account" title={session.address}>
+              {shortAddress(session.address)}
+            </span>
+            <button type="button" onClick={() => void leave()}>
+              Sign out
+            </button>
+          </>
+        )}
+      </header>
+      <main>
+        {session && config ? (
+          <Dashboard
+            key={session.address}
+            session={session}
+            config={config}
+            onSessionEnd={(why) => {
+              setSession(undefined);
+              setProblem(why);
+              void client.tokens.set(null);
+            }}
+          />
+        ) : (
+          <Welcome
+            config={config}
+            choices={choices}
+            busy={busy}
+            problem={problem}
+            enter={(wallet) => void enter(wallet)}
+          />
+        )}
+      </main>
+      <footer>
+        <a href="api/docs">API documentation</a>
+      </footer>
+    </>
+  );
+}
+
+function Welcome({
+  config,
+  choices,
+  busy,
+  problem,
+  enter,
+}: {
+  config: ReadyConfig | undefined;
+  choices: readonly WalletChoice[];
+  busy: string | undefined;
+  problem: Problem | undefined;
+  enter: (wallet: WalletChoice) => void;
+}) {
+  return (
+    <section class="welcome">
+      <h1>Save together, and see every token of it.</h1>
+      <p>
+        Pools for one or for many, yield that anyone can recount on the chain, and a lottery beside them. Sign
+        in with a wallet: it costs nothing and sends nothing.
+      </p>
+      {!config && !problem && (
+        <p class="muted" role="status">
+          Waiting for the service…
+        </p>
+      )}
+      {config && (
+        <div class="wallets">
+          {choices.map((wallet) => (
+            <button
+              key={wallet.id}
+              type="button"
+              class={wallet.id === 'built-in' && choices.length > 1 ? '' : 'main'}
+              disabled={busy !== undefined}
+              onClick={() => enter(wallet)}
+            >
+              {wallet.icon && <img src={wallet.icon} alt="" width="20" height="20" />}
+              {busy === wallet.id
+                ? 'Look at your wallet…'
+                : wallet.id === 'built-in'
+                  ? 'Try without a wallet'
+                  : `Connect ${wallet.name}`}
+            </button>
+          ))}
+        </div>
+      )}
+      {config && choices.every(({ id }) => id === 'built-in') && (
+        <p class="hint">
+          No wallet was found in this browser.
+          {choices.length > 0 && ' The local chain has an account with test tokens, whose key is public.'}
+        </p>
+      )}
+      {problem && <ProblemText problem={problem} />}
+    </section>
+  );
+}
+
+render(<App />, document.getElementById('app')!);

@@ -1,0 +1,69 @@
+import type { Payer, WalletProvider } from '@pooled-savings/client';
+import { createWalletClient, defineChain, http } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+
+/** A wallet that the user may choose. */
+export interface WalletChoice {
+  id: string;
+  name: string;
+  /** A data: address, if the wallet has one. */
+  icon?: string;
+  connect: () => Payer;
+}
+
+interface Announcement extends Event {
+  detail: { info: { rdns: string; name: string; icon: string }; provider: WalletProvider };
+}
+
+/**
+ * Tells of wallets by EIP-6963, as they announce themselves, and else of `window.ethereum`.
+ * @returns a function that ends it
+ */
+export function discoverWallets(found: (wallets: WalletChoice[]) => void): () => void {
+  const wallets = new Map<string, WalletChoice>();
+  const tell = (): void => {
+    const { ethereum } = window as { ethereum?: WalletProvider };
+    const only: WalletChoice[] = ethereum
+      ? [{ id: 'window.ethereum', name: 'Browser wallet', connect: () => ethereum }]
+      : [];
+    found(wallets.size > 0 ? [...wallets.values()] : only);
+  };
+  const listen = (event: Event): void => {
+    const { info, provider } = (event as Announcement).detail;
+    const icon = info.icon.startsWith('data:image/') ? info.icon : undefined;
+    wallets.set(info.rdns, { id: info.rdns, name: info.name, icon, connect: () => provider });
+    tell();
+  };
+  window.addEventListener('eip6963:announceProvider', listen);
+  window.dispatchEvent(new Event('eip6963:requestProvider'));
+  tell();
+  return () => window.removeEventListener('eip6963:announceProvider', listen);
+}
+
+/**
+ * Keys that every development chain funds: they are public, and worth nothing elsewhere. The first owns the contracts
+ * of the local chain, the second is for trying out.
+ */
+const KEYS = {
+  keeper: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
+  saver: '0x47e179ec197488593b187f80a00eb0da91f1b9d0b13f8733639f19c30a34926a',
+} as const;
+
+export const localWallet = (name: keyof typeof KEYS, rpcUrl: string, chainId: number) =>
+  createWalletClient({
+    account: privateKeyToAccount(KEYS[name]),
+    chain: defineChain({
+      id: chainId,
+      name: 'Local chain',
+      nativeCurrency: { name: 'Ether', symbol: 'ETH', decimals: 18 },
+      rpcUrls: { default: { http: [rpcUrl] } },
+    }),
+    transport: http(rpcUrl),
+  });
+
+/** For trying out without a wallet; only on a chain of this machine. */
+export const builtInWallet = (rpcUrl: string, chainId: number): WalletChoice => ({
+  id: 'built-in',
+  name: 'Test wallet of the local chain',
+  connect: () => localWallet('saver', rpcUrl, chainId),
+});

@@ -1,0 +1,269 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { Page } from 'playwright-core';
+import pino from 'pino';
+import { parseEther } from 'viem';
+import { type AnvilNode, startAnvil } from '../../src/local/anvil';
+import { type Dapp, serveDapp } from '../../src/local/dapp';
+import {
+  type DevClient,
+  type Deployment,
+  connect,
+  deployContracts,
+  devKey,
+  execute,
+  read,
+  seedDraws,
+} from '../../src/local/deploy';
+import { createIndexer } from '../../src/indexer/indexer.setup';
+import { TestApp, settings } from '../support/app';
+import { PHONE, type TestWallet, type WatchedPage, useBrowser } from '../support/browser';
+import { newWallet } from '../support/wallet';
+
+/** Several waits for a chain, an indexer and a browser, one after another. */
+const WHOLE_WAY_MS = 180_000;
+const WAIT_MS = 45_000;
+
+describe('the example page, with service, indexer and chain', () => {
+  const browser = useBrowser();
+  const app = new TestApp();
+  let anvil: AnvilNode;
+  let deployment: Deployment;
+  let keeper: DevClient;
+  let indexer: NestFastifyApplication;
+  let dapp: Dapp;
+
+  beforeAll(async () => {
+    anvil = await startAnvil();
+    deployment = await deployContracts(anvil.url);
+    await seedDraws(anvil.url, deployment);
+    keeper = await connect(anvil.url);
+    await execute(keeper, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1000')]);
+    const chain = {
+      RPC_URL: anvil.url,
+      POOL_CONTRACTS: Object.entries(deployment.contracts)
+        .map((pair) => pair.join('='))
+        .join(','),
+    };
+    await app.start({ ...chain, NODE_ENV: 'development' });
+    await app.listen();
+    indexer = await createIndexer(settings(app.database.url, chain), pino({ level: 'silent' }));
+    dapp = await serveDapp({ api: `http://127.0.0.1:${app.port}`, rpcUrl: anvil.url });
+  }, WHOLE_WAY_MS);
+  afterAll(async () => {
+    await dapp?.stop();
+    await indexer?.close();
+    await app.stop();
+    await anvil?.stop();
+  });
+
+  const walletOf = (fields: Partial<TestWallet> = {}): TestWallet => ({
+    account: newWallet(),
+    chainId: anvil.chainId,
+    rpcUrl: anvil.url,
+    ...fields,
+  });
+  const open = async (options: Parameters<typeof browser.open>[1] = {}): Promise<WatchedPage> => {
+    const page = await browser.open(dapp.url, options);
+    page.setDefaultTimeout(WAIT_MS);
+    return page;
+  };
+  const press = (page: Page, name: string | RegExp): Promise<void> =>
+    page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+  /** Waits for what came of a job, and closes its dialog. */
+  const done = async (page: Page, result: string | RegExp): Promise<void> => {
+    await page.getByRole('dialog').getByText(result).waitFor();
+    await press(page, 'Done');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  };
+  const field = (page: Page, name: string): ReturnType<Page['locator']> =>
+    page.locator(`[data-field="${name}"]`);
+  /** What goes wrong in it. The test wallet of the page sends to the chain, and there may be no open draw. */
+  const faults = ({ complaints }: WatchedPage): string[] =>
+    complaints.filter(
+      (each) => !each.startsWith(`elsewhere: ${anvil.url}`) && !/status of 404 \(Not Found\)$/.test(each),
+    );
+  /** Addresses of answers with an error. */
+  const failures = (page: Page): string[] => {
+    const urls: string[] = [];
+    page.on('response', (answer) => {
+      if (answer.status() >= 400) urls.push(`${answer.status()} ${new URL(answer.url()).pathname}`);
+    });
+    return urls;
+  };
+  const tokensOf = (address: string): Promise<bigint> =>
+    read(keeper, 'TestToken', deployment.token, 'balanceOf', [address]);
+
+  it(
+    'goes the whole way with a wallet',
+    async () => {
+      const wallet = walletOf();
+      const { address } = wallet.account;
+      const page = await open({ wallet });
+      const failed = failures(page);
+      await press(page, 'Connect Test wallet');
+      await press(page, 'Get 1,000 more');
+      await done(page, 'in your wallet');
+      expect(await tokensOf(address)).toBe(parseEther('1000'));
+
+      await press(page, 'New pool');
+      await page.getByText('Cooperative').click();
+      await page.getByLabel('First deposit').fill('40');
+      await page.getByLabel('Members, one address a line').fill(newWallet().address);
+      await press(page, 'Create and pay');
+      await done(page, '40 TEST are in your new pool.');
+      await page.getByText('2 savers').waitFor();
+      await expect(field(page, 'held').innerText()).resolves.toBe('40');
+      expect(await tokensOf(address)).toBe(parseEther('960'));
+      const [{ status }] = await app.sql<{ status: string }>(
+        'SELECT status FROM transactions WHERE account = $1',
+        [address.toLowerCase()],
+      );
+      expect(status).toBe('CONFIRMED');
+
+      await press(page, 'Add 5 % yield');
+      await done(page, 'earned 5 %');
+      await press(page, 'Claim');
+      await done(page, 'The yield is in your wallet.');
+      await page.getByText('Yield claimed').first().waitFor();
+      await expect(field(page, 'claimable').innerText()).resolves.toBe('0');
+      const claimed = await tokensOf(address);
+      expect(claimed).toBeGreaterThan(parseEther('961.9'));
+
+      await press(page, 'Withdraw');
+      await page.getByLabel('Amount').fill('41');
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+      await page.getByText('At most 40 TEST').first().waitFor();
+      await page.getByLabel('Amount').fill('15.5');
+      await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+      await done(page, 'back in your wallet');
+      await expect(field(page, 'held').innerText()).resolves.toBe('24.5');
+      expect(await tokensOf(address)).toBe(claimed + parseEther('15.5'));
+
+      await press(page, 'Start a one-minute draw');
+      await done(page, 'Buy tickets');
+      await page.getByLabel('Number of tickets').fill('3');
+      await press(page, 'Buy for 3 TEST');
+      await done(page, 'Good luck!');
+      await expect(field(page, 'tickets').innerText()).resolves.toBe('3');
+      await press(page, 'End the draw now');
+      await done(page, 'You have won 28 TEST!');
+      await page.getByText('Won 28 TEST').waitFor();
+      expect(await tokensOf(address)).toBe(claimed + parseEther('15.5') + parseEther('25'));
+
+      await page.reload();
+      await field(page, 'held').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      expect(faults(page).filter((each) => !/events.*ERR_ABORTED/.test(each))).toEqual([]);
+      expect(failed.filter((each) => each !== '404 /api/lottery/current')).toEqual([]);
+    },
+    WHOLE_WAY_MS,
+  );
+
+  it(
+    'is enough without a wallet, and with the keyboard alone',
+    async () => {
+      const page = await open({ viewport: PHONE });
+      const focused = (): Promise<string> =>
+        page.evaluate('document.activeElement.innerText || document.activeElement.ariaLabel || ""');
+      const goTo = async (name: string): Promise<void> => {
+        await page.getByRole('button', { name, exact: true }).first().waitFor();
+        for (let tabs = 0; (await focused()).trim() !== name; tabs++) {
+          if (tabs > 60) throw new Error(`Tab does not reach ${name}`);
+          await page.keyboard.press('Tab');
+        }
+      };
+      const enter = async (name: string): Promise<void> => {
+        await goTo(name);
+        await page.keyboard.press('Enter');
+      };
+      await enter('Try without a wallet');
+      await enter('New pool');
+      await page.getByRole('dialog').waitFor();
+      await goTo('Create and pay');
+      // One back is the check box, two the amount.
+      await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('Shift+Tab');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type('30');
+      await page.keyboard.press('Enter');
+      await page.getByText('30 TEST are in your new pool.').waitFor();
+      // What ends a job has the focus.
+      expect(await focused()).toBe('Done');
+      await page.keyboard.press('Enter');
+      await enter('Deposit');
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Tab');
+      await page.keyboard.type('2');
+      await page.keyboard.press('Enter');
+      await page.getByText('2 TEST have arrived.').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await expect(field(page, 'held').innerText()).resolves.toBe('32');
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
+      expect(await tokensOf(devKey().address)).toBe(parseEther('968'));
+      expect(faults(page)).toEqual([]);
+    },
+    WHOLE_WAY_MS,
+  );
+
+  it('leaves what was not paid to be paid later, and says why', async () => {
+    const wallet = walletOf();
+    const page = await open({ wallet });
+    await press(page, 'Connect Test wallet');
+    await press(page, 'New pool');
+    // Without ether nothing can be sent.
+    await press(page, 'Create and pay');
+    await page.getByRole('alert').getByText('no ether').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click();
+    await page.getByText('Waiting for payment').waitFor();
+    await press(page, 'Get 1,000 more');
+    await done(page, 'in your wallet');
+    await press(page, 'Pay 25 TEST');
+    await done(page, '25 TEST have arrived.');
+    await page.getByText('Waiting for payment').waitFor({ state: 'detached' });
+    expect(faults(page)).toEqual([]);
+  });
+
+  it('says by its code why nobody was signed in', async () => {
+    const page = await open({ wallet: walletOf({ rejects: true }) });
+    await press(page, 'Connect Test wallet');
+    const problem = page.getByRole('alert');
+    await problem.getByText('You declined in the wallet.').waitFor();
+    expect(await problem.locator('code').innerText()).toBe('wallet_rejected');
+    expect(faults(page)).toEqual([]);
+  });
+
+  it('ends with the session', async () => {
+    const page = await open({ wallet: walletOf() });
+    await press(page, 'Connect Test wallet');
+    await page.getByRole('button', { name: 'New pool' }).waitFor();
+    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/logout'));
+    await press(page, 'Sign out');
+    expect((await answered).status()).toBe(200);
+    await page.reload();
+    await page.getByRole('button', { name: 'Connect Test wallet' }).waitFor();
+  });
+
+  it('offers no key of its own where the service names no local chain', async () => {
+    const page = await open();
+    await page.route('**/api/config', async (route) => {
+      const response = await route.fetch();
+      const { data, ...rest } = (await response.json()) as { data: { rpcUrl?: string } };
+      delete data.rpcUrl;
+      await route.fulfill({ response, json: { ...rest, data } });
+    });
+    await page.reload();
+    await page.getByText('No wallet was found in this browser.').waitFor();
+    expect(await page.getByRole('button').count()).toBe(0);
+  });
+
+  it('runs no script but its own', async () => {
+    const answer = await fetch(dapp.url);
+    const policy = answer.headers.get('content-security-policy');
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).toContain(`connect-src 'self' ${anvil.url};`);
+    expect(await answer.text()).not.toMatch(/<script>|<style|\son\w+=|style=/);
+    for (const path of ['/package.json', '/../package.json', '/src/main.tsx', '/api-docs'])
+      expect((await fetch(`${dapp.url}${path}`)).status).toBe(404);
+  });
+});

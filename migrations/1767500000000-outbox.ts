@@ -11,7 +11,8 @@ export class Outbox1767500000000 implements MigrationInterface {
   name = 'Outbox1767500000000';
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    for (const text of [TABLES, POOLS, TRANSACTIONS, ACCRUALS, DRAWS]) await queryRunner.query(text);
+    for (const text of [TABLES, RENUMBER, POOLS, TRANSACTIONS, ACCRUALS, DRAWS])
+      await queryRunner.query(text);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
@@ -19,7 +20,7 @@ export class Outbox1767500000000 implements MigrationInterface {
       DROP FUNCTION publish_new_pool, publish_pools, publish_inserted_transactions, publish_updated_transactions,
         publish_deleted_transactions, publish_accruals, publish_deleted_accruals, publish_inserted_draw_events,
         publish_updated_draw_events, publish_deleted_draw_events CASCADE;
-      DROP FUNCTION draw_topic;
+      DROP FUNCTION draw_topic, renumber_outbox;
       DROP TABLE event_tickets, outbox_consumers, outbox_removed, outbox;
     `);
   }
@@ -75,6 +76,31 @@ const TABLES = `
 
 /** Events that one row holds at most, so that a reader never has to take many at once. */
 const ROW_EVENTS = 1000;
+
+const RENUMBER = `
+  -- A dump keeps the ids of transactions, but a new server counts its own from the beginning: readers would wait for it
+  -- to reach the old ids, and pass by what is published meanwhile. Everything gets the id of this transaction.
+  CREATE FUNCTION renumber_outbox() RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    LOCK TABLE outbox, outbox_consumers, outbox_removed IN SHARE ROW EXCLUSIVE MODE;
+    IF NOT EXISTS (
+      SELECT FROM (
+        SELECT xid FROM outbox UNION ALL SELECT xid FROM outbox_consumers UNION ALL SELECT xid FROM outbox_removed) used
+      WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())
+    ) THEN RETURN; END IF;
+    -- Who has missed events is still to be told so.
+    UPDATE outbox_consumers c SET xid = pg_current_xact_id(), holder = NULL, held_until = '-infinity',
+      position = CASE WHEN (c.xid, c.position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) THEN -1
+        ELSE (SELECT count(*) FROM outbox o WHERE (o.xid, o.position) <= (c.xid, c.position)) END,
+      item = CASE WHEN EXISTS (SELECT FROM outbox o WHERE (o.xid, o.position) = (c.xid, c.position)) THEN c.item
+        ELSE ${ROW_EVENTS} END;
+    UPDATE outbox o SET xid = pg_current_xact_id(), position = n.place
+    FROM (SELECT xid, position, row_number() OVER (ORDER BY xid, position) AS place FROM outbox) n
+    WHERE o.xid = n.xid AND o.position = n.position;
+    -- A place of before means another event now, so every stream that goes on from one reloads.
+    UPDATE outbox_removed SET xid = pg_current_xact_id(), position = 0;
+  END $$;
+`;
 
 /** Writes the rows of a SELECT as events, in its order; its columns are the fields of the payload. */
 const publish = (events: string): string => `

@@ -92,6 +92,7 @@ export class EventHub implements OnModuleDestroy {
     clearInterval(this.timer);
     this.leave?.();
     this.timer = this.leave = this.cursor = undefined;
+    this.sinceSweep = 0;
   }
 
   private async look(): Promise<void> {

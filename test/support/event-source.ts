@@ -19,6 +19,7 @@ export class EventReader {
   body = '';
   private rest = '';
   private sent: ClientRequest;
+  private answer: IncomingMessage;
 
   async open(port: number, path: string, headers: Record<string, string> = {}): Promise<this> {
     const options = { host: '127.0.0.1', port, path, headers, agent: false };
@@ -26,11 +27,21 @@ export class EventReader {
       this.sent = request(options, resolve).on('error', reject).end();
     });
     this.sent.on('error', () => undefined);
+    this.answer = answer;
     this.status = answer.statusCode!;
     this.headers = answer.headers;
     answer.setEncoding('utf8').on('data', (text: string) => this.take(text));
     answer.on('error', () => undefined).on('close', () => (this.ended = true));
     return this;
+  }
+
+  /** Takes nothing more from the socket. */
+  pause(): void {
+    this.answer.pause();
+  }
+
+  resume(): void {
+    this.answer.resume();
   }
 
   close(): void {

@@ -28,7 +28,11 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
   if (isLarge) vary(reply);
   const known = headers['if-none-match'];
   const tag = entityTag(reply, text);
-  if (known !== undefined && isNamed(tag, known)) return reply.code(304).removeHeader('content-type').send();
+  if (known !== undefined && isNamed(tag, known)) {
+    void reply.code(304);
+    // Fastify sends no body to HEAD, and would write 0 as its length if there were none.
+    return method === 'HEAD' ? reply.send(text) : reply.removeHeader('content-type').send();
+  }
   if (!isLarge || method === 'HEAD') return reply.send(text);
   const encoding = encodingOf(headers['accept-encoding']);
   return encoding ? sendCompressed(reply, text, encoding) : reply.send(text);

@@ -36,6 +36,7 @@ import { watchConnections } from './shutdown';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 const EXPOSED_HEADERS = [
+  'ETag',
   'X-Request-Id',
   'Retry-After',
   'X-RateLimit-Limit',

@@ -5,6 +5,7 @@ import type { Server } from 'node:http';
 import { hideText } from './error.filter';
 import { JsonText } from './json-text';
 import { CursorPage, LegacyEnvelope, Page } from './pagination';
+import { sendText } from './send-text';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
@@ -48,7 +49,9 @@ export class EnvelopeAdapter extends FastifyAdapter {
     if (status !== undefined || !takesEnvelope(response, payload))
       return super.reply(response, withoutEnvelope(response, payload), status);
     if (hasNoBody(response.statusCode)) return response.send();
-    return response.header('content-type', JSON_TYPE).send(envelope(payload, response.envelope));
+    const text = envelope(payload, response.envelope);
+    void response.header('content-type', JSON_TYPE);
+    return isOfSignIn(response, payload) ? response.send(text) : sendText(response, text);
   }
 
   /** Hides the texts of Fastify's own errors before NestJS turns them into exceptions that look like a module's. */
@@ -95,6 +98,10 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
   if (type !== undefined && !/^application\/json\s*(;|$)/i.test(String(type))) return false;
   return typeof payload !== 'object' || payload === null || !isBytes(payload);
 }
+
+/** Answers of sign-in alone have their fields at the top level too. They hold tokens and nonces. */
+const isOfSignIn = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
+  payload instanceof LegacyEnvelope || options?.legacy === true;
 
 /** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {

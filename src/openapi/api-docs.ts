@@ -47,6 +47,9 @@ interface Options {
 /** Of an operation: what `completeDocument` makes named examples of. */
 export const ERRORS_OF_OPERATION = 'x-errors';
 
+/** Of an operation: reads of it have an ETag. */
+export const HAS_ETAG = 'x-etag';
+
 const DESCRIPTIONS: Record<number, string> = {
   400: 'Refused as it is; `details` names the fields',
   401: 'Token or sign-in refused',
@@ -83,6 +86,8 @@ export function ApiData(
     ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, bareCopy) }),
     ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
     ApiExtension(ERRORS_OF_OPERATION, all),
+    // Answers of sign-in are sent as they are.
+    ApiExtension(HAS_ETAG, !bareCopy),
     ...(errors.map(statusOf).includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );
 }

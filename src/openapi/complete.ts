@@ -9,7 +9,7 @@ import type {
 } from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
 import { STATUS_CODES } from 'node:http';
 import { type ErrorCode, codeOf } from '../common/errors';
-import { ERRORS_OF_OPERATION } from './api-docs';
+import { ERRORS_OF_OPERATION, HAS_ETAG } from './api-docs';
 import { type DocumentedError, ERRORS, errorBody, statusOf, usualErrors } from './error-codes';
 import { exampleOf } from './examples';
 
@@ -22,6 +22,13 @@ const HEADERS: Record<string, HeaderObject> = {
     required: true,
     schema: { type: 'string' },
     example: '6f0f7c1e-2f0b-4d9e-9a54-9a7c1b1f6a0e',
+  },
+  ETag: {
+    description:
+      'Names the state of what was read. Sent back as `If-None-Match`, it gives 304 while nothing has changed',
+    required: true,
+    schema: { type: 'string' },
+    example: 'W/"Qbd2uFJvVxdWDBLJtn7zmGs1OAs"',
   },
   'Retry-After': { description: 'Seconds to wait', required: true, schema: integer, example: 412 },
   'X-RateLimit-Limit': {
@@ -40,6 +47,7 @@ const HEADERS: Record<string, HeaderObject> = {
     example: 412,
   },
 };
+const UNCHANGED = 'Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body';
 const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
 /** What parameters in paths are, by their name; `id` is of what the segment before it names. */
@@ -58,15 +66,18 @@ const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const examples: Record<string, { summary: string; value: unknown }> = {};
   for (const [path, item] of Object.entries(document.paths))
-    for (const operation of Object.values(item) as OperationObject[]) {
+    for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Said too where no token is needed, so that nobody has to guess whether it was forgotten.
       operation.security ??= [];
       nameErrors(path, operation, examples);
+      const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
+      if (etag) operation.responses['304'] = { description: UNCHANGED };
       for (const parameter of (operation.parameters ?? []) as ParameterObject[])
         completeParameter(path, parameter);
       addExample(bodyOf(operation), document);
       for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
         response.headers = { ...headersOf(status, operation), ...response.headers };
+        if (etag && ['200', '304'].includes(status)) response.headers.ETag = refTo('ETag');
         addExample(response.content?.[JSON_TYPE], document);
       }
     }
@@ -81,11 +92,17 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
 const bodyOf = ({ requestBody }: OperationObject): MediaTypeObject | undefined =>
   requestBody && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
 
+/** What a decorator left for this file alone. */
+function takeExtension<T>(operation: OperationObject, name: string): T | undefined {
+  const extended = operation as unknown as Record<string, T | undefined>;
+  const value = extended[name];
+  delete extended[name];
+  return value;
+}
+
 /** Each error that may come is a named example of its status, which all operations share. */
 function nameErrors(path: string, operation: OperationObject, used: Record<string, unknown>): void {
-  const extended = operation as unknown as Record<string, DocumentedError[] | undefined>;
-  const listed = extended[ERRORS_OF_OPERATION];
-  delete extended[ERRORS_OF_OPERATION];
+  const listed = takeExtension<DocumentedError[]>(operation, ERRORS_OF_OPERATION);
   const codesOf = (error: DocumentedError): ErrorCode[] =>
     typeof error === 'string' ? [error] : usualErrors(error, path, bodyOf(operation) !== undefined);
   for (const [key, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
@@ -113,8 +130,10 @@ function headersOf(status: string, { responses }: OperationObject): Record<strin
   if (status === '431') return {};
   const names = ['X-Request-Id', ...(['429', '503'].includes(status) ? ['Retry-After'] : [])];
   if ('429' in responses) names.push(...LIMITED);
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(names.map((name) => [name, refTo(name)]));
 }
+
+const refTo = (header: string): ReferenceObject => ({ $ref: `#/components/headers/${header}` });
 
 /** Optional parameters get no example: pages that fill in the examples would filter by them. */
 function completeParameter(path: string, parameter: ParameterObject): void {

@@ -1,6 +1,7 @@
 import files from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import path from 'node:path';
+import { sendText } from '../common/send-text';
 import type { Environment } from '../config/environment';
 import { createDocument } from './document';
 
@@ -83,9 +84,10 @@ export async function serveDocs(
   const asset = { config: { skipThrottle: true as const } };
   let document: string | undefined;
   fastify.get('/docs/openapi.json', (_request, reply) =>
-    reply
-      .headers({ ...revalidate, 'content-type': 'application/json; charset=utf-8' })
-      .send((document ??= JSON.stringify(createDocument(app)))),
+    sendText(
+      reply.headers({ ...revalidate, 'content-type': 'application/json; charset=utf-8' }),
+      (document ??= JSON.stringify(createDocument(app))),
+    ),
   );
   for (const [url, base] of [
     ['/docs', './docs/'],

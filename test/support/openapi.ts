@@ -90,6 +90,7 @@ export class DocumentValidator {
     for (const name of Object.keys(documented?.headers ?? {}))
       if (this.document.components.headers[name].required && !headers[name.toLowerCase()])
         complain(`no ${name}`);
+    if (operation && status === 304) return text === '' ? undefined : complain('a body');
     // What its body would be: over a socket Node leaves it out, injected requests show it for some.
     if (method === 'HEAD' && text === '') return;
 

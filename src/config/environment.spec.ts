@@ -87,6 +87,14 @@ describe('what is required', () => {
   });
 });
 
+it('webhooks to private addresses stop production', () => {
+  const variables = { WEBHOOK_ALLOW_PRIVATE: 'true' };
+  expect(problemsOf({ ...PRODUCTION, ...variables })).toEqual([
+    'WEBHOOK_ALLOW_PRIVATE is refused in production',
+  ]);
+  expect(problemsOf({ ...REQUIRED, ...variables })).toEqual([]);
+});
+
 describe('a secret', () => {
   const weak = 'changeme-changeme-changeme-changeme';
   it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that is easy to guess stops production: %s', (name) => {

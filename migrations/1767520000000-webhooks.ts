@@ -15,6 +15,8 @@ export class Webhooks1767520000000 implements MigrationInterface {
         url text NOT NULL,
         topics text[],
         secret text NOT NULL,
+        -- Events of older transactions had all been committed when it was made.
+        first_event text COLLATE "C" NOT NULL DEFAULT '',
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT webhooks_pkey PRIMARY KEY (id),
         CONSTRAINT webhooks_slot_key UNIQUE (user_id, slot),

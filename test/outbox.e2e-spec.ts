@@ -349,7 +349,9 @@ describe('consumers', () => {
     user = await app.signIn();
     ({ id: pool } = (await app.createPool(user)) as { id: string });
     // Until the consumers are known to the database.
-    await until(async () => (await app.sql(`SELECT FROM outbox_consumers WHERE name LIKE 'test.%'`)).length === 2);
+    await until(
+      async () => (await app.sql(`SELECT FROM outbox_consumers WHERE name LIKE 'test.%'`)).length === 2,
+    );
   });
   beforeEach(() => {
     answer = () => undefined;
@@ -405,7 +407,9 @@ describe('consumers', () => {
     await until(() => others.some(({ topic }) => topic === 'yield.accrued'));
     expect(others.filter(({ topic }) => topic === 'pool.created')).toHaveLength(1);
     await replica();
-    const [{ count: rows }] = await app.sql<{ count: number }>(`SELECT count(*)::int FROM outbox_consumers WHERE name LIKE 'test.%'`);
+    const [{ count: rows }] = await app.sql<{ count: number }>(
+      `SELECT count(*)::int FROM outbox_consumers WHERE name LIKE 'test.%'`,
+    );
     expect(rows).toBe(2);
   });
 

@@ -22,15 +22,16 @@ export const FAN_OUT = statement<{ events: string }, never>(
       SELECT e.id, m.address FROM events e JOIN pool_members m ON m.pool_id = e.pool
       UNION SELECT id, account FROM events WHERE account IS NOT NULL
     ), targets AS (
-      SELECT r.id, w.id AS webhook, w.topics FROM readers r
+      SELECT r.id, w.id AS webhook, w.topics, w.first_event FROM readers r
       CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE address = r.address OFFSET 0) w
       UNION
-      SELECT e.id, w.id, w.topics FROM events e
+      SELECT e.id, w.id, w.topics, w.first_event FROM events e
       CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_public OFFSET 0) w
     )
     INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body)
     SELECT gen_random_uuid(), t.webhook, e.id, e.topic, e.body
-    FROM events e JOIN targets t ON t.id = e.id WHERE t.topics IS NULL OR e.topic = ANY(t.topics)
+    FROM events e JOIN targets t ON t.id = e.id
+    WHERE e.id >= t.first_event AND (t.topics IS NULL OR e.topic = ANY(t.topics))
     ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING`,
 );
 

@@ -43,7 +43,10 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     list: true,
     errors: [400, 401],
   })
-  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListWebhooksQuery): Promise<Page<WebhookItem>> {
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListWebhooksQuery,
+  ): Promise<Page<WebhookItem>> {
     return this.webhooks.list(user, query);
   }
 
@@ -53,10 +56,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     description: 'Nothing more is sent to it, but for what is being sent at this moment.',
     errors: ['invalid_json', 401, 404, 413, 415],
   })
-  delete(
-    @CurrentUser() user: AuthenticatedUser,
-    @Param('id') id: string,
-  ): Promise<JsonText<DeletedWebhook>> {
+  delete(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<DeletedWebhook>> {
     return this.webhooks.delete(user, id);
   }
 

@@ -1,4 +1,5 @@
 import { statement } from '../database/statement';
+import { END_OF_OUTBOX } from '../outbox/outbox.sql';
 
 /** Of one user. The table's constraint on `slot` says the same. */
 export const MAX_WEBHOOKS = 10;
@@ -25,8 +26,9 @@ export const CREATE_WEBHOOK = statement<NewWebhook, { full: boolean; data: strin
       WHERE NOT EXISTS (SELECT FROM webhooks w WHERE w.user_id = :user AND w.slot = slot.slot)
       ORDER BY slot LIMIT 1
     ), w AS (
-      INSERT INTO webhooks (id, user_id, address, slot, url, topics, secret)
-      SELECT :id, :user, :address, free.slot, :url, :topics, :secret FROM free
+      INSERT INTO webhooks (id, user_id, address, slot, url, topics, secret, first_event)
+      SELECT :id, :user, :address, free.slot, :url, :topics, :secret,
+        lpad(to_hex(${END_OF_OUTBOX}::text::bigint), 12, '0') FROM free
       ON CONFLICT ON CONSTRAINT webhooks_slot_key DO NOTHING RETURNING *
     )
     SELECT NOT EXISTS (SELECT FROM free) AS full,

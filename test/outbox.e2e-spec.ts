@@ -12,7 +12,6 @@ import { ExpiredRows } from '../src/database/expired-rows';
 import { BEGINNING, type LedgerEvent, TOPICS, cursorText, parseCursor } from '../src/outbox/ledger-event';
 import { HandlerExplorer } from '../src/outbox/handler-explorer';
 import { OnLedgerEvent } from '../src/outbox/on-ledger-event';
-import { OutboxPoller } from '../src/outbox/outbox-poller';
 import { READ_OUTBOX } from '../src/outbox/outbox.sql';
 import { type SignedIn, TEN, settings, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
@@ -293,10 +292,6 @@ describe('the API', () => {
     const good = { type: 'individual', initialDeposit: TEN };
     for (let i = 0; i < 2; i++) await app.post('/pools', good, user, { 'idempotency-key': 'once' });
     expect((await readEvents(app)).length).toBe(before + 1);
-  });
-
-  it('asks nothing of the outbox while nobody listens', () => {
-    expect(app.nest.get(OutboxPoller, { strict: false }).isRunning).toBe(false);
   });
 });
 

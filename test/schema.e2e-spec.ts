@@ -403,7 +403,7 @@ describe('a hot statement reads few rows, by index', () => {
         { id: 'y', topic: 'tickets.issued', account: caller },
       ]),
     }),
-    run(deliveries.WAITING_WEBHOOKS, { after: first, most: 100 }),
+    run(deliveries.WAITING_WEBHOOKS, { after: first, most: 40 }),
     run(deliveries.CLAIM_DELIVERIES, {
       webhooks: [md5('webhook7'), md5('webhook20')],
       each: 4,

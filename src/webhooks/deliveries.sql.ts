@@ -26,7 +26,7 @@ export const FAN_OUT = statement<{ events: string }, never>(
       CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE address = r.address OFFSET 0) w
       UNION
       SELECT e.id, w.id, w.topics, w.first_event FROM events e
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_public OFFSET 0) w
+      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_public AND address > '' OFFSET 0) w
     )
     INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body)
     SELECT gen_random_uuid(), t.webhook, e.id, e.topic, e.body

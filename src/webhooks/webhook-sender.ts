@@ -11,7 +11,7 @@ import { SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
 const MOST = 64;
 const EACH = 4;
 /** Webhooks that one look considers; the next one goes on behind them. */
-const LOOKED_AT = 100;
+const LOOKED_AT = 40;
 /** Longer than an attempt and the storing of its outcome. If the process is killed, another one tries again then. */
 const LEASE_SECONDS = 30;
 /** Requests under way have so long at shutdown. */

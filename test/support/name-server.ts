@@ -1,5 +1,4 @@
 import { createSocket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 
 /** IPv4 and IPv6 addresses of a name, as bytes in hex: 7f000001. */
 export type Records = Record<string, { a?: string[]; aaaa?: string[] }>;
@@ -20,7 +19,7 @@ export class NameServer {
   }
 
   get address(): string {
-    return `127.0.0.1:${(this.socket.address() as AddressInfo).port}`;
+    return `127.0.0.1:${this.socket.address().port}`;
   }
 
   stop(): void {

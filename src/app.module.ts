@@ -21,6 +21,7 @@ import { PoolsModule } from './pools/pools.module';
 import { PositionsModule } from './positions/positions.module';
 import { TransactionsModule } from './transactions/transactions.module';
 import { UsersModule } from './users/users.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 
 export type AppImports = NonNullable<ModuleMetadata['imports']>;
 
@@ -46,6 +47,7 @@ export class AppModule {
         PaymentsModule,
         AnalyticsModule,
         LotteryModule,
+        WebhooksModule,
         EventsModule,
         HealthModule,
         MetricsModule,

@@ -23,7 +23,7 @@ afterEach(async () => {
   jest.useRealTimers();
   for (const reader of open.splice(0)) reader.close();
   for (const socket of sockets.splice(0)) socket.destroy();
-  await until(() => !app.nest.get(OutboxPoller, { strict: false }).isRunning);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
 });
 
 async function follow(token = user.token): Promise<EventReader> {

@@ -25,7 +25,8 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const reader of open.splice(0)) reader.close();
-  await until(() => !app.nest.get(OutboxPoller, { strict: false }).isRunning);
+  // The consumers and the sender of webhooks stay.
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
 });
 
 const bearer = (user: { token: string }): Record<string, string> => ({

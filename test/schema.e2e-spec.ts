@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, escapeLiteral } from 'pg';
@@ -20,6 +21,8 @@ import { LIST_POSITIONS, POOL_POSITION } from '../src/positions/positions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '../src/transactions/transactions-after.sql';
 import * as transactions from '../src/transactions/transactions.sql';
 import { ME, PROFILE } from '../src/users/users.sql';
+import * as deliveries from '../src/webhooks/deliveries.sql';
+import * as webhooks from '../src/webhooks/webhooks.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -108,6 +111,12 @@ const ROWS = 50_000;
 const address = (n: number): string => `0x${n.toString(16).padStart(40, '0')}`;
 const hex = (n: string, length: number): string => `'0x' || lpad(to_hex(${n}), ${length}, '0')`;
 const id = (kind: string, n: string): string => `md5('${kind}' || ${n})::uuid`;
+/** As `id`, where no SQL can stand. */
+const md5 = (text: string): string =>
+  createHash('md5')
+    .update(text)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 const OWNER = 60_001;
 const MEMBER = 60_002;
 const PAYER = 60_003;
@@ -169,6 +178,14 @@ const FILL = `
   INSERT INTO event_tickets SELECT md5(n::text), '{}', now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
+  -- Each user has a webhook; some wait for their receivers, one of them for long.
+  INSERT INTO webhooks (id, user_id, address, slot, url, secret)
+    SELECT ${id('webhook', 'n')}, ${id('user', 'n')}, ${hex('n', 40)}, 1, 'https://example.org', '' FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body, status, next_attempt_at, created_at)
+    SELECT ${id('delivery', 'n')}, ${id('webhook', 'n % 1000')}, n, 'pool.created', '{}',
+      CASE WHEN n % 20 = 0 OR n % 1000 = 7 THEN 'PENDING' ELSE 'DELIVERED' END, now() + make_interval(secs => n - 30000),
+      now() - make_interval(secs => 20 * (${ROWS} - n))
+    FROM generate_series(1, ${ROWS}) n;
   INSERT INTO chain_contracts VALUES ('lottery', ${hex('0', 40)}, 0, 0);
   INSERT INTO lottery_draws SELECT ${hex('0', 40)}, n, 'COMPLETED', 1, 1, 1, 1, now(), ${hex('n', 40)}, 1, 1,
     now() - make_interval(secs => n) FROM generate_series(1, ${ROWS}) n;
@@ -364,6 +381,42 @@ describe('a hot statement reads few rows, by index', () => {
         run(POOL_TRANSACTIONS_AFTER.desc, { pool, address: who, ...each }),
       ]),
     ),
+    run(webhooks.CREATE_WEBHOOK, {
+      id: uuidv7(),
+      user,
+      address: caller,
+      url: 'https://example.org',
+      topics: ['pool.created'],
+      secret: 'secret',
+    }),
+    run(webhooks.LIST_WEBHOOKS, { user, limit: 20, offset: 0 }),
+    run(webhooks.DELETE_WEBHOOK, { user, webhook: "md5('webhook7')::uuid" }),
+    run(webhooks.LIST_DELIVERIES, { user, webhook: "md5('webhook7')::uuid", limit: 20, offset: 0 }),
+    run(webhooks.RETRY_DELIVERY, {
+      user,
+      webhook: "md5('webhook7')::uuid",
+      delivery: "md5('delivery7')::uuid",
+    }),
+    run(deliveries.FAN_OUT, {
+      events: JSON.stringify([
+        { id: 'x', topic: 'yield.accrued', poolId: md5('pool7') },
+        { id: 'y', topic: 'tickets.issued', account: caller },
+      ]),
+    }),
+    run(deliveries.WAITING_WEBHOOKS, { after: first, most: 40 }),
+    run(deliveries.CLAIM_DELIVERIES, {
+      webhooks: [md5('webhook7'), md5('webhook20')],
+      each: 4,
+      most: 8,
+      leaseSeconds: 30,
+    }),
+    run(deliveries.FINISH_DELIVERY, {
+      id: "md5('delivery7')::uuid",
+      attempt: 0,
+      status: 500,
+      error: 'status 500',
+    }),
+    run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(PROFILE, { user, expiresAt: new Date().toISOString() }),
     run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", address: caller }),
     run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),

@@ -87,6 +87,14 @@ describe('what is required', () => {
   });
 });
 
+it('webhooks to private addresses stop production', () => {
+  const variables = { WEBHOOK_ALLOW_PRIVATE: 'true' };
+  expect(problemsOf({ ...PRODUCTION, ...variables })).toEqual([
+    'WEBHOOK_ALLOW_PRIVATE is refused in production',
+  ]);
+  expect(problemsOf({ ...REQUIRED, ...variables })).toEqual([]);
+});
+
 describe('a secret', () => {
   const weak = 'changeme-changeme-changeme-changeme';
   it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that is easy to guess stops production: %s', (name) => {
@@ -139,6 +147,7 @@ const WRONG: Record<string, string[]> = {
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
   METRICS_TOKEN: ['hidden'],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
+  WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
   DOCS: ['yes', 'TRUE', '2'],
   EVENT_STREAMS_PER_USER: ['0', '1001', 'many'],
   LOG_LEVEL: ['verbose', 'INFO'],

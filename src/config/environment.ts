@@ -131,6 +131,9 @@ export class Environment {
   /** Streams of events that a user may have open at once, in each process. */
   @Integer() @IsInt() @Min(1) @Max(1000) EVENT_STREAMS_PER_USER = 5;
 
+  /** Webhooks may lead to this machine and private networks. */
+  @Flag() @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
+
   /** Serves the documentation page and the OpenAPI document. */
   @Flag() @IsBoolean() DOCS = true;
 
@@ -188,6 +191,8 @@ export function loadEnvironment(
   if (environment.NODE_ENV === 'production') {
     problems.push(...production.filter(missing).map((name) => `${name} is required in production`));
     problems.push(...weakSecrets(environment, problems));
+    if (environment.WEBHOOK_ALLOW_PRIVATE === true)
+      problems.push('WEBHOOK_ALLOW_PRIVATE is refused in production');
   }
   if (problems.length > 0) throw new Error(`Configuration is wrong:\n  ${problems.join('\n  ')}`);
   return environment;

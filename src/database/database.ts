@@ -79,7 +79,15 @@ export class Database implements OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row | undefined> {
-    return (await this.writes.run<Row>(statement, valuesOf(statement, values)))[0];
+    return (await this.writeAll(statement, values))[0];
+  }
+
+  /** All rows of a statement that writes. */
+  writeAll<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    return this.writes.run<Row>(statement, valuesOf(statement, values));
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -93,22 +93,24 @@ export class Delivery {
     for (const { xid, position: text, count, items } of rows) {
       const position = Number(text);
       const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
-      for (let n = isBegun ? hold.cursor.item : 0; n < count; n++) {
+      const step = this.handler.isBatched ? count : 1;
+      for (let n = isBegun ? hold.cursor.item : 0; n < count; n += step) {
         if (this.stopping || !hold.isSafe) return false;
-        const cursor = { xid, position, item: n + 1 };
-        const event = { id: cursorText(cursor), ...items[n] } as LedgerEvent;
-        if (this.handler.topics.has(event.topic satisfies Topic)) await this.handle(event);
-        hold.cursor = cursor;
+        const cursors = items.slice(n, n + step).map((_, k) => ({ xid, position, item: n + k + 1 }));
+        const events = cursors.map((at) => ({ id: cursorText(at), ...items[at.item - 1] }) as LedgerEvent);
+        const wanted = events.filter(({ topic }) => this.handler.topics.has(topic satisfies Topic));
+        if (wanted.length > 0) await this.handle(wanted);
+        hold.cursor = cursors.at(-1)!;
       }
     }
     return rows.length > 0;
   }
 
-  private async handle(event: LedgerEvent): Promise<void> {
+  private async handle(events: LedgerEvent[]): Promise<void> {
     try {
-      await this.handler.handle(event);
+      await this.handler.handle(events);
     } catch (error) {
-      throw new EventFailed(event, error);
+      throw new EventFailed(events[0], error);
     }
   }
 }

@@ -4,10 +4,11 @@ import type { LedgerEvent } from './ledger-event';
 import { type HandlerMetadata, LEDGER_EVENT_HANDLER } from './on-ledger-event';
 
 export interface EventHandler extends HandlerMetadata {
-  handle: (event: LedgerEvent) => unknown;
+  /** At least one event, and one only unless it is batched. */
+  handle: (events: LedgerEvent[]) => unknown;
 }
 
-type Instance = Record<string, (event: LedgerEvent) => unknown>;
+type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
 
 /** Finds the methods of all providers that `@OnLedgerEvent` marks. */
 @Injectable()
@@ -38,7 +39,9 @@ export class HandlerExplorer {
         if (handlers.has(metadata.consumer))
           throw new Error(`${place}: another handler is the consumer "${metadata.consumer}" already`);
         const instance = wrapper.instance as Instance;
-        handlers.set(metadata.consumer, { ...metadata, handle: (event) => instance[method](event) });
+        const handle = (events: LedgerEvent[]): unknown =>
+          instance[method](metadata.isBatched ? events : events[0]);
+        handlers.set(metadata.consumer, { ...metadata, handle });
       }
     }
     return [...handlers.values()];

@@ -15,6 +15,8 @@ export interface ConsumerOptions {
 
 export interface HandlerMetadata extends Required<ConsumerOptions> {
   topics: ReadonlySet<Topic>;
+  /** Gets all events of a row at once. */
+  isBatched: boolean;
 }
 
 /**
@@ -25,13 +27,29 @@ export interface HandlerMetadata extends Required<ConsumerOptions> {
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
   { consumer, from = 'now' }: ConsumerOptions,
-): <Handler extends (event: LedgerEvent<Name>) => unknown>(
+): HandlerDecorator<LedgerEvent<Name>> {
+  return handler({ consumer, from, topics: new Set([topics].flat() as Name[]), isBatched: false });
+}
+
+/**
+ * As `@OnLedgerEvent`, for methods that handle many events for the price of one: called with up to a thousand, in
+ * order, which all come again if it throws.
+ */
+export function OnLedgerEvents<Name extends Topic>(
+  topics: Name | readonly Name[],
+  { consumer, from = 'now' }: ConsumerOptions,
+): HandlerDecorator<LedgerEvent<Name>[]> {
+  return handler({ consumer, from, topics: new Set([topics].flat() as Name[]), isBatched: true });
+}
+
+type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<Handler>,
-) => void {
-  const metadata: HandlerMetadata = { consumer, from, topics: new Set([topics].flat() as Name[]) };
-  return (target, key, descriptor) => {
+) => void;
+
+const handler =
+  (metadata: HandlerMetadata): HandlerDecorator<never> =>
+  (target, key, descriptor) => {
     SetMetadata(LEDGER_EVENT_HANDLER, metadata)(target, key, descriptor as PropertyDescriptor);
   };
-}

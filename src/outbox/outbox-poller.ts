@@ -25,8 +25,9 @@ export class OutboxPoller implements OnModuleDestroy {
     return () => void this.tasks.delete(task);
   }
 
-  get isRunning(): boolean {
-    return this.running !== undefined;
+  /** How many want to know. */
+  get listeners(): number {
+    return this.tasks.size;
   }
 
   /** Looks again without waiting. */

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   for (const follower of open.splice(0)) await follower.stop();
-  await until(() => !app.nest.get(OutboxPoller, { strict: false }).isRunning);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
 });
 
 const pay = async (): Promise<string> =>
@@ -235,5 +235,5 @@ it.each(['by leaving the loop', 'by the signal'])('gives its place back: %s', as
   };
   if (way === 'by leaving the loop') await follow();
   else await expect(follow()).rejects.toThrow('enough');
-  await until(() => !poller.isRunning);
+  await until(() => poller.listeners === 2);
 });

@@ -1,0 +1,108 @@
+import { Resolver } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import { Environment } from '../src/config/environment';
+import { WebhookClient } from '../src/webhooks/webhook-client';
+import { problemOf } from '../src/webhooks/webhook-target';
+import { useApp } from './support/app';
+import { NameServer } from './support/name-server';
+import { Receiver } from './support/receiver';
+
+const app = useApp();
+const receiver = new Receiver();
+/** A public address, and what no receiver may be at. */
+const PUBLIC = '5db8d822';
+const names = new NameServer({
+  'loopback.example': { a: ['7f000001'] },
+  'metadata.example': { a: ['a9fea9fe'] },
+  'loopback6.example': { aaaa: [`${'0'.repeat(31)}1`] },
+  'mapped.example': { aaaa: [`${'0'.repeat(20)}ffff7f000001`] },
+  'nat64.example': { aaaa: [`0064ff9b${'0'.repeat(16)}7f000001`] },
+  'both.example': { a: [PUBLIC, '7f000001'] },
+  'mixed.example': { a: [PUBLIC], aaaa: [`fd${'0'.repeat(29)}1`] },
+});
+let client: WebhookClient;
+
+beforeAll(async () => {
+  await receiver.start('0.0.0.0');
+  await names.start();
+  app.nest.get(Resolver).setServers([names.address]);
+  client = app.nest.get(WebhookClient);
+});
+afterAll(async () => {
+  names.stop();
+  await receiver.stop();
+});
+
+const own = Object.values(networkInterfaces())
+  .flatMap((each) => each ?? [])
+  .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+
+it.each([
+  '127.0.0.1',
+  '127.1',
+  '2130706433',
+  '0x7f.1',
+  '0177.0.0.1',
+  '0.0.0.0',
+  '[::1]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '169.254.169.254',
+  '１２７.0.0.1',
+  ...(own ? [own] : []),
+])('an address that is not public is refused, and never connected to: %s', async (host) => {
+  const user = await app.signIn();
+  const url = `http://${host}:${receiver.port}/`;
+  const { status, body } = await app.post('/webhooks', { url }, user);
+  expect([status, body.details]).toEqual([
+    400,
+    [{ field: 'url', message: 'must not lead to a private address' }],
+  ]);
+  // One that came into the table by another way.
+  expect(await client.post(url, {}, '{}')).toEqual({
+    status: null,
+    error: 'address must not lead to a private address',
+  });
+  expect(receiver.connections).toBe(0);
+});
+
+it.each(['loopback', 'metadata', 'loopback6', 'mapped', 'nat64', 'both', 'mixed'])(
+  'a name that leads to one is refused when it is resolved, at each connection: %s',
+  async (name) => {
+    const url = `http://${name}.example:${receiver.port}/`;
+    const user = await app.signIn();
+    expect((await app.post('/webhooks', { url }, user)).status).toBe(201);
+    for (let attempt = 1; attempt <= 2; attempt++)
+      expect(await client.post(url, {}, '{}')).toEqual({
+        status: null,
+        error: 'name leads to a private address',
+      });
+    expect(names.asked.filter((each) => each === `${name}.example`)).toHaveLength(4);
+    expect(receiver.connections).toBe(0);
+  },
+);
+
+it('names of the hosts file are no way either, nor are unknown ones', async () => {
+  for (const host of ['localhost', 'localhost.', 'unknown.example'])
+    expect(await client.post(`http://${host}:${receiver.port}/`, {}, '{}')).toEqual({
+      status: null,
+      error: 'name not resolved',
+    });
+  expect(receiver.connections).toBe(0);
+});
+
+it('a name server that does not answer is waited for no longer than a receiver', async () => {
+  app.nest.get(Resolver).setServers(['127.0.0.1:1']);
+  const began = performance.now();
+  expect((await client.post('http://slow.example/', {}, '{}')).status).toBeNull();
+  expect(performance.now() - began).toBeLessThan(9000);
+  app.nest.get(Resolver).setServers([names.address]);
+}, 20_000);
+
+it('in production only https will do', () => {
+  const environment = Object.assign(new Environment(), { NODE_ENV: 'production' });
+  expect(problemOf('http://example.org/', environment)).toBe('must be an https URL');
+  expect(problemOf('https://example.org/', environment)).toBeUndefined();
+  expect(problemOf('https://10.0.0.1/', environment)).toBe('must not lead to a private address');
+});

@@ -19,7 +19,10 @@ let client: SavingsClient;
 let wallet: ReturnType<typeof browserWallet>;
 
 /** A browser's wallet over a real account: EIP-1193, nothing else. */
-function browserWallet({ chainId = 31337, switches = 'yes' as 'yes' | 'no' | 'says so' } = {}) {
+function browserWallet({
+  chainId = 31337,
+  switches = 'yes',
+}: { chainId?: number; switches?: 'yes' | 'no' | 'says so' } = {}) {
   const asked: string[] = [];
   const request = async ({ method, params }: { method: string; params?: any }): Promise<any> => {
     asked.push(method);

@@ -45,10 +45,10 @@ function compile(examples: string[]): string[] {
     path.join(ROOT, 'client'),
   );
   const host = ts.createCompilerHost(options);
-  const { getSourceFile, fileExists } = host;
-  host.fileExists = (file) => file === EXAMPLE || fileExists(file);
+  const files = { ...host };
+  host.fileExists = (file) => file === EXAMPLE || files.fileExists(file);
   host.getSourceFile = (file, ...rest) =>
-    file === EXAMPLE ? ts.createSourceFile(file, text, rest[0]) : getSourceFile(file, ...rest);
+    file === EXAMPLE ? ts.createSourceFile(file, text, rest[0]) : files.getSourceFile(file, ...rest);
   const program = ts.createProgram([EXAMPLE], options, host);
   return ts
     .getPreEmitDiagnostics(program)

@@ -113,12 +113,30 @@ export class WrongChainError extends ClientError {
   }
 }
 
+/** Not proven to come from the service, or too old: answer it with 400 and do nothing. */
+export class WebhookSignatureError extends ClientError {
+  override readonly name = 'WebhookSignatureError';
+  readonly code = 'webhook_signature';
+}
+
+/** Nobody paid the deposit in time. */
+export class DepositExpiredError extends ClientError {
+  override readonly name = 'DepositExpiredError';
+  readonly code = 'deposit_expired';
+
+  constructor(readonly transactionId: string) {
+    super(`the deposit has expired: ${transactionId}`);
+  }
+}
+
 /** Everything this client throws of its own, told apart by `code`. What a wallet or an AbortSignal throws comes as it is. */
 export type SavingsError =
   | { [Code in ErrorCode]: ApiError<Code> }[ErrorCode]
   | NoAnswerError
   | TransactionRevertedError
-  | WrongChainError;
+  | WrongChainError
+  | WebhookSignatureError
+  | DepositExpiredError;
 
 export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
 

@@ -2,8 +2,10 @@ export { SavingsClient } from './client.js';
 export type { ClientOptions, ClientSignInOptions, PayOptions } from './client.js';
 export {
   ApiError,
+  DepositExpiredError,
   NoAnswerError,
   TransactionRevertedError,
+  WebhookSignatureError,
   WrongChainError,
   isSavingsError,
 } from './errors.js';
@@ -17,4 +19,5 @@ export { memoryTokens, webTokens } from './tokens.js';
 export type { TokenStore } from './tokens.js';
 export type { RetryOptions } from './transport.js';
 export type * from './types.js';
+export { verifyWebhook } from './webhooks.js';
 export type { Payer, Signer, SigningAccount, WalletProvider } from './wallet.js';

@@ -58,6 +58,9 @@ async function changeChain(client: WalletClient, id: number): Promise<void> {
   } catch (error) {
     throw new WrongChainError(id, actual, error);
   }
+  // Some wallets say yes before it is so, or without doing it.
+  const changed = await client.getChainId();
+  if (changed !== id) throw new WrongChainError(id, changed);
 }
 
 /** Not viem's own waiting, which cannot be ended, and misses blocks of quiet chains while it looks for replacements. */

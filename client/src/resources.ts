@@ -1,7 +1,10 @@
-import { isSavingsError } from './errors.js';
+import { DepositExpiredError, isSavingsError } from './errors.js';
 import { byCursors, byPages } from './pages.js';
 import type * as Types from './types.js';
 import type { Api, Page, RequestOptions } from './types.js';
+import { wait } from './wait.js';
+
+const CONFIRMATION_POLL_MS = 2000;
 
 export interface CreateOptions extends RequestOptions {
   /** One of an attempt before, whose outcome is not known; a new one by default. */
@@ -84,6 +87,19 @@ export class Transactions {
   /** By its id, which it has before it is on the chain. */
   async byId(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
     return (await this.api.GET('/transactions/by-id/{id}', { params: { path: { id } }, signal })).data!.data;
+  }
+
+  /**
+   * Waits until the service has seen it on the chain, which may be a while after the wallet's receipt.
+   * @throws DepositExpiredError, or the signal's reason
+   */
+  async confirmed(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
+    for (;;) {
+      const transaction = await this.byId(id, { signal });
+      if (transaction.status === 'CONFIRMED') return transaction;
+      if (transaction.status === 'EXPIRED') throw new DepositExpiredError(id);
+      await wait(CONFIRMATION_POLL_MS, signal);
+    }
   }
 
   /** By the hash of its chain transaction. */

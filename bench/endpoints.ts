@@ -16,7 +16,7 @@ const sign = createSigner({ key: JWT_SECRET, expiresIn: '7d' });
 const tokens = new Map<string, string>();
 
 /** One token per caller, as for a user who signed in once. */
-function bearer({ id, address }: Caller): Record<string, string> {
+export function bearer({ id, address }: Caller): Record<string, string> {
   const token = tokens.get(id) ?? sign({ userId: id, address });
   tokens.set(id, token);
   return { authorization: `Bearer ${token}` };

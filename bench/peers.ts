@@ -57,10 +57,15 @@ interface Start {
   plainUrl: string;
   /** More flags for node. */
   flags?: string[];
+  /** More settings. */
+  env?: NodeJS.ProcessEnv;
 }
 
 /** Starts a peer as a separate process that logs to a file, and waits until it listens. */
-export async function startPeer(name: PeerName, { databaseUrl, plainUrl, flags = [] }: Start): Promise<Peer> {
+export async function startPeer(
+  name: PeerName,
+  { databaseUrl, plainUrl, flags = [], env = {} }: Start,
+): Promise<Peer> {
   const { script, flags: own } = PEERS[name];
   const port = await freePort();
   mkdirSync(LOGS, { recursive: true });
@@ -72,6 +77,7 @@ export async function startPeer(name: PeerName, { databaseUrl, plainUrl, flags =
       PORT: `${port}`,
       DATABASE_URL: databaseUrl,
       ...(name === 'bare' && { PLAIN_URL: plainUrl }),
+      ...env,
     },
     execArgv: [...own, ...flags],
     stdio: ['ignore', log, log, 'ipc'],

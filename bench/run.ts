@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { compare } from './compare';
 import { BenchDatabase } from './database';
+import { listeners } from './listeners';
 import { say } from './output';
 import { useService } from './peers';
 import { profile } from './profile';
@@ -14,6 +15,7 @@ const USAGE = `npm run bench -- [options]
   --only <text>   only endpoints whose name contains the text
   --profile       where service and bare spend their time, in the endpoint that --only names
   --service <js>  main.js of another build of the service
+  --listeners <n> reads with and without n clients that follow events; with --quick, shorter runs
   --scale         little data against much, light callers against a heavy one; writes bench/results-scale.json
 `;
 
@@ -25,6 +27,7 @@ async function main(): Promise<void> {
       profile: { type: 'boolean', default: false },
       only: { type: 'string' },
       service: { type: 'string' },
+      listeners: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -32,7 +35,8 @@ async function main(): Promise<void> {
   if (values.service) useService(values.service);
   const database = await BenchDatabase.start();
   try {
-    if (values.scale) await scale(database);
+    if (values.listeners) await listeners(database, Number(values.listeners), values.quick);
+    else if (values.scale) await scale(database);
     else if (values.profile) await profile(database, values.only ?? 'GET /pools');
     else await compare(database, values);
   } finally {

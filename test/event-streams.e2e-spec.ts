@@ -89,7 +89,7 @@ it('cuts a client that does not read, gives its place back, and serves others on
 });
 
 describe('outlives the limits of connections', () => {
-  const server = (): Server => app.nest.getHttpServer() as Server;
+  const server = (): Server => app.nest.getHttpServer();
 
   it('that send nothing, or get nothing, for long', async () => {
     const before = server().timeout;

@@ -94,6 +94,8 @@ describe('an unknown query parameter', () => {
           });
         const { status, body } = await send('lmiit=5&_=1');
         expect([path, status, body]).toEqual([path, 400, refusal('lmiit')]);
+        // A stream that opens does not end.
+        if (path === '/events') continue;
         const { body: other } = await send('_=1');
         expect(JSON.stringify(other ?? '')).not.toContain('unknown parameter');
         user = await app.signIn(user.wallet);

@@ -80,7 +80,11 @@ describe('of two endpoints', () => {
     await bench.deposit(bench.pools[0], 7n);
     await said(indexer.process, /waiting: .* differ at block/);
     expect((await bench.cursor())!.hash).toBe(before.hash);
-    expect((await bench.cursor())!.state).not.toBe('synced');
+    await eventually(
+      'a state that says so',
+      () => bench.cursor(),
+      (cursor) => cursor!.state !== 'synced',
+    );
     expect(await indexer.metrics()).toMatch(/^indexer_endpoint_disagreements_total\{.*\} [1-9]/m);
   });
 

@@ -5,15 +5,18 @@ import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { Writable } from 'node:stream';
 import { Public } from '../src/auth/auth.guard';
-import { ApiError, ERROR_CODES, type ErrorCode } from '../src/common/errors';
+import { ERROR_CODES, ERRORS, type ErrorCode } from '../src/common/error-codes';
+import { ApiError } from '../src/common/errors';
 import { createLogger } from '../src/common/logger';
 import { DatabaseUnavailable } from '../src/database/unavailable';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { EventReader } from './support/event-source';
+import { addTransaction } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 
-/** What modules throw, also with the codes of endpoints that other tests have. */
+/** What modules throw, and no endpoint of the service. */
 @Controller('throwing')
 @Public()
 class ThrowingController {
@@ -23,10 +26,7 @@ class ThrowingController {
     if (what === 'bad_request') throw new BadRequestException('Not so');
     if (what === 'rate_limited') throw new ThrottlerException();
     if (what === 'unavailable') throw new DatabaseUnavailable('connection lost');
-    if (what in ERROR_CODES) {
-      const code = what as ErrorCode;
-      throw new ApiError(ERROR_CODES[code], 'Thrown by a module', { code });
-    }
+    if (what === 'unauthorized') throw new ApiError(401, 'Not you');
     throw new Error('a fault');
   }
 }
@@ -55,6 +55,7 @@ beforeAll(async () => {
   const settings = {
     RATE_LIMIT_GENERAL: '100',
     RATE_LIMIT_AUTH: '60',
+    EVENT_STREAMS_PER_USER: '1',
     SIWE_DOMAINS: 'app.example.org',
     RPC_URL: `http://127.0.0.1:${(chain.address() as AddressInfo).port}`,
   };
@@ -129,7 +130,11 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     await ended;
     return answer;
   },
-  transaction_not_pending: () => thrown('transaction_not_pending'),
+  transaction_not_pending: async () => {
+    const row = { poolId, account: user.address, status: 'EXPIRED' } as const;
+    const { id } = await addTransaction(app, row);
+    return send(`/pools/${poolId}/calls/deposit?transaction=${id}`, { as: user });
+  },
   conflict: () => thrown('conflict'),
   payload_too_large: () => post('/pools', `"${'x'.repeat(70_000)}"`, { as: user }),
   unsupported_media_type: () => post('/pools', 'x', { as: user, headers: { 'content-type': 'text/plain' } }),
@@ -140,7 +145,15 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   rate_limited_general: () => last(101, () => send('/nowhere', { ip: '198.51.100.1' })),
   rate_limited_auth: () => last(61, () => send('/auth/nonce', { ip: '198.51.100.2' })),
   rate_limited: () => thrown('rate_limited'),
-  too_many_connections: () => thrown('too_many_connections'),
+  too_many_connections: async () => {
+    await app.nest.listen(0, '127.0.0.1');
+    const { port } = app.nest.getHttpServer().address() as AddressInfo;
+    const stream = new EventReader();
+    await stream.open(port, '/events', { authorization: `Bearer ${user.token}` });
+    const answer = await send('/events', { as: user });
+    stream.close();
+    return answer;
+  },
   internal_error: () => thrown('fault'),
   unavailable: () => thrown('unavailable'),
   busy: async () => {
@@ -148,16 +161,21 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     const answers = await Promise.all(Array.from({ length: 17 }, signIn));
     return answers.find(({ status }) => status === 503) ?? answers[0];
   },
-  chain_unknown: () => thrown('chain_unknown'),
+  chain_unknown: () => send(`/pools/${poolId}/calls/claim`, { as: user }),
 };
 
+/** They come with the text of whoever throws them. */
+const OWN_TEXT: ErrorCode[] = ['bad_request', 'unauthorized', 'conflict', 'rate_limited'];
+
 describe('codes of errors', () => {
-  it.each(Object.entries(ERROR_CODES))('%s comes with %d, in the log too', async (code, status) => {
+  it.each(ERROR_CODES)('%s comes with the status and text of the document, in the log too', async (code) => {
+    const { status, error } = ERRORS[code];
     const before = lines.length;
-    const answer = await PRODUCERS[code as ErrorCode]();
+    const answer = await PRODUCERS[code]();
+    const text = OWN_TEXT.includes(code) ? (expect.any(String) as unknown) : error;
     expect([answer.status, answer.body]).toEqual([
       status,
-      expect.objectContaining({ success: false, error: expect.any(String), code }),
+      expect.objectContaining({ success: false, error: text, code }),
     ]);
     const logged = lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'request', status, code }));
@@ -165,7 +183,7 @@ describe('codes of errors', () => {
 
   it('are listed in the document', async () => {
     const { components } = app.validator.document;
-    expect(components.schemas.ErrorCode.enum).toEqual(Object.keys(ERROR_CODES));
+    expect(components.schemas.ErrorCode.enum).toEqual(ERROR_CODES);
     expect(components.schemas.ErrorResponse.required).toEqual(['success', 'error', 'code']);
   });
 

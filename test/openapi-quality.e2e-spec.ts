@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Hex, recoverMessageAddress } from 'viem';
-import { ERROR_CODES, type ErrorCode } from '../src/common/errors';
-import { ERRORS } from '../src/openapi/error-codes';
+import { ERRORS, type ErrorCode } from '../src/common/error-codes';
 import { type SignedIn, useApp } from './support/app';
 import type { Content, OpenApiDocument, Operation } from './support/openapi';
 
@@ -78,7 +77,7 @@ it('errors are named, with the texts of the service', () => {
       if (Number(status) >= 400 && status !== '431') {
         const names = Object.keys(content['application/json'].examples ?? {});
         expect([name, status, names.length]).not.toEqual([name, status, 0]);
-        for (const code of names) expect(ERROR_CODES[code as ErrorCode]).toBe(Number(status));
+        for (const code of names) expect(ERRORS[code as ErrorCode].status).toBe(Number(status));
       }
 });
 

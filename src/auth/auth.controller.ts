@@ -5,7 +5,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import { ApiData } from '../openapi/api-docs';
-import { authenticationFailed, serviceUnavailable } from '../common/errors';
+import { authenticationFailed, namedError } from '../common/errors';
 import { LegacyEnvelope } from '../common/pagination';
 import {
   LogoutResponse,
@@ -86,7 +86,7 @@ export class AuthController {
         'sign-in refused',
       );
       // The message may be good, so its signer should try again.
-      throw reason === 'busy' ? serviceUnavailable('busy') : authenticationFailed();
+      throw reason === 'busy' ? namedError('busy') : authenticationFailed();
     }
   }
 

@@ -4,15 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isUnavailable } from '../database/unavailable';
-import {
-  ApiError,
-  type ErrorCode,
-  ErrorDetail,
-  boundDetails,
-  codeOf,
-  notFound,
-  serviceUnavailable,
-} from './errors';
+import type { ErrorCode } from './error-codes';
+import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
 import { describeViolations } from './validation.pipe';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -178,7 +171,7 @@ export function sendError(
     'content-type': JSON_TYPE,
     // The handler may have set headers before it failed.
     'cache-control': 'no-store',
-    ...(status === 503 && { 'retry-after': '1' }),
+    ...((status === 503 || body.code === 'too_many_connections') && { 'retry-after': '1' }),
   };
   if ('raw' in reply) {
     reply.errorCode = body.code;

@@ -1,6 +1,6 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { SessionWatch } from '../auth/session-watch';
-import { ApiError } from '../common/errors';
+import { namedError } from '../common/errors';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 import { BEGINNING, type Cursor, type LedgerEvent, cursorText, parseCursor } from '../outbox/ledger-event';
@@ -47,8 +47,7 @@ export class EventHub implements OnModuleDestroy {
   /** Takes a place for a stream of the user. @throws ApiError 429 when he has as many as he may */
   reserve(userId: string): void {
     const count = this.counts.get(userId) ?? 0;
-    if (count >= this.environment.EVENT_STREAMS_PER_USER)
-      throw new ApiError(429, 'Too many open event streams', { code: 'too_many_connections' });
+    if (count >= this.environment.EVENT_STREAMS_PER_USER) throw namedError('too_many_connections');
     this.counts.set(userId, count + 1);
   }
 

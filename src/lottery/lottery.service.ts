@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { notFound } from '../common/errors';
+import { namedError } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { CursorPage, type Page, pageWithCursor } from '../common/pagination';
 import { Database } from '../database/database';
@@ -13,7 +13,7 @@ export class LotteryService {
   /** @throws ApiError 404 if no contract has an open draw */
   async current(): Promise<JsonText<CurrentDraw>> {
     const row = await this.database.read(CURRENT_DRAW, {});
-    if (!row) throw notFound('no_open_draw');
+    if (!row) throw namedError('no_open_draw');
     return new JsonText(row.data);
   }
 

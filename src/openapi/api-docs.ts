@@ -7,7 +7,7 @@ import {
   ApiProperty,
   ApiResponse,
 } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../common/errors';
+import { ERROR_CODES, type ErrorCode } from '../common/error-codes';
 import { Pagination } from '../common/pagination';
 import { type DocumentedError, statusOf } from './error-codes';
 
@@ -20,7 +20,7 @@ export class ErrorResponse {
   @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
   @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
   @ApiProperty({
-    enum: Object.keys(ERROR_CODES),
+    enum: ERROR_CODES,
     enumName: 'ErrorCode',
     description: 'What went wrong, for programs: it stays while texts change',
     example: 'validation_failed',

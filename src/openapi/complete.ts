@@ -8,9 +8,10 @@ import type {
   ResponseObject,
 } from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
 import { STATUS_CODES } from 'node:http';
-import { type ErrorCode, codeOf } from '../common/errors';
+import { ERRORS, type ErrorCode } from '../common/error-codes';
+import { codeOf } from '../common/errors';
 import { ERRORS_OF_OPERATION, HAS_ETAG } from './api-docs';
-import { type DocumentedError, ERRORS, errorBody, statusOf, usualErrors } from './error-codes';
+import { type DocumentedError, errorBody, statusOf, usualErrors } from './error-codes';
 import { exampleOf } from './examples';
 
 const JSON_TYPE = 'application/json';

@@ -1,8 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '../common/errors';
+import { ERRORS } from '../common/error-codes';
 import { completeDocument } from './complete';
-import { ERRORS } from './error-codes';
 
 const OVERVIEW = `
 Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
@@ -41,8 +40,8 @@ const TAGS: Record<string, string> = {
 
 /** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
 export function createDocument(app: INestApplication): OpenAPIObject {
-  const names = Object.entries(ERROR_CODES).map(
-    ([code, status]) => `| \`${code}\` | ${status} | ${ERRORS[code as ErrorCode].summary} |`,
+  const names = Object.entries(ERRORS).map(
+    ([code, { status, summary }]) => `| \`${code}\` | ${status} | ${summary} |`,
   );
   const config = new DocumentBuilder()
     .setTitle('Pooled savings service')

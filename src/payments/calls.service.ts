@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
 import type { AuthenticatedUser } from '../auth/current-user';
-import { ApiError, forbidden, notFound, validationFailed } from '../common/errors';
+import { ApiError, forbidden, namedError, notFound, validationFailed } from '../common/errors';
 import { knownForm } from '../common/readable';
 import { MAX_AMOUNT } from '../common/rules';
 import { Database } from '../database/database';
@@ -87,8 +87,7 @@ export class CallsService {
 function amountDue({ account, status, amount }: PoolRow, caller: AuthenticatedUser): bigint {
   if (account === null) throw notFound();
   if (account !== caller.address) throw forbidden();
-  if (status !== 'PENDING')
-    throw new ApiError(409, 'The deposit is not pending', { code: 'transaction_not_pending' });
+  if (status !== 'PENDING') throw namedError('transaction_not_pending');
   return BigInt(amount!);
 }
 
@@ -102,8 +101,7 @@ function tokenOf({ token }: ChainRow): Address {
   return token as Address;
 }
 
-const chainUnknown = (): ApiError =>
-  new ApiError(503, 'The chain is not known yet', { code: 'chain_unknown' });
+const chainUnknown = (): ApiError => namedError('chain_unknown');
 
 const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
   calls: encoded.map(({ name, to, data }) => ({ name, chainId, to, data, value: '0' })),

@@ -6,7 +6,7 @@ import type { Counter } from 'prom-client';
 import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuthenticatedUser } from '../auth/current-user';
-import { ApiError, invalidToken, validationFailed } from '../common/errors';
+import { namedError, invalidToken, validationFailed } from '../common/errors';
 import { JsonText } from '../common/json-text';
 import { CursorPage, type Page, pageWithCursor } from '../common/pagination';
 import { type ReadableRow, knownForm, readable } from '../common/readable';
@@ -92,8 +92,7 @@ export class PoolsService {
     key?: string,
   ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
-    if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT))
-      throw new ApiError(400, 'Initial deposit below minimum', { code: 'deposit_below_minimum' });
+    if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT)) throw namedError('deposit_below_minimum');
     const members = new Set(request.members.map((member) => member.toLowerCase()));
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
@@ -140,8 +139,7 @@ export class PoolsService {
    */
   async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
     const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
-    if (found?.role === 'OWNER')
-      throw new ApiError(403, 'The owner cannot leave the pool', { code: 'owner_cannot_leave' });
+    if (found?.role === 'OWNER') throw namedError('owner_cannot_leave');
     return new JsonText(readable(found).data);
   }
 
@@ -165,14 +163,8 @@ export class PoolsService {
     requestHash: string,
   ): Promise<JsonText<CreatedPool>> {
     const first = await this.answers.findOneBy({ userId, key });
-    if (!first)
-      throw new ApiError(409, 'A request with this Idempotency-Key is still running', {
-        code: 'idempotency_in_progress',
-      });
-    if (first.requestHash !== requestHash)
-      throw new ApiError(422, 'Idempotency-Key was used for another request', {
-        code: 'idempotency_key_reused',
-      });
+    if (!first) throw namedError('idempotency_in_progress');
+    if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
     return new JsonText(first.response);
   }
 }

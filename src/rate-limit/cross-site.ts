@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Environment } from '../config/environment';
-import { forbidden } from '../common/errors';
+import { namedError } from '../common/errors';
 import { allowedOrigins } from '../common/origins';
 import { RouteLimits } from './route-limits';
 
@@ -30,7 +30,7 @@ export class CrossSiteGuard {
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void =>
-    done(this.isForeign(request) ? forbidden('cross_site_request') : undefined);
+    done(this.isForeign(request) ? namedError('cross_site_request') : undefined);
 
   private isForeign(request: FastifyRequest): boolean {
     const {

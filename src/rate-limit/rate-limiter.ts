@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { clientKey, trackerKey } from '../common/client-address';
-import { ApiError, type ErrorCode } from '../common/errors';
+import type { ErrorCode } from '../common/error-codes';
+import { ApiError } from '../common/errors';
 import { contextOf } from './declarations';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';

@@ -98,6 +98,9 @@ export class DocumentValidator {
     const type = String(headers['content-type']).split(';')[0];
     const schema = content[type]?.schema;
     if (!schema) return complain(`content type ${type} is not in the document`);
+    const { examples } = content[type];
+    const { code } = (status >= 400 && examples ? parse(text, complain) : {}) as { code?: string };
+    if (code && !(code in examples!)) complain(`the operation does not name the error ${code}`);
     const validate = this.validator(schema);
     if (!validate(type === 'application/json' ? parse(text, complain) : text))
       complain(this.ajv.errorsText(validate.errors));

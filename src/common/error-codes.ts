@@ -1,0 +1,85 @@
+/** What there is to say of an error: its status, the text in `error`, and when it comes. */
+export interface NamedError {
+  status: number;
+  error: string;
+  summary: string;
+  /** An example. */
+  details?: { field: string; message: string }[];
+}
+
+const named = (
+  status: number,
+  error: string,
+  summary: string,
+  details?: NamedError['details'],
+): NamedError => ({ status, error, summary, ...(details && { details }) });
+
+/**
+ * Every error of the service by its code, which clients tell errors apart by. Part of the interface: a code keeps its
+ * meaning and its status. `error` is the text that it usually has.
+ */
+export const ERRORS = {
+  validation_failed: named(400, 'Validation failed', 'A field or parameter is missing or wrong', [
+    { field: 'limit', message: 'must not be greater than 100' },
+  ]),
+  invalid_json: named(400, 'Validation failed', 'The body is not JSON', [
+    { field: 'request', message: 'request is malformed' },
+  ]),
+  malformed_path: named(400, 'Validation failed', 'The path is not a valid percent-encoding', [
+    { field: 'path', message: 'is not a valid percent-encoding' },
+  ]),
+  bad_request: named(400, 'Bad Request', 'Refused for another reason, which the text gives'),
+  deposit_below_minimum: named(
+    400,
+    'Initial deposit below minimum',
+    'The deposit is smaller than the service accepts',
+  ),
+  invalid_token: named(401, 'Invalid token', 'There is no token, or not one of this service'),
+  token_expired: named(401, 'Invalid token', 'The token is older than seven days: sign in again'),
+  token_revoked: named(401, 'Invalid token', 'The session was ended, or its user deleted: sign in again'),
+  authentication_failed: named(
+    401,
+    'Authentication failed',
+    'Message, signature or nonce are not good; why is only in the log',
+  ),
+  unauthorized: named(401, 'Unauthorized', 'Refused for another reason'),
+  forbidden: named(403, 'Forbidden', 'The caller may not do this, or not see it'),
+  owner_cannot_leave: named(403, 'The owner cannot leave the pool', 'The caller owns the pool'),
+  cross_site_request: named(403, 'Forbidden', 'A web page of a foreign origin had the browser send it'),
+  not_found: named(404, 'Not found', 'There is no such thing'),
+  no_open_draw: named(404, 'Not found', 'No lottery draw is open'),
+  idempotency_in_progress: named(
+    409,
+    'A request with this Idempotency-Key is still running',
+    'The first request with this key has no answer yet',
+  ),
+  transaction_not_pending: named(
+    409,
+    'The deposit is not pending',
+    'The deposit is on the chain already, or has expired',
+  ),
+  conflict: named(409, 'Conflict', 'It contradicts the present state'),
+  payload_too_large: named(413, 'Payload too large', 'The body is larger than 64 KiB'),
+  unsupported_media_type: named(415, 'Unsupported media type', 'The body is not application/json'),
+  idempotency_key_reused: named(
+    422,
+    'Idempotency-Key was used for another request',
+    'The first request with this key had another body',
+  ),
+  rate_limited_general: named(429, 'Too many requests from this IP', 'The limit of all requests is reached'),
+  rate_limited_auth: named(429, 'Too many login attempts', 'The limit of requests to /auth is reached'),
+  rate_limited: named(429, 'Too many requests from this IP', 'Another limit is reached'),
+  too_many_connections: named(
+    429,
+    'Too many open event streams',
+    'The caller has too many event streams open',
+  ),
+  internal_error: named(500, 'Internal server error', 'A fault of the service'),
+  unavailable: named(503, 'Service unavailable', 'The database did not answer in time'),
+  busy: named(503, 'Service unavailable', 'Too many contract wallets are being checked: send it again'),
+  chain_unknown: named(503, 'The chain is not known yet', 'The indexer has not seen the chain yet'),
+};
+
+export type ErrorCode = keyof typeof ERRORS;
+
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];

@@ -619,7 +619,8 @@ describe('TypeORM', () => {
 describe('events', () => {
   it('of pools, ledger and draws come to the methods that ask for them', async () => {
     const { sent } = app.nest.get(Greetings, { strict: false });
-    await until(async () => (await app.sql('SELECT FROM outbox_consumers')).length === 2);
+    const consumers = `SELECT FROM outbox_consumers WHERE name LIKE 'example.%'`;
+    await until(async () => (await app.sql(consumers)).length === 2);
     const user = await app.signIn();
     const { id } = (await app.createPool(user)) as { id: string };
     await addTransaction(app, { poolId: id, account: user.address, amount: '5' });

@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * What an address did on a UTC day, and how many transactions of that day its own list shows: those of its own pools,
- * and its payments into other people's pools of which it is not a member. The database keeps these rows.
+ * What an address did on a UTC day, and how many transactions it has in its own list that day: those of its own
+ * pools, and its payments into pools of others where it is not a member. The database writes these rows.
  */
 @Entity('account_days', {
   comment:
@@ -15,7 +15,7 @@ export class AccountDay {
   @PrimaryColumn('date', { primaryKeyConstraintName: 'account_days_pkey' })
   day: string;
 
-  /** 0: the indexer, 1: everyone else. A day's total is the sum of both rows. */
+  /** 0: written by the indexer, 1: by everyone else. A day's total is the sum of both rows. */
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'account_days_pkey' })
   writer: number;
 

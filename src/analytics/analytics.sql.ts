@@ -1,6 +1,6 @@
 import { statement } from '../database/statement';
 
-/** SQL: the sum of all deposits of the address, pending included. */
+/** SQL: the sum of all deposits of the address, including pending ones. */
 export const depositedBy = (address: string): string =>
   `(SELECT coalesce(sum(deposited), 0) FROM account_days WHERE address = ${address})`;
 

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '../common/types';
 
 /**
- * A shard of the totals over all pools of a type. A total is the sum of its shards. The database keeps these rows.
+ * A shard of the totals over all pools of a type. A total is the sum of its shards. The database writes these rows.
  */
 @Entity('pool_totals', {
   comment:

@@ -85,7 +85,7 @@ export class AuthController {
         { reqId: request.id, reason, address: claimedAddress(body?.message) },
         'sign-in refused',
       );
-      // The message may be good, so its signer should try again.
+      // The message may be valid, so the client should try again.
       throw reason === 'busy' ? namedError('busy') : authenticationFailed();
     }
   }
@@ -118,7 +118,7 @@ export class AuthController {
   }
 }
 
-/** For the log: whose sign-in it claims to be. Anybody may claim anything, but it is an address or nothing. */
+/** For the log: the address that the message claims. Anyone can claim any, but it is an address or undefined. */
 const claimedAddress = (message: unknown): string | undefined =>
   typeof message === 'string' && message.length <= MAX_MESSAGE
     ? scanSiweMessage(message)?.address

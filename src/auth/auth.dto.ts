@@ -12,9 +12,9 @@ export class NonceResponse {
   @ApiProperty({ description: 'Single use, valid for 600 seconds' }) nonce: string;
 }
 
-/** Characters. Wallets write some hundred; to parse one of 64 KB takes 200 ms, in which nobody else is served. */
+/** Characters. Typical messages have a few hundred; parsing one of 64 KB blocks the process for 200 ms. */
 export const MAX_MESSAGE = 8 * 1024;
-/** Characters of hex. Of an EOA it has 132, of contract wallets (ERC-6492 with its factory call) some thousand. */
+/** Hex characters: 132 for an EOA, a few thousand for contract wallets (ERC-6492 with its factory call). */
 export const MAX_SIGNATURE = 16 * 1024;
 
 const EXAMPLE_MESSAGE = `savings.example.org wants you to sign in with your Ethereum account:
@@ -27,11 +27,11 @@ Version: 1
 Chain ID: 1
 Nonce: w8KpXs2Rb7QeT4vN
 Issued At: 2026-11-21T05:09:40.000Z`;
-/** By that wallet. */
+/** Signed by the wallet named in EXAMPLE_MESSAGE. */
 const EXAMPLE_SIGNATURE =
   '0xb4a421170b06dd54c8cf44f9e993e23958f4999d35f3c0e926fc76239f47378c088cc53bd6955226f973e975959ca56222365a04b451e25bce0409d58acb718b1b';
 
-/** Not validated field by field: whatever is wrong with it, the answer is the same 401. */
+/** Fields are not validated one by one: every fault gets the same 401. */
 export class VerifyRequest {
   @ApiProperty({
     maxLength: MAX_MESSAGE,

@@ -13,22 +13,22 @@ type AuthenticatedRequest = FastifyRequest & { user?: Session };
 type Access = 'always' | 'LOTTERY_PUBLIC';
 const PUBLIC = 'public';
 
-/** Opens an endpoint, or a controller, to callers without a token: always, or when the named setting is on. */
+/** Opens an endpoint or a controller to callers without a token: always, or when the named setting is on. */
 export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
   SetMetadata(PUBLIC, when);
 
-/** Characters; tokens of this service have about 350. */
+/** Characters. Tokens of this service have about 350. */
 const MAX_HEADER = 1024;
 
 /**
- * Requires a bearer token whose session lives. A token verified once is remembered until it expires: verification by
+ * Requires a bearer token of a live session. A verified token is remembered until it expires, because verification by
  * passport costs more than the rest of a request.
  */
 @Injectable()
 export class JwtAuthGuard extends AuthGuard('jwt') {
   /**
-   * By controller and handler, as reading their metadata takes longer than all the rest here. The handler alone does not
-   * do: controllers that inherit one share its function.
+   * By controller, then by handler. Kept because reading their metadata takes longer than everything else here. The
+   * handler alone is not enough: controllers that inherit it share one function.
    */
   private readonly open = new Map<unknown, Map<unknown, boolean>>();
 
@@ -44,7 +44,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return this.isOpen(context) || this.authenticate(context);
   }
 
-  /** Requires the token even where the endpoint is open: for those that may have something else instead. */
+  /** Requires the token even where the endpoint is open: for guards that also accept something else. */
   authenticate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const known = this.sessions.verified(request.headers.authorization ?? '');
@@ -71,7 +71,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   ): Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     const known = before ?? (await this.remember(context, request));
-    // Whoever is named there counts as authenticated, in the log too.
+    // A user set here counts as authenticated, in the log too, so set it only after the check.
     request.user = undefined;
     await this.sessions.check(known);
     request.user = known.session;
@@ -87,7 +87,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER);
   }
 
-  /** @param reason what passport-jwt says; it looks at the time only of tokens whose signature is right */
+  /** @param reason the error of passport-jwt, which checks the expiry only of tokens with a valid signature */
   override handleRequest<User>(error: unknown, user: User | false, reason: unknown): User {
     if (error || !user)
       throw invalidToken(reason instanceof TokenExpiredError ? 'token_expired' : 'invalid_token');

@@ -26,7 +26,7 @@ import { ContractWallets } from './wallet-signature';
     JwtModule.registerAsync({
       inject: [Environment],
       useFactory: ({ JWT_SECRET }: Environment) => ({
-        // Of a string jsonwebtoken tries at every call whether it is a private key, fifty times the signing itself.
+        // Given a string, jsonwebtoken first tries to parse a private key each time, at 50 times the cost of signing.
         secret: createSecretKey(JWT_SECRET, 'utf8'),
         signOptions: { algorithm: 'HS256', expiresIn: TOKEN_LIFETIME_SECONDS },
       }),
@@ -41,7 +41,7 @@ import { ContractWallets } from './wallet-signature';
     Sessions,
     SessionWatch,
     JwtStrategy,
-    // A provider of its own name, so that tests can override it.
+    // Registered under its own class too, so that tests can override it.
     JwtAuthGuard,
     { provide: APP_GUARD, useExisting: JwtAuthGuard },
     makeCounterProvider({

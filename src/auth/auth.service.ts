@@ -21,7 +21,7 @@ export class AuthService {
     private readonly contracts: ContractWallets,
   ) {}
 
-  /** @param address the only wallet it may sign in; without one it may sign in any */
+  /** @param address the only wallet that may use the nonce; without it any wallet may */
   async issueNonce(address?: string): Promise<NonceResponse> {
     const nonce = generateNonce();
     await this.database.write(ISSUE_NONCE, { nonce, address: address?.toLowerCase() ?? null });
@@ -29,8 +29,8 @@ export class AuthService {
   }
 
   /**
-   * In the order of what the steps cost: a stranger gets no further than a look for the nonce.
-   * @throws SignInRefused for every fault of the request; other errors are the service's own
+   * Runs the cheap steps first: without a valid nonce, a request costs one look-up and no more.
+   * @throws SignInRefused for every fault of the request; other errors are faults of the service
    */
   async verify(message: unknown, signature: unknown): Promise<VerifyResponse> {
     if (typeof message !== 'string' || typeof signature !== 'string') throw new SignInRefused('malformed');
@@ -50,11 +50,11 @@ export class AuthService {
     return this.signIn(nonce, address);
   }
 
-  /** @returns the address that has to have signed */
+  /** @returns the address that must have signed the message */
   private parse(message: string, { nonce, address }: SiweClaims): Address {
     const { SIWE_DOMAINS: domains, CHAIN_ID: chainId, NODE_ENV } = this.environment;
     const siwe = parseSiweMessage(message, { domains, chainId, strict: NODE_ENV === 'production' });
-    // What was looked up has to be what was signed.
+    // The signed message must have the nonce and the address that were looked up.
     if (siwe.nonce !== nonce || siwe.address.toLowerCase() !== address) throw new SignInRefused('malformed');
     return siwe.address as Address;
   }

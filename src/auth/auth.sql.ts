@@ -2,7 +2,7 @@ import { NONCE_LIFETIME_SECONDS } from '../common/lifetimes';
 import { statement } from '../database/statement';
 import type { SignedInUser } from './auth.dto';
 
-/** `address` null: for any wallet. */
+/** `address` null: any wallet may use the nonce. */
 export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, object>(
   'issue_nonce',
   { nonce: 'text', address: 'text' },
@@ -13,7 +13,7 @@ export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, 
 
 const USABLE = 'nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)';
 
-/** Looks without using it up, so that a message costs neither its parsing nor the chain unless its nonce is good. */
+/** Does not use the nonce up. Only messages with a valid nonce are parsed and checked on the chain. */
 export const FIND_NONCE = statement<{ nonce: string; address: string }, { found: true }>(
   'find_nonce',
   { nonce: 'text', address: 'text' },
@@ -21,8 +21,8 @@ export const FIND_NONCE = statement<{ nonce: string; address: string }, { found:
 );
 
 /**
- * One statement: of any number of simultaneous sign-ins with one nonce exactly one finds a row to delete. The update
- * on conflict changes nothing; it makes RETURNING give the user that was there already.
+ * One statement: of simultaneous sign-ins with the same nonce, exactly one deletes the row. The update on conflict
+ * changes nothing; it only makes RETURNING return an existing user.
  */
 export const SIGN_IN = statement<
   { nonce: string; address: string; newId: string },

@@ -1,6 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 
-/** What a verified token says of its bearer. */
+/** What a verified token says about its bearer. */
 export interface AuthenticatedUser {
   userId: string;
   /** Lower-cased. */
@@ -11,7 +11,7 @@ export interface AuthenticatedUser {
 export interface Session extends AuthenticatedUser {
   /** UUID: the token's `jti`. */
   sessionId: string;
-  /** Of the user's sessions; `POST /auth/logout/all` begins the next one. */
+  /** The user's generation of sessions. `POST /auth/logout/all` starts the next one. */
   generation: number;
   /** Unix time in seconds. */
   exp: number;

@@ -13,7 +13,7 @@ export const REMOVE_EXPIRED_NONCES = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('nonces', 'expires_at', 'now()'),
 );
 
-/** Has nonces that were never used removed. */
+/** Has expired, unused nonces removed. */
 @Injectable()
 export class ExpiredNonces {
   constructor(expired: ExpiredRows) {

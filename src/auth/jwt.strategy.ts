@@ -12,7 +12,7 @@ const MAX_GENERATION = 2 ** 31 - 1;
 const tokenOf = ExtractJwt.fromAuthHeaderAsBearerToken();
 
 /**
- * Verifies bearer tokens (RFC 7519, HS256 only). While secrets are rotated, tokens signed with the previous one
+ * Verifies bearer tokens (RFC 7519, HS256 only). While secrets are rotated, tokens signed with the previous secret
  * stay valid.
  */
 @Injectable()
@@ -34,7 +34,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
     });
   }
 
-  /** @returns false, which refuses the token, when the claims are not those of a token of this service */
+  /** @returns false, which refuses the token, when the claims are not those that this service writes */
   validate(request: Parameters<typeof tokenOf>[0], claims: Record<string, unknown>): Session | false {
     const { userId, address, exp, generation = 0, jti = digestId(tokenOf(request) ?? '') } = claims;
     if (typeof userId !== 'string' || !UUID.test(userId)) return false;
@@ -53,7 +53,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
   }
 }
 
-/** Stands in for the `jti` of a token without one, so that it can be revoked too: its signed part has one writing. */
+/** Replaces a missing `jti`, so that the token can be revoked. Unlike the signature, this part has one encoding. */
 function digestId(token: string): string {
   const signed = token.slice(0, token.lastIndexOf('.'));
   const hex = createHash('sha256').update(signed).digest('hex');

@@ -5,7 +5,7 @@ export class Nonce {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'nonces_pkey', collation: 'C' })
   nonce: string;
 
-  /** The only address it signs in, or null for any. */
+  /** The only address that may sign in with it, or null for any. */
   @Column({ type: 'text', nullable: true, collation: 'C' })
   address: string | null;
 

@@ -6,17 +6,17 @@ import { Environment } from '../config/environment';
 import { valuesOf } from '../database/statement';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
-/** Between two looks for ended sessions. */
+/** Time between two polls for ended sessions. */
 const POLL_MS = 200;
-/** For one look; a connection that takes longer is given up. */
+/** Longest wait for the answer to a poll. A connection that takes longer is closed. */
 const ANSWER_MS = 500;
-/** From the start of a look on, what it found is taken for all there is. The interface promises one second. */
+/** An answer counts as complete for this long after its poll began. The interface promises one second. */
 const FRESH_MS = 700;
-/** After a longer gap rows may have been removed that were never seen here. Far below the hour that they stay. */
+/** After a longer gap, rows may have been removed unseen. Far below the hour for which rows are kept. */
 const MAX_GAP_MS = 60_000;
 /**
- * Follows the table session_endings over a connection of its own, so that every process knows within a second which
- * sessions were ended by others. It polls: unlike a notification, an answer also proves that nothing was missed.
+ * Polls the table session_endings over its own connection, so that every process knows within a second which sessions
+ * the others ended. Unlike a notification, an answer to a poll also proves that nothing was missed.
  */
 @Injectable()
 export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
@@ -27,12 +27,12 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   private snapshot?: string;
   private lastLook = { clock: -Infinity, wall: -Infinity };
   private working?: boolean;
-  /** Counts the times from which on endings are known without a gap. What was checked in another is unproven. */
+  /** Rises when sessions may have ended unseen. Those checked in an earlier term must be checked again. */
   term = 0;
 
   constructor(private readonly environment: Environment) {}
 
-  /** Whether every ending is known here that was committed up to `FRESH_MS` ago. */
+  /** Whether this process knows every ending that was committed more than `FRESH_MS` ago. */
   get fresh(): boolean {
     return this.age < FRESH_MS;
   }
@@ -41,7 +41,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     this.listeners.push(listener);
   }
 
-  /** Does not wait for a database that is out: until it answers, nothing is fresh. */
+  /** An unavailable database does not block the start. Until it answers, `fresh` is false. */
   async onModuleInit(): Promise<void> {
     await this.attempt();
     void this.run();
@@ -58,11 +58,11 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
       await delay(POLL_MS, undefined, { ref: false, signal }).catch(() => undefined);
       if (!signal.aborted) await this.attempt();
     }
-    // It may have been connecting when the process was told to stop.
+    // The process may have been told to stop while this was connecting.
     this.close();
   }
 
-  /** Since the last look began, in ms. By both clocks, as one stands still with the machine and one can be set. */
+  /** Since the last poll began, in ms. Uses two clocks: one stops while the machine sleeps, the other can be set. */
   private get age(): number {
     const { clock, wall } = this.lastLook;
     return Math.max(performance.now() - clock, Math.abs(Date.now() - wall));
@@ -108,14 +108,14 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
       query_timeout: ANSWER_MS,
       keepAlive: true,
     });
-    // Its queries fail too, which is where it is dealt with.
+    // Queries on a broken connection fail too, and that failure is handled.
     client.on('error', () => undefined);
     this.client = client;
     await client.connect();
     return client;
   }
 
-  /** Waits for nothing: the connection may be one on which nothing comes any more. */
+  /** Does not wait, because the connection may be dead. */
   private close(): void {
     const { client } = this;
     this.client = undefined;

@@ -4,12 +4,12 @@ import { SessionFeed } from './session-feed';
 
 interface Watched {
   session: Session;
-  /** Of the feed, when it was known that the session lives. */
+  /** The feed's term when the watch began and the session was known to be live. */
   term: number;
   onEnd: () => void;
 }
 
-/** For what outlives a request: tells when the session that opened it ends. */
+/** For work that outlives a request: tells when the session that started it ends. */
 @Injectable()
 export class SessionWatch {
   private readonly watched = new Set<Watched>();
@@ -23,19 +23,19 @@ export class SessionWatch {
     });
   }
 
-  /** Whether every session that ended up to 0.7 s ago is known to have ended. */
+  /** Whether every session that ended more than 0.7 s ago is known to have ended. */
   get isFresh(): boolean {
     return this.feed.fresh;
   }
 
-  /** @returns what ends the watching */
+  /** @returns a function that stops the watch */
   watch(session: Session, onEnd: () => void): () => void {
     const watched = { session, term: this.feed.term, onEnd };
     this.watched.add(watched);
     return () => void this.watched.delete(watched);
   }
 
-  /** Ends those that expired, and those that may have ended unseen: their clients sign in anew, or come again. */
+  /** Ends watches of sessions that expired or may have ended unseen. Their clients sign in or connect again. */
   sweep(): void {
     const now = Date.now() / 1000;
     for (const { session, term, onEnd } of [...this.watched])

@@ -19,32 +19,32 @@ export const END_SESSION = statement<Pick<Session, 'sessionId' | 'userId' | 'exp
     ON CONFLICT ON CONSTRAINT session_endings_session_id_key DO NOTHING`,
 );
 
-// A trigger on users tells of it in session_endings, as it does when the user is deleted.
+// A trigger on users records this in session_endings, as it does when a user is deleted.
 export const END_ALL_SESSIONS = statement<Pick<Session, 'userId'>, object>(
   'end_all_sessions',
   { userId: 'uuid' },
   `UPDATE users SET session_generation = session_generation + 1 WHERE id = :userId`,
 );
 
-// A token is refused by its own expiry from then on. The hour is for clocks that differ.
+// After its expiry the token is refused anyway. The hour allows for clocks that differ.
 export const REMOVE_EXPIRED_ENDINGS = statement<ExpiryParameters, ExpiryResult>(
   'remove_expired_endings',
   { after: 'timestamptz', batch: 'integer' },
   removeExpired('session_endings', 'expires_at', "now() - interval '1 hour'"),
 );
 
-/** Endings taken one by one; more at once are taken as the end of every session, each then being checked again. */
+/** Up to this number, endings are handled one by one. If there are more, every session is checked again. */
 export const MAX_ENDINGS = 5000;
 
-/** Of one session, of all of a user (no sessionId), or of everyone (neither). */
+/** The end of one session, of all sessions of a user (no sessionId), or of everyone's (neither). */
 export interface Ending {
   sessionId: string | null;
   userId: string | null;
 }
 
 /**
- * What was committed since the look that saw `snapshot`. A sequence would pass over transactions that commit late. What
- * the last look did not see is told exactly by comparing the id of the writing transaction with that look's snapshot.
+ * Endings committed since the poll that saw `snapshot`. A sequence would miss transactions that commit late.
+ * Comparing the id of the writing transaction with the snapshot finds exactly what the last poll did not see.
  */
 export const LOOK_FOR_ENDINGS = statement<
   { snapshot: string | null },

@@ -12,22 +12,22 @@ import {
   SESSION_LIVES,
 } from './sessions.sql';
 
-/** The year 9999: PostgreSQL refuses much later times, and no token of this service lives as long. */
+/** The year 9999. PostgreSQL refuses much later times, and no token of this service is valid that long. */
 const LAST_TIME = 253_402_300_799;
 const MAX_KNOWN = 10_000;
 
 interface Known {
   session: Session;
-  /** Term of the feed in which the database said that it lives; undefined once it was ended. */
+  /** The feed's term in which the database confirmed the session; undefined once it ended. */
   checkedIn?: number;
-  /** Endings that concerned it, so that one during a check is not lost. */
+  /** Number of endings of this session. It shows whether one arrived during a check. */
   endings: number;
 }
 
 /**
- * Knows which sessions live. What the database said of one is remembered together with its verified token, by the
- * Authorization header, for as long as the feed proves that it still holds: in the normal state a request asks
- * nothing. While the feed is not fresh, every request asks the database for its own session.
+ * Knows which sessions are live. The database's answer is remembered with the verified token, by Authorization
+ * header, for as long as the feed proves that it still holds. Normally a request then needs no query. While the feed
+ * is not fresh, every request asks the database about its own session.
  */
 @Injectable()
 export class Sessions {
@@ -42,18 +42,18 @@ export class Sessions {
     feed.onEndings((endings) => this.forget(endings));
   }
 
-  /** The session of a header whose token was verified before, unless it expired. It may have been ended since. */
+  /** The session of a header whose token was verified before and has not expired. It may have ended since. */
   verified(header: string): Known | undefined {
     const known = this.known.get(header);
     return known && known.session.exp > Date.now() / 1000 ? known : undefined;
   }
 
-  /** Whether it lives can be told without asking. */
+  /** Whether the session is known to be live without a query. */
   isProven({ checkedIn }: Known): boolean {
     return checkedIn === this.feed.term && this.feed.fresh;
   }
 
-  /** @param keep whether to remember it; a header with more in it than a token would let a client fill the memory */
+  /** @param keep whether to remember it; headers with more than a token in them would let clients fill the memory */
   add(header: string, session: Session, keep: boolean): Known {
     const known: Known = { session, endings: 0 };
     if (!keep) return known;
@@ -67,7 +67,7 @@ export class Sessions {
     return known;
   }
 
-  /** @throws ApiError 401 when the session was ended or its user is gone; what pg throws when the database is out */
+  /** @throws ApiError 401 when the session ended or its user is gone; the error of pg when the database is down */
   async check(known: Known): Promise<void> {
     const { term } = this.feed;
     const { session, endings } = known;
@@ -83,13 +83,13 @@ export class Sessions {
     this.forget([{ sessionId, userId }]);
   }
 
-  /** The same for every session of the user that began before this is committed. */
+  /** Ends every session of the user that began before this is committed. */
   async endAll({ userId }: Session): Promise<void> {
     await this.database.write(END_ALL_SESSIONS, { userId });
     this.forget([{ sessionId: null, userId }]);
   }
 
-  /** One pass, however many there are. It only costs a check to forget a session that lives. */
+  /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */
   private forget(endings: Ending[]): void {
     const sessions = new Set(endings.map(({ sessionId }) => sessionId));
     const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));

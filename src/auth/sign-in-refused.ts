@@ -1,4 +1,4 @@
-/** `rpc`: the chain did not answer; `busy`: too many checks by the chain are under way. */
+/** `rpc`: the chain did not answer; `busy`: too many checks on the chain are running. */
 export const REFUSALS = [
   'malformed',
   'domain',

@@ -6,23 +6,23 @@ export interface SiweRules {
   /** Hosts that may ask for a signature; empty: any (development only). */
   domains: string[];
   chainId?: number;
-  /** Production: https only (http for this machine), no user in addresses, not issued in the future. */
+  /** Production: https only (http for this machine), no user name in addresses, no issue time in the future. */
   strict?: boolean;
 }
 
-/** What can be told of a message without parsing it. `parseSiweMessage` has to find the same. */
+/** What the message says, read without parsing it. `parseSiweMessage` must find the same. */
 export interface SiweClaims {
   /** Lower-cased. */
   address: string;
   nonce: string;
 }
 
-// Lines end with a line feed and a statement is one line, followed by an empty one: a valid message has this once.
+// Lines end with a line feed, and the statement is one line followed by an empty one: a valid message matches once.
 const NONCE = /\nChain ID: \d{1,32}\nNonce: ([a-zA-Z0-9]{8,64})\nIssued At: /;
 
 /**
- * Finds address and nonce in time linear in the length, so that the nonce can be looked up before the parsing.
- * @returns undefined for what is no EIP-4361 message
+ * Finds address and nonce in linear time, so that the nonce can be looked up before the message is parsed.
+ * @returns undefined when the text is not an EIP-4361 message
  */
 export function scanSiweMessage(text: string): SiweClaims | undefined {
   const [, address] = text.split('\n', 2);
@@ -30,7 +30,7 @@ export function scanSiweMessage(text: string): SiweClaims | undefined {
   return nonce && address && ADDRESS.test(address) ? { address: address.toLowerCase(), nonce } : undefined;
 }
 
-/** How far ahead the clock of a wallet may be, in ms. */
+/** How far a wallet's clock may be ahead, in ms. */
 const CLOCK_SKEW_MS = 60_000;
 
 /**
@@ -47,7 +47,7 @@ export function parseSiweMessage(text: string, rules: SiweRules, now = new Date(
   const { domains, chainId, strict } = rules;
   if (domains.length > 0) {
     if (!domains.includes(message.domain)) throw new SignInRefused('domain');
-    // EIP-4361: the URI names the subject of the signing; a foreign one was made for another site.
+    // EIP-4361: the URI names the subject of the signing. With a foreign URI, the message was made for another site.
     if (!domains.includes(hostOf(message.uri))) throw new SignInRefused('uri');
   }
   if (strict) checkOrigin(message);
@@ -59,10 +59,10 @@ export function parseSiweMessage(text: string, rules: SiweRules, now = new Date(
   return message;
 }
 
-/** Hosts of this machine, which need no certificate. */
+/** Hosts of this machine. They need no certificate. */
 const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
 
-/** @throws SignInRefused unless both domain and URI name an https site, without user or password */
+/** @throws SignInRefused unless domain and URI both name an https site, without user or password */
 function checkOrigin({ scheme, domain, uri }: SiweMessage): void {
   if (domain.includes('@') || !isSecure(scheme ?? 'https', domain)) throw new SignInRefused('domain');
   const [, protocol = '', authority = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)/i.exec(uri) ?? [];

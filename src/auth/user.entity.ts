@@ -14,7 +14,7 @@ export class User {
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt: Date;
 
-  /** Rises when the user ends all sessions; tokens name the one that they were issued in. */
+  /** Rises when the user ends all sessions. Each token names the generation in which it was issued. */
   @Column({ type: 'integer', name: 'session_generation', default: 0 })
   sessionGeneration: number;
 }

@@ -15,17 +15,17 @@ import {
 import { CallReverted, ChainRpc, ChainUnavailable } from '../chain/chain-rpc';
 import { SignInRefused } from './sign-in-refused';
 
-/** Half the order of secp256k1: signatures with a larger s are the malleated twins of valid ones (EIP-2). */
+/** Half the order of secp256k1. A signature with a larger s is the malleated twin of a valid one (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-/** What an ERC-8010 signature, which brings an EIP-7702 authorization and calls with it, ends with. */
+/** The end of an ERC-8010 signature, which carries an EIP-7702 authorization and calls. */
 const ERC8010_SUFFIX = '8010'.repeat(16);
 
-/** Whether it is hex of whole bytes, and of no form that is refused whatever it holds. */
+/** Whether it is hex of whole bytes, and not in a form that is always refused. */
 export const isSignature = (signature: string): signature is Hex =>
   isHex(signature) && signature.length % 2 === 0 && !signature.endsWith(ERC8010_SUFFIX);
 
 /**
- * Verifies an EIP-191 signature of a key (EOA), without the chain. Policy: 65 bytes with low s; the compact form of
+ * Verifies an EIP-191 signature of a key (EOA) without the chain. Policy: 65 bytes with low s; the compact form of
  * EIP-2098 is refused.
  */
 export async function isSignedByKey(message: string, address: Address, signature: Hex): Promise<boolean> {
@@ -37,10 +37,10 @@ export async function isSignedByKey(message: string, address: Address, signature
   }
 }
 
-/** Checks by the chain at once. A hanging node holds a check for seconds, and more would only wait with it. */
+/** Simultaneous checks on the chain. A hanging node delays each by seconds, and more checks would only wait too. */
 export const MAX_CHECKS = 16;
 
-/** Asks the chain whether contract wallets take a signature. */
+/** Asks the chain whether a contract wallet accepts a signature. */
 @Injectable()
 export class ContractWallets {
   private checks = 0;
@@ -48,10 +48,10 @@ export class ContractWallets {
   constructor(@Optional() private readonly chain?: ChainRpc) {}
 
   /**
-   * At the latest block: EIP-1271, and ERC-6492 for a wallet that is not deployed yet. Both by one call of the
-   * validator of ERC-6492, whose answer is only yes or no: a wallet that reverts with OffchainLookup (EIP-3668) has
-   * refused, and no address that it names is asked.
-   * @throws SignInRefused when the chain did not answer, or at once when `MAX_CHECKS` are under way
+   * Checks at the latest block: EIP-1271, and ERC-6492 for a wallet that is not deployed yet. One call of the
+   * ERC-6492 validator does both and answers only yes or no. A wallet that reverts with OffchainLookup (EIP-3668)
+   * counts as refusing, and the URLs that it names are not called.
+   * @throws SignInRefused when the chain did not answer, or at once when `MAX_CHECKS` are running
    */
   async verify(message: string, address: Address, signature: Hex): Promise<boolean> {
     if (!this.chain) return false;
@@ -72,7 +72,7 @@ export class ContractWallets {
     const deadline = ChainRpc.deadline();
     const request = (method: string, parameter: unknown): Promise<unknown> =>
       chain.request(method, [parameter, 'latest'], deadline);
-    // For an address without code the validator would recover a key, and take what the policy for keys refuses.
+    // For an address without code, the validator would recover a key and accept what the policy for keys refuses.
     if (!isErc6492Signature(signature) && !hasCode(await request('eth_getCode', address))) return false;
     const data = encodeDeployData({
       abi: erc6492SignatureValidatorAbi,

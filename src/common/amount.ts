@@ -1,7 +1,7 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 import { canonicalAmount } from './rules';
 
-/** Of amounts in JSON: decimal digits, smallest token units. */
+/** Pattern of amounts in JSON: decimal digits, in smallest token units. */
 export const AMOUNT = '^\\d+$';
 
 /** A string of decimal digits up to 2^256-1. */
@@ -17,7 +17,7 @@ export const IsAmount = (options?: ValidationOptions): PropertyDecorator =>
     options,
   );
 
-/** The same, but not zero. */
+/** Like IsAmount, but not zero. */
 export const IsPositiveAmount = (options?: ValidationOptions): PropertyDecorator =>
   ValidateBy(
     {

@@ -27,9 +27,9 @@ interface Idle {
 }
 
 /**
- * The open connections of a server that does not listen yet. Beyond `MAX_IDLE` idle connections of one client the
- * oldest is closed, first those that never sent a request. Proxies in TRUST_PROXY speak for many clients, so they
- * have no limit.
+ * The open connections of a server that is not listening yet. When a client has more than `MAX_IDLE` idle
+ * connections, its oldest is closed; those that never sent a request go first. Proxies in TRUST_PROXY speak for many
+ * clients, so they have no limit.
  */
 export class Connections {
   private readonly open = new Map<Socket, Connection>();
@@ -73,7 +73,7 @@ export class Connections {
     if (idle.unused.size + idle.resting.size <= MAX_IDLE) return;
     const [oldest] = idle.unused.size > 0 ? idle.unused : idle.resting;
     oldest.destroy();
-    // Before its close event, which comes later.
+    // Now, because the close event comes later.
     this.wake(oldest, connection);
   }
 

@@ -5,8 +5,8 @@ import { useContainer } from 'class-validator';
 type Class = abstract new (...args: never[]) => unknown;
 
 /**
- * The constraints of one application that are providers. class-validator asks for each rule of each request, so
- * results are remembered: finding out that a class is not a provider costs an exception.
+ * The constraints of one application that are providers. Results are remembered, because class-validator asks for
+ * each rule of each request, and finding out that a class is not a provider costs an exception.
  */
 class Constraints {
   private readonly found = new Map<Class, unknown>();

@@ -7,12 +7,12 @@ const MAX_LENGTH = 200;
 const CHECK = 8;
 
 /**
- * Cursors of one list: positions in it, written so that clients take them for what they are, opaque. The checksum
- * tells a mangled cursor, and one of another list, from a good one. It is no signature: a forged cursor is only another
- * position in a list of which the caller sees his own part.
+ * Cursors of one list: positions in it, encoded so that clients treat them as opaque. The checksum detects mangled
+ * cursors and those of other lists. It is not a signature: a forged cursor is just another position in a list that
+ * shows callers only what they may read.
  */
 export class CursorCodec {
-  /** @param form of a position; positions are ASCII */
+  /** @param form pattern of a position; positions are ASCII */
   constructor(
     private readonly list: string,
     private readonly form: RegExp,
@@ -22,11 +22,11 @@ export class CursorCodec {
     return Buffer.from(this.checksum(position) + position, 'latin1').toString('base64url');
   }
 
-  /** @returns the position, or undefined when it is no cursor of this list */
+  /** @returns the position, or undefined when it is not a cursor of this list */
   decode(cursor: unknown): string | undefined {
     if (typeof cursor !== 'string' || cursor.length > MAX_LENGTH) return undefined;
     const position = Buffer.from(cursor, 'base64url').toString('latin1').slice(CHECK);
-    // Decoding passes over what is not base64.
+    // Decoding ignores characters that are not base64, so compare with the encoded position.
     return this.form.test(position) && this.encode(position) === cursor ? position : undefined;
   }
 
@@ -48,14 +48,14 @@ export const IsCursor = (codec: CursorCodec, options?: ValidationOptions): Prope
   );
 
 /**
- * Columns of a SELECT from the `limit + 1` rows after a cursor, numbered `n` from 1: `data`, the first `limit` of them
- * as JSON text, and `next`, the position of the last of these if there are more.
+ * Columns of a SELECT from the `limit + 1` rows after a cursor, numbered `n` from 1. `data`: the first `limit` rows
+ * as JSON text. `next`: the position of the last of them if there are more.
  */
 export const cursorPage = (json: string, position: string): string => `
   coalesce(json_agg(${json} ORDER BY n) FILTER (WHERE n <= :limit), '[]')::text AS data,
   CASE WHEN count(*) > :limit THEN (array_agg(${position} ORDER BY n))[:limit] END AS next`;
 
-/** What a statement with these columns answers. */
+/** What a statement with these columns returns. */
 export interface CursorPageRow {
   data: string;
   next: string | null;

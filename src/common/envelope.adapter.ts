@@ -9,10 +9,10 @@ import { sendText } from './send-text';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What stands beside the items of a page. */
+/** Fields beside the items of a page. */
 export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
 
-/** How a payload is wrapped, where it differs from `success` and `data`. */
+/** How to wrap a payload, where it differs from `success` and `data`. */
 export interface EnvelopeOptions {
   raw?: boolean;
   page?: PagePosition;
@@ -31,9 +31,9 @@ type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
 /**
  * Wraps what a handler returns in the success envelope: `{ success: true, data }`, lists with `pagination`.
  *
- * It works where NestJS hands answers to Fastify, below interceptors. A NestInterceptor for all routes would send
+ * It works where NestJS passes answers to Fastify, below interceptors. A NestInterceptor for all routes would send
  * every request through rxjs observables and async resources, which cost as much as the rest of the framework. Files,
- * streams, buffers, answers with a content type of their own, errors and `@RawResponse()` pass unchanged.
+ * streams, buffers, answers with their own content type, errors and `@RawResponse()` pass unchanged.
  */
 export class EnvelopeAdapter extends FastifyAdapter {
   private hasMiddleware = false;
@@ -44,7 +44,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     this.instance.decorateReply('errorCode', '');
   }
 
-  /** NestJS passes a status only with error bodies. Handlers have set theirs already. */
+  /** NestJS passes a status only with error bodies. Handlers have already set theirs. */
   override reply(response: FastifyReply, payload: unknown, status?: number): FastifyReply {
     if (status !== undefined || !takesEnvelope(response, payload))
       return super.reply(response, withoutEnvelope(response, payload), status);
@@ -61,7 +61,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     );
   }
 
-  /** The middleware host slows every request, so only the first middleware or `app.use` loads it. */
+  /** The middleware host slows down every request, so it is loaded only for the first middleware or `app.use`. */
   override async init(): Promise<void> {
     if (this.hasMiddleware) await super.init();
   }
@@ -99,7 +99,7 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
   return typeof payload !== 'object' || payload === null || !isBytes(payload);
 }
 
-/** Answers of sign-in alone have their fields at the top level too. They hold tokens and nonces. */
+/** Only answers of sign-in repeat their fields at the top level. They contain tokens and nonces. */
 const isOfSignIn = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
   payload instanceof LegacyEnvelope || options?.legacy === true;
 
@@ -141,7 +141,7 @@ function list(items: string, { pagination, next }: PagePosition): string {
     const { page, limit, total, pages } = pagination;
     beside = `,"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}`;
   }
-  // Cursors have no character that JSON escapes.
+  // Cursors contain no characters that JSON escapes.
   if (next !== undefined) beside += next === null ? ',"next":null' : `,"next":"${next}"`;
   return `{"success":true,"data":${items}${beside}}`;
 }

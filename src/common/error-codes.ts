@@ -1,4 +1,4 @@
-/** What there is to say of an error: its status, the text in `error`, and when it comes. */
+/** An error: its status, the text in `error`, and when it occurs. */
 export interface NamedError {
   status: number;
   error: string;
@@ -15,8 +15,8 @@ const named = (
 ): NamedError => ({ status, error, summary, ...(details && { details }) });
 
 /**
- * Every error of the service by its code, which clients tell errors apart by. Part of the interface: a code keeps its
- * meaning and its status. `error` is the text that it usually has.
+ * Every error of the service by its code. Clients tell errors apart by the code, so a code keeps its meaning and its
+ * status. `error` is the usual text.
  */
 export const ERRORS = {
   validation_failed: named(400, 'Validation failed', 'A field or parameter is missing or wrong', [

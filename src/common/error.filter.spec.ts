@@ -72,7 +72,7 @@ describe('describeError', () => {
       const error = Object.assign(new DatabaseError(SECRET, 1, 'error'), { code });
       expect(describeError(error)).toEqual(UNAVAILABLE);
       expect(describeError(new QueryFailedError('', [], error))).toEqual(UNAVAILABLE);
-      // Of somebody else.
+      // The same code from other software.
       expect(describeError(withCode(code))).toEqual(INTERNAL);
     },
   );

@@ -47,7 +47,7 @@ interface ErrorAnswer {
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** For the log; '' for answers that are no errors. */
+    /** For the log; '' for answers that are not errors. */
     errorCode: string;
   }
 }
@@ -58,9 +58,9 @@ export function describeError(error: unknown): ErrorAnswer {
   if (error instanceof HttpException) return describeException(error);
   if (isUnavailable(error)) return describeError(serviceUnavailable());
   const { code, expose, statusCode, message } = (error ?? {}) as Record<string, unknown>;
-  // By convention of the http-errors package the text is meant for the client.
+  // By convention of the http-errors package, this text is meant for the client.
   if (expose === true && isErrorStatus(statusCode)) return answer(statusCode, String(message));
-  // From a Fastify plugin, such as a file that is too large.
+  // From a Fastify plugin, for example when a file is too large.
   if (typeof code === 'string' && code.startsWith('FST_') && isErrorStatus(statusCode))
     return describeError(hideText(error));
   return answer(500, textOf(500));

@@ -6,7 +6,7 @@ export interface ErrorDetail {
   message: string;
 }
 
-/** Codes of errors that were thrown with a status alone. */
+/** Codes of errors that were thrown with only a status. */
 const CODES: Record<number, ErrorCode> = {
   401: 'unauthorized',
   403: 'forbidden',
@@ -18,12 +18,12 @@ const CODES: Record<number, ErrorCode> = {
   503: 'unavailable',
 };
 
-/** The code of a status. Those without one of their own are faults of the request below 500, of the service from there. */
+/** The code of a status; by default `bad_request` below 500, `internal_error` from there. */
 export const codeOf = (status: number): ErrorCode =>
   CODES[status] ?? (status < 500 ? 'bad_request' : 'internal_error');
 
 export interface ApiErrorOptions {
-  /** The one of the status when left out. */
+  /** Default: the code of the status. */
   code?: ErrorCode;
   details?: ErrorDetail[];
   cause?: unknown;
@@ -45,26 +45,26 @@ export class ApiError extends HttpException {
   }
 }
 
-/** Limits for details and their texts, because the client decides how many there could be. */
+/** The client decides how many details there could be, so their number and texts are limited. */
 export const MAX_DETAILS = 20;
 const MAX_TEXT = 200;
 
 const shorten = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
-/** What an answer names of them. */
+/** The details that an answer contains. */
 export const boundDetails = (details: ErrorDetail[]): ErrorDetail[] =>
   details
     .slice(0, MAX_DETAILS)
     .map(({ field, message }) => ({ field: shorten(field), message: shorten(message) }));
 
-/** With the status and text of the code. */
+/** An error with the status and text of its code. */
 export const namedError = (code: ErrorCode, options: Omit<ApiErrorOptions, 'code'> = {}): ApiError =>
   new ApiError(ERRORS[code].status, ERRORS[code].error, { ...options, code });
 
 export const validationFailed = (...details: ErrorDetail[]): ApiError =>
   namedError('validation_failed', { details });
 
-/** @param code why, where the guard knows; the text is the same for all */
+/** @param code the reason, if the guard knows it; the text is always the same */
 export const invalidToken = (
   code: 'invalid_token' | 'token_expired' | 'token_revoked' = 'invalid_token',
 ): ApiError => namedError(code);

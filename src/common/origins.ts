@@ -1,9 +1,9 @@
 import type { Environment } from '../config/environment';
 
-/** Pages that a developer serves from his own machine. */
+/** Pages served from the developer's own machine. */
 const LOCAL = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/;
 
-/** Origins whose pages may read answers: those of CORS_ORIGINS, in development also every one of this machine. */
+/** Origins whose pages may read answers: CORS_ORIGINS, and in development also every origin of this machine. */
 export function allowedOrigins({
   CORS_ORIGINS,
   NODE_ENV,

@@ -27,7 +27,7 @@ const IsPage = (): PropertyDecorator =>
     Max(MAX_PAGE),
   );
 
-/** Of a query: how many items a page has at most. */
+/** Query parameter: the most items that a page may have. */
 export const IsLimit = (standard: number): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({
@@ -52,7 +52,7 @@ export class PageQuery {
   limit: number = 20;
 }
 
-/** Not together with `page`: a page has a number, or begins at a cursor. */
+/** Refuses `page` together with `others`: a page either has a number or begins at a cursor. */
 const IsAlone = (others: readonly string[]): PropertyDecorator => {
   const given = ({ object }: ValidationArguments): string | undefined =>
     others.find((name) => (object as Record<string, unknown>)[name] !== undefined);
@@ -65,11 +65,11 @@ const IsAlone = (others: readonly string[]): PropertyDecorator => {
   });
 };
 
-/** `page` of a list that has cursors too. Undefined is the first page. */
+/** `page` of a list that also has cursors. Undefined is the first page. */
 export const IsPageWithout = (...others: string[]): PropertyDecorator =>
   applyDecorators(IsPage(), IsAlone(others));
 
-/** `after` of a list: the page begins after the last item of the one whose `next` it was. */
+/** `after` of a list: the `next` of an earlier page. The new page begins after the last item of that page. */
 export const IsAfter = (codec: CursorCodec): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({
@@ -91,7 +91,7 @@ export class Pagination {
 export class Page<T = unknown> {
   readonly pagination: Pagination;
 
-  /** @param next cursor of the page after it, null on the last one; undefined for lists without cursors */
+  /** @param next cursor of the next page, null on the last page; undefined for lists without cursors */
   constructor(
     readonly items: JsonText<T[]>,
     total: number,
@@ -102,7 +102,7 @@ export class Page<T = unknown> {
   }
 }
 
-/** A page that begins at a cursor. Nobody counted what the whole list holds. */
+/** A page that begins at a cursor. The items of the whole list are not counted. */
 export class CursorPage<T = unknown> {
   readonly pagination = undefined;
   readonly items: JsonText<T[]>;
@@ -114,7 +114,7 @@ export class CursorPage<T = unknown> {
   }
 }
 
-/** A numbered page of a list that has cursors too. `last` is the position of its last item. */
+/** A numbered page of a list that also has cursors. `last` is the position of its last item. */
 export const pageWithCursor = <T>(
   { data, total, last }: { data: string; total: number; last: string | null },
   query: { page?: number; limit: number },

@@ -13,7 +13,7 @@ import { type Observable, map } from 'rxjs';
 import { JsonText } from './json-text';
 import { CursorPage, LegacyEnvelope, Page } from './pagination';
 
-/** Gives interceptors plain objects and arrays. What the envelope needs is kept aside. */
+/** Gives interceptors plain objects and arrays. Keeps aside what the envelope needs. */
 class PlainData implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (context.getType() !== 'http') return next.handle();
@@ -39,8 +39,8 @@ function plain(payload: unknown, reply: FastifyReply): unknown {
 const PLAIN_DATA = new PlainData();
 
 /**
- * Adds PlainData as the innermost interceptor to every handler that has interceptors. All other payloads pass
- * unparsed. Call this before the routes are made.
+ * Adds PlainData as the innermost interceptor to every handler that has interceptors. Other payloads pass unparsed.
+ * Call this before the routes are created.
  */
 export function givePlainData(app: INestApplication): void {
   const { config } = app as unknown as { config: ApplicationConfig };

@@ -8,26 +8,26 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import { validationFailed } from './errors';
 import type { RouteTarget } from './route-targets';
 
-/** Where the decorators of @nestjs/swagger leave what they say; the package does not export its names for it. */
+/** Where the decorators of @nestjs/swagger store their data. The package does not export these names. */
 const DOCUMENTED_PARAMETERS = 'swagger/apiParameters';
 const DOCUMENTED_FIELDS = 'swagger/apiModelPropertiesArray';
 
-/** What clients add so that no cache answers. */
+/** The parameter that clients add to bypass caches. */
 const AGAINST_CACHES = '_';
 
 /**
- * Refuses query parameters that an endpoint does not know: a misspelt filter would return everything. It knows what
- * its query classes have rules or documentation for, what `@Query('name')` names, and what `@ApiQuery()` documents. An
- * endpoint that takes the whole query as plain object takes everything.
+ * Refuses query parameters that an endpoint does not know, because a misspelt filter would return everything. An
+ * endpoint knows the fields of its query classes that have rules or documentation, and the names in `@Query('name')`
+ * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything.
  *
- * A guard, so that it comes behind authentication. What each handler knows is read once at start.
+ * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
  */
 @Injectable()
 export class QueryParametersGuard implements CanActivate {
-  /** By handler; none for those that take everything. */
+  /** By handler. Handlers that accept everything have no entry. */
   private readonly known = new Map<unknown, Set<string>>();
 
-  /** The hook of Fastify that reads what the handler of a route knows. */
+  /** Fastify hook that reads which parameters the handler of a route knows. */
   readonly onRoute = ({ config }: RouteOptions): void => {
     const target = config?.target;
     const names = target && namesOf(target);
@@ -54,7 +54,7 @@ const unknown = (names: string[], known: Set<string>): Error =>
     ...names.filter((name) => !known.has(name)).map((field) => ({ field, message: 'unknown parameter' })),
   );
 
-/** Undefined for a handler that takes everything. */
+/** Undefined for a handler that accepts everything. */
 function namesOf({ controller, handler, method }: RouteTarget): Set<string> | undefined {
   const names = new Set([AGAINST_CACHES]);
   const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as
@@ -75,7 +75,7 @@ function namesOf({ controller, handler, method }: RouteTarget): Set<string> | un
 const documented = (target: object): { in?: string; name?: string }[] =>
   (Reflect.getMetadata(DOCUMENTED_PARAMETERS, target) ?? []) as { in?: string; name?: string }[];
 
-/** Fields of a class that say anything about themselves, by the names that clients use. Undefined when none does. */
+/** Fields of a class with rules or documentation, by the names that clients use. Undefined without any. */
 function fieldsOf(type: unknown): string[] | undefined {
   if (typeof type !== 'function') return undefined;
   const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
@@ -84,7 +84,7 @@ function fieldsOf(type: unknown): string[] | undefined {
   const renamed = defaultMetadataStorage.getExposedMetadatas(type);
   const fields = [
     ...rules.map(({ propertyName }) => propertyName),
-    // Swagger writes a colon in front of each.
+    // Swagger puts a colon before each name.
     ...described.map((name) => name.replace(/^:/, '')),
     ...renamed.map(({ propertyName, options }) => options.name ?? propertyName ?? ''),
   ];

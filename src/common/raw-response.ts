@@ -11,7 +11,7 @@ class RawResponseGuard implements CanActivate {
 }
 
 /**
- * Sends what the handler, or every handler of the controller, returns without the envelope. It is a guard because
- * NestJS runs guards of methods and classes alike, before the handler, and only where they are used.
+ * Sends the return values of a handler, or of all handlers of a controller, without the envelope. It is a guard
+ * because NestJS runs guards of methods and of classes before the handler, and only where they are used.
  */
 export const RawResponse = (): MethodDecorator & ClassDecorator => UseGuards(RawResponseGuard);

@@ -2,15 +2,15 @@ const REDACTED = '[redacted]';
 /** Matches the end of a field name, in lower case without `-` and `_`. */
 const SECRET_FIELD =
   /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
-/** In text: a JWT, what follows `Bearer`, and hex as long as a wallet's signature. */
+/** In texts: JWTs, what follows `Bearer`, and hex as long as a wallet's signature. */
 const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x[0-9a-f]{128,}/gi;
 
-/** Levels of objects, and elements or fields of each, that a log line takes. */
+/** Limits of a log line: levels of nested objects, and elements or fields of each. */
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
 
-/** An address ends at a quote or bracket, unless that is part of a password. */
+/** A URL ends at a quote or bracket, unless that is part of a password. */
 const URL_TEXT =
   /\b((?:https?|wss?|postgres(?:ql)?|rediss?(?:\+[a-z]+)?):\/\/)([^\s"'`<>]*(?:["'`<>]\S{0,200}@[^\s"'`<>]*)?)/gi;
 /**
@@ -28,17 +28,17 @@ function hostOf(rest: string): string | undefined {
   // A password may contain a slash.
   if (rest.lastIndexOf('@') > authority.length) return undefined;
   const hosts = authority.slice(authority.lastIndexOf('@') + 1);
-  // What looks like a port may be half of a password with a space in it.
+  // What looks like a port may be part of a password that contains a space.
   return hosts.split(',').every(isHost) ? hosts : undefined;
 }
 
-/** With or without a port, and what may follow a URL in a sentence. */
+/** With or without a port. Punctuation of a sentence may follow. */
 function isHost(text: string): boolean {
   const [, port = '', ...rest] = text.replace(/^\[[^\]]*\]/, '').split(':');
   return /^\d*[).;!]*$/.test(port) && rest.every((each) => each === '');
 }
 
-/** The fields of an error that help to find it. Others may hold statement parameters, bodies or tokens. */
+/** The fields of an error that help to diagnose it. Others may hold statement parameters, bodies or tokens. */
 export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
   if (!(error instanceof Error)) return { message: redactText(error) };
   const { name, message, stack, code, constraint, table, cause } = error as Error & Record<string, unknown>;

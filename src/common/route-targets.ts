@@ -7,7 +7,7 @@ import type { RouteOptions } from 'fastify';
 type Handler = (...args: unknown[]) => unknown;
 type PathOptions = Parameters<RoutePathFactory['create']>[0];
 
-/** What NestJS calls for a route of Fastify. */
+/** What NestJS calls for a Fastify route. */
 export interface RouteTarget {
   controller: Type;
   handler: Handler;
@@ -17,21 +17,21 @@ export interface RouteTarget {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Absent for routes that are Fastify's own. */
+    /** Absent for Fastify's own routes. */
     target?: RouteTarget;
   }
 }
 
 /**
- * Tells for each route of Fastify which handler of which controller it calls, so that what decorators say about a route
- * is read once at start, and known to hooks that run ahead of NestJS.
+ * Knows which handler of which controller each Fastify route calls. So what decorators say about a route can be read
+ * once at startup, and hooks that run before NestJS can use it.
  *
- * NestJS hands Fastify a function that names neither. So the paths of all handlers are made here as NestJS makes them,
- * by its own factory. Where several handlers have one path (versions, constraints), they come in its order.
+ * The function that NestJS gives to Fastify names neither. So this class creates the paths of all handlers as NestJS
+ * does, with NestJS's own factory. Handlers with the same path (versions, constraints) are matched in NestJS's order.
  */
 @Injectable()
 export class RouteTargets {
-  /** Paths of all controllers, without those of their handlers. */
+  /** Paths of all controllers, without the paths of their handlers. */
   readonly controllers: { controller: Type; path: string }[] = [];
   private readonly waiting = new Map<string, RouteTarget[]>();
   private lastGet?: RouteTarget;
@@ -46,7 +46,7 @@ export class RouteTargets {
     this.paths = new RoutePathFactory(config);
   }
 
-  /** Reads the controllers. Call it once prefix and versioning of the application are set, before it is initialised. */
+  /** Reads the controllers. Call it after setting prefix and versioning, and before initialising the application. */
   learn(): void {
     for (const module of this.modules.values()) {
       const modulePath = (Reflect.getMetadata(MODULE_PATH + this.modules.applicationId, module.metatype) ??
@@ -56,7 +56,7 @@ export class RouteTargets {
     }
   }
 
-  /** The hook of Fastify that sets `config.target`. */
+  /** Fastify hook that sets `config.target`. */
   readonly onRoute = (route: RouteOptions): void => {
     const methods = [route.method].flat();
     const target = this.take(methods, route.url);
@@ -96,7 +96,7 @@ export class RouteTargets {
   }
 
   private take([method, ...more]: string[], url: string): RouteTarget | undefined {
-    // Fastify adds a HEAD behind each GET.
+    // Fastify adds a HEAD route after each GET.
     if (method === 'HEAD' && !this.waiting.has(`HEAD ${url}`)) return this.lastGet;
     const own = more.length === 0 ? this.waiting.get(`${method} ${url}`)?.shift() : undefined;
     const target = own ?? this.waiting.get(`ALL ${url}`)?.shift();

@@ -17,17 +17,17 @@ export function canonicalAmount(value: unknown): string | undefined {
   return digits;
 }
 
-/** Parts: day, and time with up to nanoseconds and its zone. A day alone is its begin in UTC. */
+/** Parts: day, time with up to nanoseconds, zone. A day alone means its start in UTC. */
 const TIME = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d(?::\d\d)?)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d))?$/;
 
 /**
- * The first millisecond since 1970 that is not before a time in ISO 8601.
- * @returns undefined for anything else, and for days that no calendar has
+ * The first millisecond since 1970 that is not before an ISO 8601 time.
+ * @returns undefined for anything else, and for days that do not exist
  */
 export function parseTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
   const [, day, time = '00:00', fraction = '', zone = 'Z'] = TIME.exec(value) ?? [];
-  // Date.parse takes the 30th of February for the 2nd of March.
+  // Date.parse reads the 30th of February as the 2nd of March.
   if (!day || !isDay(day)) return undefined;
   const ms = Date.parse(`${day}T${time}${zone}`) + Math.ceil(Number(fraction.padEnd(9, '0')) / 1_000_000);
   return Number.isNaN(ms) ? undefined : ms;

@@ -2,24 +2,24 @@ import type { FastifyReply } from 'fastify';
 import { hash } from 'node:crypto';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** Characters. Below it compression costs more than it saves. */
+/** Characters. Compressing a shorter text costs more than it saves. */
 const COMPRESS_FROM = 8 * 1024;
 
 type Encoding = 'gzip' | 'br';
 
 type Done = (error: Error | null, body: Buffer) => void;
 
-/** Higher levels take several times as long, for a few percent. */
+/** Higher levels take several times as long and save only a few percent. */
 const COMPRESSORS: Record<Encoding, (text: string, done: Done) => void> = {
   gzip: (text, done) => gzip(text, { level: 6 }, done),
   br: (text, done) => brotliCompress(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }, done),
 };
 
 /**
- * Sends the text of a successful answer. GETs get an ETag, and 304 when the client has that already; large ones are
- * compressed when it asks for it, outside of the event loop.
+ * Sends the text of a successful answer. GETs get an ETag, and a 304 when the client already has that text. Large
+ * answers are compressed outside the event loop when the client accepts it.
  *
- * Not for what holds a token or a nonce.
+ * Not for answers that contain a token or a nonce.
  */
 export function sendText(reply: FastifyReply, text: string): FastifyReply {
   const { method, headers } = reply.request;
@@ -30,7 +30,7 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
   const tag = entityTag(reply, text);
   if (known !== undefined && isNamed(tag, known)) {
     void reply.code(304);
-    // Fastify sends no body to HEAD, and would write 0 as its length if there were none.
+    // Fastify sends no body to HEAD, and without a body it would write the length 0.
     return method === 'HEAD' ? reply.send(text) : reply.removeHeader('content-type').send();
   }
   if (!isLarge || method === 'HEAD') return reply.send(text);
@@ -38,10 +38,10 @@ export function sendText(reply: FastifyReply, text: string): FastifyReply {
   return encoding ? sendCompressed(reply, text, encoding) : reply.send(text);
 }
 
-/** Weak, as the compressed text has the same. A handler may have set one of its own. */
+/** Weak, because the compressed text has the same tag. A handler may have set its own. */
 function entityTag(reply: FastifyReply, text: string): string {
   const given = reply.getHeader('etag');
-  // Not for security: among the hashes of Node it is the fastest that is sure not to confuse two answers by chance.
+  // Not for security. This is Node's fastest hash that is sure not to confuse two answers by chance.
   const tag = given === undefined ? `W/"${hash('sha1', text, 'base64url')}"` : weak(String(given));
   void reply.header('etag', tag);
   return tag;
@@ -50,12 +50,12 @@ function entityTag(reply: FastifyReply, text: string): string {
 const weak = (tag: string): string => (tag.startsWith('"') ? `W/${tag}` : tag);
 
 /**
- * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so where the
- * quoted text occurs in a list of tags, it is one of them.
+ * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so a quoted
+ * text found in a list of tags is one of them.
  */
 const isNamed = (tag: string, known: string): boolean => known.trim() === '*' || known.includes(tag.slice(2));
 
-/** gzip first: br saves 4 % more, and takes 40 % longer. Without the header nothing is compressed. */
+/** gzip first: br saves 4 % more but takes 40 % longer. Without the header nothing is compressed. */
 function encodingOf(accepted: string | string[] = ''): Encoding | undefined {
   const weights = new Map<string, number>();
   for (const part of String(accepted).toLowerCase().split(',')) {
@@ -68,7 +68,7 @@ function encodingOf(accepted: string | string[] = ''): Encoding | undefined {
   return weightOf(best) > 0 && weightOf(best) >= (weights.get('identity') ?? 0) ? best : undefined;
 }
 
-/** Compresses in a thread of Node's pool. Whoever awaits the reply waits until it is sent. */
+/** Compresses in a thread of Node's pool. Awaiting the reply waits until it is sent. */
 function sendCompressed(reply: FastifyReply, text: string, encoding: Encoding): FastifyReply {
   COMPRESSORS[encoding](text, (error, body) => {
     if (reply.sent) return;

@@ -10,26 +10,26 @@ export interface ElementContext {
   element: (value: unknown) => boolean;
 }
 
-/** Validated queries that are remembered for each class. */
+/** Number of validated queries that are remembered for each class. */
 const MAX_REMEMBERED = 1000;
 /** Longer queries are rare, and would cost memory. */
 const MAX_QUERY = 200;
 
-/** Levels of lists and objects in a field. No request needs that many, and the transformation is recursive. */
+/** Levels of nested lists and objects in a field. No request needs more, and the transformation is recursive. */
 const MAX_DEPTH = 16;
 
 const memoized = new Set<unknown>();
 
 /**
- * For a query DTO whose rules depend only on the query: a valid query is validated once. Handlers then share one
- * frozen object. Subclasses need a decorator of their own.
+ * For a query DTO whose rules depend only on the query. Each valid query is validated once; its handlers then share
+ * one frozen object. Subclasses need their own decorator.
  */
 export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add(target);
 
 /**
  * Validates and transforms DTOs as NestJS's ValidationPipe does. Every violation becomes a detail with the path of
  * its field, and fields without a rule are removed. Classes without rules stay unchanged. null counts as absent in a
- * field that has a default; elsewhere the rules decide.
+ * field with a default; elsewhere the rules decide.
  */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
@@ -78,7 +78,7 @@ export class DtoPipe extends ValidationPipe {
     } else if (isDeeper(value, MAX_DEPTH)) {
       throw validationFailed({ field: name, message: 'is nested too deeply' });
     } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
-      // The rules decide about an absent part, as of `@Body('part')`.
+      // An absent part, such as that of `@Body('part')`, is left to the rules.
       throw validationFailed({ field: name, message: 'must be a JSON object' });
     }
     return super.transform(value, metadata) as Promise<unknown>;
@@ -101,7 +101,7 @@ function hasRules(dto: unknown): boolean {
   );
 }
 
-/** Replaces null by the default of its field, in nested DTOs too. */
+/** Replaces null with the default of its field, in nested DTOs too. */
 function restoreDefaults(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value) || value instanceof Set || value instanceof Map)
@@ -115,7 +115,7 @@ function restoreDefaults(value: unknown): void {
   Object.values(fields).forEach(restoreDefaults);
 }
 
-/** @param path of what holds the fields, `''` at the top */
+/** @param path of the object that holds the fields, `''` at the top */
 export function describeViolations(errors: ValidationError[], path = '', holder?: unknown): ErrorDetail[] {
   return errors.flatMap((error) => {
     const field = pathTo(path, error.property, holder);
@@ -144,7 +144,7 @@ function describe(error: ValidationError, field: string): ErrorDetail[] {
   return messages.map((message) => ({ field, message }));
 }
 
-/** Freezes plain data at every level. @returns false if it holds what cannot be frozen, such as a Date */
+/** Freezes plain data at every level. @returns false if it contains a value that cannot be frozen, such as a Date */
 function freeze(value: unknown): boolean {
   if (typeof value === 'function') return false;
   if (typeof value !== 'object' || value === null) return true;

@@ -22,7 +22,7 @@ import { isStrongSecret } from './secret';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
-/** A variable that is empty counts as not set: Kubernetes and compose files cannot unset one. */
+/** An empty variable counts as not set, because Kubernetes and compose files cannot unset one. */
 const isSet = (value: unknown): boolean => value !== undefined && value !== '';
 
 const Integer = (): PropertyDecorator =>
@@ -73,7 +73,7 @@ export class Environment {
   @Matches(/^rediss?(\+sentinel|\+cluster)?:\/\//, { message: 'must be a redis:// or rediss:// address' })
   REDIS_URL?: string;
 
-  /** One address or several, separated by commas. See `rpcEndpoints`. */
+  /** One address, or several separated by commas. See `rpcEndpoints`. */
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (areEndpoints(value) ? value : ''))
   @IsNotEmpty({ message: 'must be an http(s) address, or several separated by commas' })
@@ -93,7 +93,7 @@ export class Environment {
 
   @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
 
-  /** Seconds. 0: the age does not count. Unset: depends on the chain's own pace. See `SyncState`. */
+  /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
 
   /** Seconds of block time. */
@@ -107,7 +107,7 @@ export class Environment {
 
   @List() @IsString({ each: true }) CORS_ORIGINS: string[] = [];
 
-  /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is believed. */
+  /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted. */
   @List()
   @ValidateIf((environment: Environment) => !environment.TRUST_PROXY.every(isProxyRange))
   @IsIn([], { message: 'must list IP addresses or CIDR ranges' })
@@ -128,10 +128,10 @@ export class Environment {
 
   @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
 
-  /** Streams of events that a user may have open at once, in each process. */
+  /** Event streams that a user may have open at the same time in each process. */
   @Integer() @IsInt() @Min(1) @Max(1000) EVENT_STREAMS_PER_USER = 5;
 
-  /** Webhooks may lead to this machine and private networks. */
+  /** Allows webhooks to this machine and to private networks. */
   @Flag() @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
 
   /** Serves the documentation page and the OpenAPI document. */
@@ -140,10 +140,10 @@ export class Environment {
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
 
-  /** Seconds between rounds of the indexer's verification. 0: none. */
+  /** Seconds between the indexer's verification rounds. 0: none. */
   @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
 
-  /** Pools, and the same number of addresses, in a round. */
+  /** Pools in a round, and also addresses in a round. */
   @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
 
   /** Port of the indexer's own health and metrics server. */
@@ -161,7 +161,7 @@ export const SETTINGS = [
   ),
 ].sort();
 
-/** Settings that a process needs, always and in production. */
+/** Settings that a process needs: always, or in production. */
 const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
   api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS', 'POOL_CONTRACTS'] },
   indexer: { always: ['RPC_URL'], production: ['POOL_CONTRACTS'] },
@@ -169,7 +169,7 @@ const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof E
 
 /**
  * Reads and checks the environment of a process.
- * @throws Error whose message names every wrong or missing variable, one per line, never its value
+ * @throws Error that names every wrong or missing variable, one per line, but never its value
  */
 export function loadEnvironment(
   variables: NodeJS.ProcessEnv,
@@ -198,7 +198,7 @@ export function loadEnvironment(
   return environment;
 }
 
-/** Variables without another problem. */
+/** Leaves out variables that already have another problem. */
 const weakSecrets = (environment: Environment, problems: string[]): string[] =>
   (['JWT_SECRET', 'JWT_PREVIOUS_SECRET'] as const)
     .filter((name) => environment[name] && !problems.some((problem) => problem.startsWith(`${name} `)))
@@ -212,7 +212,7 @@ const isMissing = (value: unknown): boolean =>
 
 /**
  * A contract may serve several types: its events name the pool, and pools know their type.
- * @returns null if it is not a list of types and addresses, lacks a type, or names an address twice for one type
+ * @returns null if the text is not a list of types and addresses, lacks a type, or repeats an address for a type
  */
 function parseContracts(text: string): Map<PoolType, string[]> | null {
   const contracts = new Map(POOL_TYPES.map((type): [PoolType, string[]] => [type, []]));

@@ -1,4 +1,4 @@
-/** Secrets that this repository publishes. */
+/** Secrets that are published in this repository. */
 const PUBLISHED = new Set(['only-for-development-on-one-laptop', 'your-256-bit-secret']);
 
 /** Words of placeholders and invented sentences, six letters or more. Random secrets do not contain them. */
@@ -14,8 +14,8 @@ export const isStrongSecret = (secret: string): boolean =>
 
 /**
  * The estimated entropy in bits of a random text that looks like this one. The alphabet is the set of characters that
- * occur. Characters that follow from earlier ones count nothing: runs (aaa), sequences (123, cba) and repeated
- * triples. The estimate cannot tell a sentence from random letters, hence the words above.
+ * occur. Predictable characters do not count: runs (aaa), sequences (123, cba) and repeated triples. The estimate
+ * cannot tell a sentence from random letters, so PLACEHOLDER lists words.
  */
 export function estimateBits(secret: string): number {
   const codes = [...secret].map((character) => character.codePointAt(0) ?? 0);

@@ -4,7 +4,7 @@ import { IsAfter, IsLimit, IsPageWithout } from '../common/pagination';
 import { DRAW_STATUSES, DrawStatus } from '../common/types';
 import { MemoizedQuery } from '../common/validation.pipe';
 
-/** A draw: when it was drawn, in ms since 1970, its id and its contract. */
+/** Positions: when the draw took place, in ms since 1970, its id and its contract. */
 export const WINNER_CURSOR = new CursorCodec('winners', /^\d{1,15} \d{1,16} 0x[0-9a-f]{40}$/);
 
 @MemoizedQuery()

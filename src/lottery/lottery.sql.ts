@@ -2,13 +2,13 @@ import { contractsOf } from '../chain/chain.sql';
 import { type CursorPageRow, cursorPage } from '../common/cursor';
 import { statement } from '../database/statement';
 
-/** A ticket count twice: as a JSON number that every client can represent, and as an exact string. */
+/** Writes a ticket count twice: as a JSON number that every client can represent, and as an exact string. */
 const tickets = (name: string, column: string): string =>
   `'${name}', least(${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', ${column}::text`;
 
 /**
- * SQL: the newest open draw of the newest lottery contract that has one; contracts are in the order of POOL_CONTRACTS.
- * One row of lottery_draws, or none.
+ * SQL: the newest open draw of the newest lottery contract that has one. Contracts are in the order of
+ * POOL_CONTRACTS. Returns one row of lottery_draws, or none.
  */
 export const OPEN_DRAW = `(
     SELECT d.* FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
@@ -31,7 +31,7 @@ const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, '
   'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
   'drawnAt', iso(d.drawn_at))`;
 
-/** As WINNER_CURSOR says. */
+/** A position of WINNER_CURSOR. */
 const POSITION = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
 
 /** Winners of all contracts, newest first. `last` is the position of the last one. */
@@ -50,7 +50,7 @@ export const LIST_WINNERS = statement<
     ) d`,
 );
 
-/** The same after a draw. */
+/** Like LIST_WINNERS, but after a draw. */
 export const LIST_WINNERS_AFTER = statement<
   { limit: number; drawnAtMs: number; drawId: number; contract: string },
   CursorPageRow
@@ -70,8 +70,8 @@ export const LIST_WINNERS_AFTER = statement<
 );
 
 /**
- * The draws that an account has tickets of: those of the newest contract first, of each the newest first. Of every
- * contract no more rows are read than the page could show.
+ * Draws for which an account has tickets: newest contract first, then newest draw first. Reads no more rows of a
+ * contract than the page can show.
  */
 export const LIST_TICKETS = statement<
   { reader: string; limit: number; offset: number },

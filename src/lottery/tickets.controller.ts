@@ -6,7 +6,7 @@ import { ApiData } from '../openapi/api-docs';
 import { DrawEntry, ListTicketsQuery } from './tickets.dto';
 import { TicketsService } from './tickets.service';
 
-/** Apart from the lottery's other endpoints, which LOTTERY_PUBLIC opens to callers without a token. */
+/** Separate from the lottery's other endpoints, which LOTTERY_PUBLIC opens to callers without a token. */
 @Controller('lottery/me')
 @ApiTags('Lottery')
 export class TicketsController {

@@ -9,7 +9,7 @@ const AMOUNT = { pattern: '^\\d+$' } as const;
 @MemoizedQuery()
 export class ListTicketsQuery extends PageQuery {}
 
-/** A draw that the caller has tickets of. */
+/** A draw for which the caller has tickets. */
 export class DrawEntry {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;

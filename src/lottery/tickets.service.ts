@@ -6,7 +6,7 @@ import { Database } from '../database/database';
 import { LIST_TICKETS } from './lottery.sql';
 import type { DrawEntry, ListTicketsQuery } from './tickets.dto';
 
-/** What the caller bought in the lottery. */
+/** The caller's lottery tickets. */
 @Injectable()
 export class TicketsService {
   constructor(private readonly database: Database) {}

@@ -13,7 +13,7 @@ export const REMOVE_EXPIRED_ANSWERS = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('idempotency_keys', 'created_at', `now() - interval '24 hours'`),
 );
 
-/** Has the answers to requests with an Idempotency-Key removed when nobody can ask for them any more. */
+/** Has stored answers to requests with an Idempotency-Key removed once nobody can ask for them any more. */
 @Injectable()
 export class ExpiredAnswers {
   constructor(expired: ExpiredRows) {

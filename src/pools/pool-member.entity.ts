@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } fr
 import type { PoolType } from '../common/types';
 import { Pool } from './pool.entity';
 
-/** Who may read a pool, by address, so that a wallet that signs in later sees it; the owner is listed too. */
+/** Who may read a pool. By address, so that a wallet that signs in later sees it too. The owner is also listed. */
 @Entity('pool_members')
 @Index('pool_members_address_idx', ['address', 'poolId', 'type'])
 @Index('pool_members_member_idx', ['address', 'poolId'], { where: `role = 'MEMBER'` })
@@ -22,7 +22,7 @@ export class PoolMember {
   @Column({ type: 'text', collation: 'C' })
   role: 'OWNER' | 'MEMBER';
 
-  /** The pool's type, here too so that one index serves the filtered list. */
+  /** The pool's type, repeated here so that one index serves the filtered list. */
   @Column({ type: 'text', collation: 'C' })
   type: PoolType;
 }

@@ -3,8 +3,8 @@ import { User } from '../auth/user.entity';
 import type { PoolType } from '../common/types';
 
 /**
- * A savings pool. Amounts are decimal strings in smallest token units. Balance, yield, apr and counts are derived
- * from its transactions and accruals by the database, which refuses them from anyone else.
+ * A savings pool. Amounts are decimal strings in smallest token units. The database derives balance, yield, apr and
+ * counts from transactions and accruals, and refuses to let anyone else write them.
  */
 @Entity('pools')
 @Check('pools_type_check', `type IN ('individual', 'cooperative', 'lottery', 'rotating')`)
@@ -13,7 +13,7 @@ import type { PoolType } from '../common/types';
 @Check('pools_total_yield_check', 'total_yield >= 0')
 @Check('pools_claimed_yield_check', 'claimed_yield >= 0')
 export class Pool {
-  /** UUIDv7, so that ids order as pools were created. */
+  /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'pools_pkey' })
   id: string;
 
@@ -51,7 +51,7 @@ export class Pool {
   @Column('boolean', { name: 'auto_compound', default: false })
   autoCompound: boolean;
 
-  /** Without the owner. */
+  /** The owner is not counted. */
   @Column('smallint', { name: 'member_count', default: 0 })
   memberCount: number;
 
@@ -64,7 +64,7 @@ export class Pool {
   @Column('integer', { name: 'claim_count', default: 0 })
   claimCount: number;
 
-  /** Ids of the newest transaction of each type: a member's list looks only into pools that can be on the page. */
+  /** Ids of the newest transaction of each type: a member's list reads only pools that can be on the page. */
   @Column('uuid', { name: 'last_deposit_id', nullable: true })
   lastDepositId: string | null;
 

@@ -20,7 +20,7 @@ const everyElement: ElementContext = {
   element: (value) => typeof value === 'string' && ADDRESS.test(value),
 };
 
-/** Ids of pools, of which each caller sees his own. */
+/** Positions are pool ids. Callers only see pools that they may read. */
 export const POOL_CURSOR = new CursorCodec('pools', UUID);
 
 @MemoizedQuery()

@@ -134,8 +134,8 @@ export class PoolsService {
   }
 
   /**
-   * Ends the caller's membership: the pool leaves his lists, and he reads it no more.
-   * @throws ApiError 404 for an unknown pool, 403 for its owner and for whoever is no member, or is one no more
+   * Ends the caller's membership. The pool leaves the caller's lists, and the caller can no longer read it.
+   * @throws ApiError 404 for an unknown pool, 403 for its owner and for callers who are not, or no longer, members
    */
   async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
     const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
@@ -150,7 +150,7 @@ export class PoolsService {
     try {
       return await this.database.write(statement, values);
     } catch (error) {
-      // The token outlived its user's record.
+      // The user was deleted after the token was issued.
       if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey')
         throw invalidToken('token_revoked');
       throw error;

@@ -4,8 +4,8 @@ import { type PoolType, TRANSACTION_TYPES } from '../common/types';
 import { statement } from '../database/statement';
 
 /**
- * The newest transactions of pool `p`, newest first. One branch a type, merged in order, as the index begins with
- * pool and type: this way one index serves the filtered and the unfiltered lists.
+ * The newest transactions of pool `p`, newest first. There is one branch per type, merged in order, because the index
+ * begins with pool and type. This way one index serves the filtered and the unfiltered lists.
  */
 const newestTransactions = (limit: number): string => `
   (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
@@ -25,7 +25,7 @@ const POOL_ITEM = `json_build_object(${POOL_FIELDS},
 
 interface ListParameters {
   address: string;
-  /** null: all of them. */
+  /** null: all types. */
   type: PoolType | null;
   limit: number;
 }
@@ -48,7 +48,7 @@ export const LIST_POOLS = statement<
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
 );
 
-/** The same after the pool `after`. */
+/** Like LIST_POOLS, but after the pool `after`. */
 export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, CursorPageRow>(
   'list_pools_after',
   { address: 'text', type: 'text', limit: 'integer', after: 'uuid' },
@@ -84,7 +84,7 @@ export const POOL_DETAIL = statement<{ pool: string; address: string }, Readable
 );
 
 /**
- * apy = (1 + apr/365)^365 - 1 in percent; an apr beyond 100,000 % counts as that, so that the power stays within
+ * apy = (1 + apr/365)^365 - 1 in percent. An apr above 100,000 % counts as 100,000 %, so that the power stays within
  * double precision.
  */
 export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableRow>(
@@ -131,7 +131,7 @@ export const NEW_POOL_TYPES = {
 const NEW_POOL =
   ':pool, :type, :owner, :contract, :autoCompound, :members, :createdAt, :ownerAddress, :deposit, :amount';
 
-/** Pool, its members, its DEPOSIT and all that is derived from them: the database's function create_pool writes them. */
+/** The database's function create_pool writes the pool, its members, its DEPOSIT and all that is derived from them. */
 export const CREATE_POOL = statement<NewPool, { id: string }>(
   'create_pool',
   NEW_POOL_TYPES,
@@ -139,8 +139,8 @@ export const CREATE_POOL = statement<NewPool, { id: string }>(
 );
 
 /**
- * The same under an idempotency key. Creates nothing when the key is in use: another request holds its lock (`locked`
- * false), or it has a record less than a day old.
+ * The same with an idempotency key. Creates nothing when the key is in use: another request holds its lock (`locked`
+ * false), or it has a record that is less than a day old.
  */
 export const CREATE_POOL_ONCE = statement<
   NewPool & { key: string; requestHash: string; answer: string },
@@ -165,8 +165,8 @@ export const CREATE_POOL_ONCE = statement<
 );
 
 /**
- * Derived rows follow by the triggers of pool_members. The role is what it was before, null for an outsider; data is
- * null for who is no member, or was one until another request of his.
+ * The triggers of pool_members update the derived rows. `role` is the caller's role before this statement, null for
+ * outsiders. `data` is null when the caller was not a member, or another request has just ended the membership.
  */
 export const LEAVE_POOL = statement<
   { pool: string; member: string },

@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } fr
 import type { TransactionStatus, TransactionType } from '../common/types';
 import { Pool } from './pool.entity';
 
-/** A movement of a pool's money; the ledger that balances and totals are derived from. */
+/** A movement of a pool's money. Balances and totals are derived from this ledger. */
 @Entity('transactions')
 @Index('transactions_pool_id_idx', ['poolId', 'type', 'id'])
 @Index('transactions_owner_id_idx', ['ownerId', 'type', 'id'])
@@ -27,19 +27,19 @@ import { Pool } from './pool.entity';
   `(status = 'CONFIRMED') = (tx_hash IS NOT NULL AND block_number IS NOT NULL AND log_index IS NOT NULL)`,
 )
 export class Transaction {
-  /** UUIDv7 of `createdAt`, so that ids order as time does. */
+  /** UUIDv7 of `createdAt`, so that ids sort by time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'transactions_pkey' })
   id: string;
 
   @Column('uuid', { name: 'pool_id' })
   poolId: string;
 
-  /** The trigger that keeps the totals checks that it is there: a foreign key would do the same work again. */
+  /** The trigger that keeps the totals checks that the pool exists. A foreign key would do the same work again. */
   @ManyToOne(() => Pool, { createForeignKeyConstraints: false })
   @JoinColumn({ name: 'pool_id' })
   pool: Pool;
 
-  /** Of the pool, here too so that one index serves an owner's list, however many pools there are. */
+  /** The pool's owner, repeated here so that one index serves an owner's list for any number of pools. */
   @Column('uuid', {
     name: 'owner_id',
     comment: "Of the pool, here too so that one index serves an owner's list",
@@ -59,11 +59,11 @@ export class Transaction {
   @Column({ type: 'text', collation: 'C' })
   account: string;
 
-  /** Smallest token units; the chain's once confirmed. */
+  /** Smallest token units. Once confirmed, the amount on the chain. */
   @Column('numeric', { precision: 78, scale: 0 })
   amount: string;
 
-  /** What was asked for through the API; null for one that was seen on the chain only. */
+  /** The amount requested through the API; null if the transaction was only seen on the chain. */
   @Column('numeric', { name: 'requested_amount', precision: 78, scale: 0, nullable: true })
   requestedAmount: string | null;
 

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { Pool } from './pool.entity';
 
-/** Yield that the chain credited to a pool; the ledger behind its total yield and apr. */
+/** Yield that the chain credited to a pool. Its total yield and apr are derived from this ledger. */
 @Entity('yield_accruals')
 @Check('yield_accruals_amount_check', 'amount >= 0')
 export class YieldAccrual {

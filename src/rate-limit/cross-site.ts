@@ -6,12 +6,12 @@ import { allowedOrigins } from '../common/origins';
 import { RouteLimits } from './route-limits';
 
 /**
- * Refuses what a foreign web page has a browser send: images, forms, frames, and fetches that CORS would keep from it.
- * The page never sees the answer, but the requests would use up the limits of whoever looks at it. So they are refused
- * ahead of the rate limit, which costs less than counting them would.
+ * Refuses requests that a foreign web page makes a browser send: images, forms, frames, and fetches that CORS blocks.
+ * The page never sees the answers, but the requests would use up the visitor's rate limits. Refusing them before the
+ * rate limit costs less than counting them.
  *
- * Browsers name the origin of a request in headers that pages cannot set (Fetch Metadata, and Origin). Clients that
- * are no browsers send none of them.
+ * Browsers name the origin of a request in headers that pages cannot set (Fetch Metadata, and Origin). Other clients
+ * send none of them.
  */
 @Injectable()
 export class CrossSiteGuard {
@@ -39,20 +39,20 @@ export class CrossSiteGuard {
       'sec-fetch-dest': dest,
       origin,
     } = request.headers;
-    // Neither browser nor page, or the page is one of ours, or the user typed the address.
+    // Not from a page, or from one of our own pages, or the user typed the address.
     if (site === undefined && origin === undefined) return false;
     if (site === 'same-origin' || site === 'none') return false;
     const limits = this.limits.of(request);
     if (limits.length === 0) return false;
-    // Browsers from before 2023 send no Fetch Metadata. Without SIWE_DOMAINS nothing tells which origin is ours.
+    // Browsers from before 2023 send no Fetch Metadata. Without SIWE_DOMAINS we do not know which origins are ours.
     if (site === undefined) return this.hosts.size > 0 && !this.isKnown(request, origin);
     if (mode === 'cors') return !this.isKnown(request, origin);
-    // A link that the user follows leaves the page, so a page cannot send many. Sign-in has no such links.
+    // A link that the user follows leaves the page, so a page cannot send many of them. Sign-in has no such links.
     const isLink = mode === 'navigate' && dest === 'document' && request.method === 'GET';
     return !isLink || limits.some(({ name }) => name === 'auth');
   }
 
-  /** Sites that may sign in are ours too: a proxy may add the CORS headers instead of the service. */
+  /** Sites that may sign in are ours too, because a proxy may add the CORS headers instead of the service. */
   private isKnown({ headers }: FastifyRequest, origin: string | undefined): boolean {
     if (this.origins.has('*')) return true;
     if (origin === undefined) return false;

@@ -11,27 +11,27 @@ import {
 } from '@nestjs/throttler/dist/throttler.constants';
 import type { RouteTarget } from '../common/route-targets';
 
-/** What a route of Fastify's own says in its `config`, with the words of the decorators. */
+/** Settings in the `config` of Fastify's own routes, in the same form as those of the decorators. */
 export interface RouteThrottling {
   throttle?: Parameters<typeof Throttle>[0];
   skipThrottle?: true | Parameters<typeof SkipThrottle>[0];
 }
 
-/** What the decorators of a route say about one limit. */
+/** The settings of a route's decorators for one limit. */
 export interface Declaration extends Partial<Omit<ThrottlerOptions, 'name' | 'skipIf'>> {
   skip?: boolean;
 }
 
-/** Where decorators leave what they say. A limit is meant by its name, and the general one by `default` too. */
+/** Decorators store settings under the name of the limit. `default` also means the general one. */
 const DEFAULT = 'default';
 const GENERAL = 'general';
 
-/** Stands for a controller where there is none. */
+/** Stands in for the controller of routes without one. */
 class NoController {}
 
 export const NO_TARGET: RouteTarget = { controller: NoController, handler: () => undefined, method: '' };
 
-/** A route of Fastify's own, as if the decorators stood at its handler. */
+/** A route of Fastify's own, as if its handler had the decorators. */
 export function targetOf(route: string, { throttle, skipThrottle }: RouteThrottling): RouteTarget {
   const handler = (): undefined => undefined;
   if (throttle) Throttle(throttle)(handler);
@@ -39,7 +39,7 @@ export function targetOf(route: string, { throttle, skipThrottle }: RouteThrottl
   return { ...NO_TARGET, handler, method: route };
 }
 
-/** What a handler says about a limit, or else its controller. */
+/** The settings of the handler for a limit, or else those of its controller. */
 export function declared({ controller, handler }: RouteTarget, name: string): Declaration {
   const first = <T>(key: string, names: string[]): T | undefined => {
     for (const target of [handler, controller])
@@ -51,7 +51,7 @@ export function declared({ controller, handler }: RouteTarget, name: string): De
   };
   const names = name === GENERAL ? [name, DEFAULT] : [name];
   return {
-    // `@SkipThrottle()` leaves out all of them.
+    // `@SkipThrottle()` skips all of them.
     skip: first<boolean>(THROTTLER_SKIP, [name, DEFAULT]),
     limit: first(THROTTLER_LIMIT, names),
     ttl: first(THROTTLER_TTL, names),
@@ -61,7 +61,7 @@ export function declared({ controller, handler }: RouteTarget, name: string): De
   };
 }
 
-/** A misspelt name would leave a route without its limit. */
+/** Refuses misspelt names, because they would leave a route without its limit. */
 export function refuseUnknownNames(target: RouteTarget, known: string[]): void {
   const prefixes = [THROTTLER_LIMIT, THROTTLER_SKIP];
   for (const where of [target.handler, target.controller])
@@ -76,7 +76,7 @@ export function refuseUnknownNames(target: RouteTarget, known: string[]): void {
 export const nameOf = ({ controller, method }: RouteTarget): string =>
   controller === NoController ? method : `${controller.name}.${method}`;
 
-/** As for a guard, but ahead of authentication and body. */
+/** The context that a guard would get, but before authentication and the body. */
 export function contextOf({ controller, handler }: RouteTarget, args: unknown[] = []): ExecutionContext {
   const context = new ExecutionContextHost(args, controller, handler);
   context.setType('http');

@@ -3,7 +3,7 @@ import { type Count, MemoryCounter } from './memory-counter';
 
 const WINDOW_MS = 900_000;
 const LIMIT = 100;
-/** Records of one limit and family at most, but for the widest networks. */
+/** The most records of one limit and address family, without those of the widest networks. */
 const CAP = 85_000;
 
 describe('MemoryCounter', () => {
@@ -12,7 +12,7 @@ describe('MemoryCounter', () => {
   let counter: MemoryCounter;
   beforeEach(() => {
     counter = new MemoryCounter();
-    // Not by jest, which would remember every call.
+    // Without jest's mock, which would remember every call.
     Date.now = () => now;
   });
   afterEach(() => {
@@ -25,7 +25,7 @@ describe('MemoryCounter', () => {
     for (let i = 1; i < times; i++) hit(clientKey(ip));
     return hit(clientKey(ip));
   };
-  /** One request from each of so many /64 networks of a /32. */
+  /** Sends one request from each of `networks` /64 networks of a /32. */
   const flood = (networks: number, block = '2001:db8'): void => {
     for (let i = 0; i < networks; i++)
       hit(`${block}:${(i >>> 16).toString(16)}:${(i & 0xffff).toString(16)}`);
@@ -62,7 +62,7 @@ describe('MemoryCounter', () => {
     expect(count(sameProvider).hits).toBe(41);
     for (const later of ['2a00:9:9:9::1', '2a00:9:9:a::1', '2600::1'])
       expect(count(later)).toEqual({ hits: 1, limit: LIMIT, secondsLeft: 900 });
-    // The other family is not touched.
+    // The other address family is not affected.
     for (let i = 0; i < 1000; i++) expect(count(ipv4(i))).toMatchObject({ hits: 1, limit: LIMIT });
   });
 
@@ -73,7 +73,7 @@ describe('MemoryCounter', () => {
       const { hits, limit } = count(`2001:db8:8000:${i.toString(16)}::1`);
       if (hits <= limit) passed += 1;
     }
-    // What the one record of the /32 allows.
+    // The limit of the single record of the /32.
     expect(passed).toBe(10 * LIMIT);
     expect(count('2001:db8:9000::1').limit).toBe(10 * LIMIT);
   });
@@ -81,7 +81,7 @@ describe('MemoryCounter', () => {
   it('shares by the /56, then the /48, then the /32', () => {
     flood(50_000, '2600:1');
     for (let i = 0; i < 128; i++) expect(count(`2001:db8:1:${(i * 256).toString(16)}::`).limit).toBe(LIMIT);
-    // No more clients of this /32: from here on the /56 counts.
+    // This /32 has no more records for clients, so from here on the /56 counts.
     expect(count('2001:db8:2:1::')).toMatchObject({ hits: 1, limit: 10 * LIMIT });
     expect(count('2001:db8:2:ff::').hits).toBe(2);
     expect(count('2001:db8:2:100::').hits).toBe(1);
@@ -91,7 +91,7 @@ describe('MemoryCounter', () => {
     for (let i = 0; i < 63; i++) count(`2001:db8:${(16 + i).toString(16)}::`);
     expect(count('2001:db8:100::').hits).toBe(1);
     expect(count('2001:db8:200::').hits).toBe(2);
-    // Those who have a record keep it.
+    // Clients that have a record keep it.
     expect(count('2001:db8:1:0::')).toMatchObject({ hits: 2, limit: LIMIT });
     expect(count('2001:db8:2:2::').hits).toBe(3);
   });
@@ -159,7 +159,7 @@ describe('MemoryCounter', () => {
       Object.assign(Map.prototype, original);
     }
     expect(most).toBeLessThan(60);
-    // 20,000 requests have forgotten all that had ended.
+    // 20,000 requests were enough to forget all ended windows.
     expect(counter.size).toBe(20_000);
   });
 

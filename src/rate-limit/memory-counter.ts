@@ -1,34 +1,36 @@
 import { widerNetworks } from '../common/client-address';
 
-/** How often a client, or the network it shares a record with, has come in a window. */
+/** How many requests a client, or the network whose record it shares, has sent in a window. */
 export interface Count {
   hits: number;
-  /** What it is allowed. */
+  /** How many it may send. */
   limit: number;
   /** Until the window ends. */
   secondsLeft: number;
 }
 
 /**
- * Records of each limit and address family: clients that have one of their own whatever the others do; then a reserve
- * for those who come when these are all taken; then networks that share one. Some 210 bytes each: the heap is 75 MB larger when
- * the records of both limits are all taken, and 25 MB more if addresses of every IPv6 /16 come.
+ * Records of each limit and address family. The first clients get records of their own. When these are taken, clients
+ * get records from a reserve, and then share those of their networks. A record takes about 210 bytes: the heap grows
+ * by 75 MB when all records of both limits are taken, and by 25 MB more when addresses of every IPv6 /16 come.
  */
 const OWN = 50_000;
 const RESERVE = 25_000;
 const SHARED = 10_000;
 /**
- * What each IPv6 /32 or IPv4 /16 may take of the reserve: 128 records for clients, 64 more for each kind of wider
- * network. So whoever owns one shares with himself, while clients elsewhere still get a record of their own.
+ * What each IPv6 /32 or IPv4 /16 may take from the reserve: 128 records for clients, and 64 more for each wider kind
+ * of network. So an attacker who owns such a block shares records only within it, while clients elsewhere still get
+ * their own.
  */
 const QUOTA = 128;
 const QUOTA_STEP = 64;
 /**
- * A network that shares a record is allowed this many times what a client is: most of those in it are strangers to one
- * another. Whoever filled the memory has had 50,000 limits by then, so it gives him nothing.
+ * A network that shares a record may send this many times a client's limit, because most clients in it have nothing
+ * to do with each other. An attacker gains nothing: filling the memory already takes 50,000 clients, each with its
+ * own limit.
  */
 const SHARED_FACTOR = 10;
-/** Ended windows that are forgotten at each request: more than can be added, so they never pile up. */
+/** Ended windows that each request forgets. This is more than it can add, so they never pile up. */
 const FORGOTTEN_AT_ONCE = 8;
 
 type Kind = 'own' | 'reserve' | 'shared' | 'widest';
@@ -36,7 +38,7 @@ type Kind = 'own' | 'reserve' | 'shared' | 'widest';
 interface Window {
   network: string;
   kind: Kind;
-  /** The IPv6 /32 or IPv4 /16 whose quota it counts to. */
+  /** The IPv6 /32 or IPv4 /16 whose quota it uses. */
   block: string;
   hits: number;
   /** Unix time in ms. */
@@ -44,11 +46,11 @@ interface Window {
   next?: Window;
 }
 
-/** Counts in this process: fixed windows, in bounded memory, at a bounded cost for each request. */
+/** Counts in this process: fixed windows, with bounded memory and a bounded cost per request. */
 export class MemoryCounter {
   private readonly tables = new Map<string, { v4: WindowTable; v6: WindowTable }>();
 
-  /** @param client key of the client, as `clientKey` makes it */
+  /** @param client the client's key, from `clientKey` */
   count(client: string, name: string, limit: number, windowMs: number): Count {
     let tables = this.tables.get(name);
     if (!tables) this.tables.set(name, (tables = { v4: new WindowTable(), v6: new WindowTable() }));
@@ -62,7 +64,7 @@ export class MemoryCounter {
     };
   }
 
-  /** Windows that are remembered. */
+  /** Number of windows in memory. */
   get size(): number {
     return [...this.tables.values()].reduce((sum, { v4, v6 }) => sum + v4.size + v6.size, 0);
   }
@@ -82,7 +84,7 @@ class WindowTable {
     return this.windows.size;
   }
 
-  /** The window that a client counts in: its own, or one that it shares. */
+  /** The window in which a client is counted: its own, or a shared one. */
   find(client: string, now: number, windowMs: number): Window {
     this.forgetEnded(now);
     const add = (network: string, kind: Kind, block = ''): Window =>
@@ -126,7 +128,7 @@ class WindowTable {
       const window = this.oldest;
       this.oldest = window.next;
       if (!this.oldest) this.newest = undefined;
-      // Another window of the same network may have taken its place already.
+      // A newer window of the same network may already have replaced it.
       if (this.windows.get(window.network) === window) this.forget(window);
     }
   }

@@ -9,18 +9,18 @@ import { Environment } from '../config/environment';
 import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
 
-/** No block beyond the window: what counts is the number of hits in it. */
+/** No block that outlasts the window: only the number of hits in it counts. */
 const NEVER_BLOCK = Number.MAX_SAFE_INTEGER;
 /** Longest wait for Redis in ms before a request is counted here instead. */
 const PATIENCE = 400;
-/** Between two looks at whether Redis answers, in ms. */
+/** Time between two checks of Redis, in ms. */
 const INTERVAL = 250;
-/** Once a request had no answer, Redis is not asked for this long, in ms: of a cluster a part may be out. */
+/** How long Redis is not asked after a request without an answer, in ms: a part of a cluster may be down. */
 const PAUSE = 1000;
 
 /**
- * Where the rate limits count: over all replicas in Redis, or in this process when REDIS_URL is not set or Redis
- * does not answer. Redis going away takes nothing down; limits hold per process meanwhile.
+ * Keeps the counts of the rate limits: in Redis for all replicas, or in this process when REDIS_URL is not set or
+ * Redis does not answer. The service keeps running without Redis; limits then hold per process.
  */
 @Injectable()
 export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnApplicationShutdown {
@@ -48,7 +48,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     return this.answers && Date.now() >= this.failedUntil ? 'connected' : 'disconnected';
   }
 
-  /** A replica that starts counts in Redis from its first request on, unless Redis is out. */
+  /** Makes a new replica count in Redis from its first request on, unless Redis is down. */
   async onModuleInit(): Promise<void> {
     const { client } = this;
     if (!client) return;
@@ -59,8 +59,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   }
 
   /**
-   * Counts a request. The answer comes at once where it is known at once.
-   * @param client key of the client, as `clientKey` or `trackerKey` makes it
+   * Counts a request. Returns synchronously when the answer is already known.
+   * @param client the client's key, from `clientKey` or `trackerKey`
    * @param name of what is counted together, always with the same window
    */
   count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
@@ -75,7 +75,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     );
   }
 
-  /** For a ThrottlerGuard of a module. It counts apart from the limits of the routes. */
+  /** For a ThrottlerGuard in a module. Its counts are separate from the limits of the routes. */
   async increment(
     key: string,
     ttl: number,
@@ -91,11 +91,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
 
   onApplicationShutdown(): void {
     clearInterval(this.timer);
-    this.answers = false; // by intention, so nothing to warn about
+    this.answers = false; // on purpose, so there is nothing to warn about
     this.client?.disconnect();
   }
 
-  /** Finds out without any request waiting for it. A ping without an answer is waited for, however long it takes. */
+  /** Checks Redis without making a request wait. Waits for the answer to the ping, however long it takes. */
   private async look(client: Redis | Cluster): Promise<void> {
     if (this.looking) return;
     this.looking = true;
@@ -119,8 +119,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
 }
 
 /**
- * Rejects when there was no answer in that many ms. It takes them in several steps, between which answers are
- * received: a process that was busy itself for as long does not take that for silence.
+ * Rejects when there is no answer within `ms`. The wait is split, so that a busy event loop is not mistaken for a
+ * silent Redis.
  */
 function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const steps = 5;

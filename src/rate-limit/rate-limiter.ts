@@ -8,7 +8,7 @@ import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';
 import { type Limit, RouteLimits, numberOf } from './route-limits';
 
-/** Texts of the interface; other limits have the one of `general`. */
+/** Texts that are part of the interface. Other limits have the text of `general`. */
 const TEXTS: Record<string, string> = {
   general: 'Too many requests from this IP',
   auth: 'Too many login attempts',
@@ -26,8 +26,8 @@ interface Counted {
 }
 
 /**
- * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read: a Nest guard would
- * never see unknown paths and bodies that fail to parse.
+ * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read, because a Nest
+ * guard never sees unknown paths or bodies that fail to parse.
  */
 @Injectable()
 export class RateLimiter {
@@ -36,7 +36,7 @@ export class RateLimiter {
     private readonly limits: RouteLimits,
   ) {}
 
-  /** Ends with an ApiError 429 when a limit is exceeded. Synchronous while the counters are. */
+  /** Ends with an ApiError 429 when a limit is exceeded. Synchronous when the counters are. */
   readonly onRequest = (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -62,7 +62,7 @@ export class RateLimiter {
     return count.then((found) => ({ limit, client, count: found }));
   }
 
-  /** Has the functions of options and decorators decide. Undefined when the request is not counted. */
+  /** Calls the functions from options and decorators. Returns undefined when the request is not counted. */
   private async ask(
     limit: Limit,
     client: string,
@@ -86,7 +86,7 @@ export class RateLimiter {
   }
 }
 
-/** Tells about the tightest limit in the headers; the error for the first one that is exceeded, if any. */
+/** Writes the tightest limit into the headers. Returns the error for the first limit that is exceeded, if any. */
 function decide(
   all: (Counted | undefined)[],
   request: FastifyRequest,

@@ -2,15 +2,15 @@ import Redis, { Cluster } from 'ioredis';
 
 const OPTIONS = {
   connectTimeout: 1000,
-  // A command is refused at once while there is no connection, and never sent twice: what Redis holds may be lost.
+  // Without a connection a command fails at once, and none is sent twice: losing counts is acceptable.
   enableOfflineQueue: false,
   maxRetriesPerRequest: 0,
   retryStrategy: (attempt: number): number => Math.min(attempt * 100, 1000),
 };
 
 /**
- * Connects to a single server (`redis://`, `rediss://`), by Sentinel (`redis+sentinel://host:port,host:port/master`)
- * or to a Cluster (`redis+cluster://host:port,host:port`).
+ * Connects to a single server (`redis://`, `rediss://`), through Sentinel
+ * (`redis+sentinel://host:port,host:port/master`) or to a Cluster (`redis+cluster://host:port,host:port`).
  */
 export function connectRedis(address: string): Redis | Cluster {
   const match = /^(rediss?)\+(sentinel|cluster):\/\/(?:([^@/]*)@)?([^/]+)(?:\/(.*))?$/.exec(address);

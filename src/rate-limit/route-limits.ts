@@ -16,16 +16,16 @@ import { isDecidedAtStart } from './throttlers';
 
 /** One limit of a route. */
 export interface Limit {
-  /** Of the throttler. */
+  /** Name of the throttler. */
   name: string;
-  /** What counts together: all routes, or this one where it has a limit or window of its own. */
+  /** Key of the count: shared by all routes, or of this route alone if it has its own limit or window. */
   bucket: string;
   limit: number;
   windowMs: number;
   setHeaders: boolean;
   errorMessage?: Options['errorMessage'];
   target: RouteTarget;
-  /** Functions of options and decorators that look at each request. Most limits have none. */
+  /** Functions from options and decorators, called for each request. Most limits have none. */
   perRequest?: PerRequest;
 }
 
@@ -41,15 +41,15 @@ declare module 'fastify' {
 }
 
 /**
- * The limits of each route, read once at start from the options of ThrottlerModule, `@Throttle` and `@SkipThrottle`;
- * for routes of Fastify's own, from `throttle` and `skipThrottle` in their `config`.
+ * The limits of each route, read once at startup from the options of ThrottlerModule, `@Throttle` and
+ * `@SkipThrottle`. For Fastify's own routes they come from `throttle` and `skipThrottle` in their `config`.
  */
 @Injectable()
 export class RouteLimits implements OnApplicationBootstrap {
   private readonly options: Options;
-  /** Those of unknown paths. */
+  /** Limits of unknown paths. */
   private readonly anywhere: Limit[];
-  /** Those of unknown paths beneath a controller that names a limit. */
+  /** Limits of unknown paths under a controller that names a limit. */
   private readonly beneath: { segments: string[]; limits: Limit[] }[] = [];
 
   constructor(
@@ -60,7 +60,7 @@ export class RouteLimits implements OnApplicationBootstrap {
     this.anywhere = this.sharedBy(NO_TARGET);
   }
 
-  /** The hook of Fastify that sets `config.limits`. */
+  /** Fastify hook that sets `config.limits`. */
   readonly onRoute = (route: RouteOptions): void => {
     const { config = {} } = route;
     const target = config.target ?? targetOf(`${String(route.method)} ${route.url}`, config);
@@ -74,9 +74,9 @@ export class RouteLimits implements OnApplicationBootstrap {
     }
   }
 
-  /** By the matched route, as a path can be written in many ways. Unknown paths count like those around them. */
+  /** Uses the matched route: a path can be written in many ways. Unknown paths count like those around them. */
   of(request: FastifyRequest): Limit[] {
-    // Routes of Fastify that were there before the hook have none.
+    // Fastify routes that were added before the hook have none.
     const { limits } = request.routeOptions.config as FastifyContextConfig;
     return limits ?? this.ofUnknown(request.url);
   }
@@ -100,7 +100,7 @@ export class RouteLimits implements OnApplicationBootstrap {
     });
   }
 
-  /** Limits under which the routes of a controller count together with all others. */
+  /** Limits for which the routes of a controller count together with all others. */
   private sharedBy(target: RouteTarget): Limit[] {
     return this.options.throttlers
       .filter((throttler) => this.appliesTo(target, throttler))
@@ -143,7 +143,7 @@ export class RouteLimits implements OnApplicationBootstrap {
   }
 }
 
-/** A number of at least that much; the decorators take text too. */
+/** A number that is at least `least`. The decorators accept text too. */
 export function numberOf(value: unknown, least: number, what: string): number {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || !(number >= least))
@@ -151,7 +151,7 @@ export function numberOf(value: unknown, least: number, what: string): number {
   return number;
 }
 
-/** The parts of a path as a lenient server would read them: decoded, lower-cased, without empty ones and dots. */
+/** The segments of a path as a lenient server reads them: decoded, lower-cased, without empty ones and dots. */
 function segmentsOf(path: string): string[] {
   const segments: string[] = [];
   const text = decode(path).toLowerCase();

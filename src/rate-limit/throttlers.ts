@@ -7,10 +7,10 @@ type SkipIf = (context: ExecutionContext) => boolean;
 
 const decidedAtStart = new WeakSet<SkipIf>();
 
-/** Whether a `skipIf` looks at nothing but the route, so that its answer is asked for once and not for each request. */
+/** Whether a `skipIf` depends only on the route. It is then called once at startup and not for each request. */
 export const isDecidedAtStart = (skipIf: SkipIf): boolean => decidedAtStart.has(skipIf);
 
-/** Leaves a limit to those routes whose handler or controller names it: `@Throttle({ auth: {} })`. */
+/** Applies a limit only to routes whose handler or controller names it: `@Throttle({ auth: {} })`. */
 function unlessNamed(name: string): SkipIf {
   const skipIf: SkipIf = (context) =>
     ![context.getHandler(), context.getClass()].some((target) =>
@@ -20,7 +20,7 @@ function unlessNamed(name: string): SkipIf {
   return skipIf;
 }
 
-/** The limits of the service. Each counts by itself, and every one of them has to let a request pass. */
+/** The limits of the service. They count separately, and a request must pass all of them. */
 export function throttlerOptions(
   environment: Environment,
   storage: ThrottlerStorage,

@@ -5,12 +5,12 @@ import { type ListTransactionsQuery, TRANSACTION_CURSOR } from './transactions.d
 const MAX_TIME_MS = 2 ** 48 - 1;
 
 const uuid = (hex: string): string => hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-/** Below every id of that time and later ones, above every id of earlier ones. */
+/** Below all ids of that time or later, above all earlier ids. */
 const startOf = (ms: number): string => uuid(ms.toString(16).padStart(12, '0') + '0'.repeat(20));
 
 /**
- * The ids that a query asks for, between two that are not among them. An id is a UUIDv7 of the time at which the
- * transaction was created, so a time is a place among ids.
+ * The range of ids for a query, without its two bounds. An id is a UUIDv7 of the time when the transaction was
+ * created, so a time is a position among ids.
  */
 export function idRange({
   from,
@@ -23,7 +23,7 @@ export function idRange({
   let below = to === undefined ? uuid('f'.repeat(32)) : place(to);
   if (after !== undefined) {
     const position = TRANSACTION_CURSOR.decode(after)!.toLowerCase();
-    // The later bound of the two; ids order as their text does.
+    // Use the narrower of the two bounds. Ids sort like their text.
     if (order === 'asc' && position > above) above = position;
     if (order === 'desc' && position < below) below = position;
   }

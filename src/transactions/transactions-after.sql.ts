@@ -6,13 +6,13 @@ import { OUTSIDE, OWN, TRANSACTION_ITEM, asReader, uuidOf } from './transactions
 
 export type Order = 'asc' | 'desc';
 
-/** Lists by cursor, in either order. Nothing is counted or passed over, so every page costs the same. */
+/** Lists by cursor, in either order. Nothing is counted or skipped, so every page costs the same. */
 interface Parameters {
   address: string;
-  /** null: all of them. */
+  /** null: all types. */
   type: TransactionType | null;
   status: TransactionStatus | null;
-  /** Ids between which the list is read, both without the id itself. */
+  /** The list lies between these two ids and does not contain them. */
   above: string;
   below: string;
   limit: number;
@@ -27,11 +27,11 @@ const TYPES = {
 } as const;
 
 const IN_RANGE = 'id > :above AND id < :below';
-/** What is not on the chain is little, and has indexes of its own. */
+/** Few transactions are not on the chain, and they have their own indexes. */
 const UNCONFIRMED = `status = :status AND status IN ('PENDING', 'EXPIRED')`;
 const ANY_STATUS = `(:status IS NULL OR status = :status)`;
 
-/** The nearest ids that fulfil one of the conditions; no branch is read further than needed. */
+/** The nearest ids that meet one of the conditions. No branch is read further than needed. */
 const nearest = (where: string[], order: Order): string => {
   const end = `${IN_RANGE} ORDER BY id ${order} LIMIT :limit + 1`;
   const branches = where.flatMap((each) => [
@@ -48,22 +48,23 @@ const nearest = (where: string[], order: Order): string => {
   return `SELECT id FROM (${branches.join(' UNION ALL ')}) merged ORDER BY id ${order} LIMIT :limit + 1`;
 };
 
-/** The nearest id of pool `p` of that type. The pool's newest is known, so most pools need no look. */
+/** The nearest id of this type in pool `p`. The pool's newest id is stored, so most pools need no look-up. */
 const nearestOfType = (type: TransactionType, newest: string, order: Order): string => `
   CASE WHEN :type <> '${type}' OR ${newest} IS NULL OR ${newest} <= :above THEN NULL
     ${order === 'desc' ? `WHEN :status IS NULL AND ${newest} < :below THEN ${newest}` : ''}
     ELSE (SELECT id FROM transactions WHERE pool_id = p.id AND type = '${type}' AND ${ANY_STATUS} AND ${IN_RANGE}
       ORDER BY id ${order} LIMIT 1) END`;
 
-/** To select from: a page of the rows with these ids, which are in order. */
+/** For FROM: a page of the rows with these ids, which are already in order. */
 const page = (ids: string): string => `
   (SELECT ${cursorPage(TRANSACTION_ITEM, 'page.id')}
    FROM (SELECT id, row_number() OVER () AS n FROM (${ids}) ordered) page
    JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
 /**
- * Everything the caller may read, as LIST_TRANSACTIONS. A page of n rows holds rows of n pools at most that he is a
- * member of: those whose nearest row is nearest. What lies beyond the nearest of the n-th of these is not on it.
+ * Everything the caller may read, as in LIST_TRANSACTIONS. Of the pools that the caller is a member of, only n can
+ * have rows on a page of n rows: those whose nearest row is nearest. Rows beyond the nearest row of the n-th of these
+ * pools cannot be on it.
  */
 const all = (order: Order): string => `
   WITH memberships AS MATERIALIZED (
@@ -91,7 +92,7 @@ const all = (order: Order): string => `
       )}) t
     ) found ORDER BY id ${order} LIMIT :limit + 1`)} list`;
 
-/** Those of one pool; for an outsider his own there. */
+/** Transactions of one pool; outsiders see only their own. */
 const ofPool = (order: Order): string => `
   SELECT list.data, list.next
   FROM ${asReader(page(nearest(['pool_id = :pool'], order)), page(nearest([OUTSIDE], order)))}`;

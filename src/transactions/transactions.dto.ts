@@ -6,10 +6,10 @@ import { UUID, parseTime } from '../common/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '../common/types';
 import { MemoizedQuery } from '../common/validation.pipe';
 
-/** Ids, of which each caller sees his own. */
+/** Positions are transaction ids. Callers only see transactions that they may read. */
 export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
 
-/** With one of these a list is read by cursor: it is not counted, so it has no numbered pages. */
+/** With one of these, a list is read by cursor: it is not counted, so it has no numbered pages. */
 export const BY_CURSOR = ['status', 'from', 'to', 'order', 'after'] as const;
 
 const IsTime = (): PropertyDecorator =>

@@ -28,8 +28,8 @@ export class TransactionsService {
   constructor(private readonly database: Database) {}
 
   /**
-   * Transactions of every pool that the caller may read, or of one, newest first unless the query says otherwise. Of a
-   * pool of others that the caller paid into, only these payments.
+   * Transactions of all pools that the caller may read, or of one pool. Newest first unless the query says otherwise.
+   * If the caller only paid into a pool of others, the list contains only these payments.
    * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
    */
   list(
@@ -78,7 +78,7 @@ export class TransactionsService {
     return new JsonText(readable(row).data);
   }
 
-  /** Those that are not on the chain too. @throws ApiError as for a hash */
+  /** Also finds transactions that are not on the chain. @throws ApiError as `byHash` */
   async byId({ address }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
     const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), address });
     return new JsonText(readable(row).data);

@@ -10,7 +10,7 @@ interface ListRow {
   last: string | null;
 }
 
-/** `type` null: all of them. */
+/** `type` null: all types. */
 interface ListParameters {
   address: string;
   type: TransactionType | null;
@@ -23,12 +23,12 @@ const TRANSACTION_FIELDS = `
   'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at), 'from', t.account`;
 export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
 
-/** The sum of those counts whose type was asked for. `:type` is the wanted type or null. */
+/** The sum of the counts of the wanted type. `:type` is that type, or null for all. */
 const total = (deposits: string, withdrawals: string, claims: string): string => `
   CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
     WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
 
-/** Ids from an index whose columns before `id` are fixed by `where` and type: a branch a type, each in order. */
+/** Ids from an index that begins with the columns in `where` and the type. One branch per type, each in order. */
 const branches = (where: string, limit: string): string =>
   TRANSACTION_TYPES.map(
     (type) => `
@@ -36,20 +36,20 @@ const branches = (where: string, limit: string): string =>
        ORDER BY id DESC LIMIT ${limit})`,
   ).join(' UNION ALL ');
 
-/** The newest of them all, newest first; no branch is read further than needed. */
+/** The newest of all branches, newest first. No branch is read further than needed. */
 const newest = (where: string[], limit: string): string => `
   SELECT id FROM (${where.map((each) => branches(each, limit)).join(' UNION ALL ')}) merged
   ORDER BY id DESC LIMIT ${limit}`;
 
-/** To select from: JSON of the rows that `page` gives the ids of, and the last of these ids. */
+/** For FROM: the rows with the ids from `page` as JSON, and the last of these ids. */
 const items = (page: string): string => `
   (SELECT coalesce(json_agg(${TRANSACTION_ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
-/** Conditions: of the caller's pools, and of his payments into pools of others. */
+/** Conditions: in the caller's own pools, and the caller's payments into pools of others. */
 export const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
 
-/** The pools that the caller is a member of, with the number and the newest of their transactions of the wanted type. */
+/** Pools that the caller is a member of, with the count and the newest of their transactions of the wanted type. */
 const MEMBERSHIPS = `
   memberships AS MATERIALIZED (
     SELECT p.id, ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS count,
@@ -60,15 +60,16 @@ const MEMBERSHIPS = `
     WHERE m.address = :address AND m.role = 'MEMBER'
   )`;
 
-/** After, or before, every id. */
+/** With the digit 0 before every id, with f after every id. */
 export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
 
 /**
- * Everything the caller may read: what his pools hold, what the pools hold that he is a member of, and his payments
- * into pools of others.
+ * Everything the caller may read: the transactions of the caller's own pools, those of pools that the caller is a
+ * member of, and the caller's payments into pools of others.
  *
- * A page of n rows and those before it can hold rows of n pools at most: those whose newest row is newest. Older rows
- * than the newest of the n-th of these pools cannot be on it. A member's own payments are found twice.
+ * A page and the pages before it have n rows together. So only n of the pools that the caller is a member of can have
+ * rows there: those whose newest row is newest. Rows older than the newest row of the n-th of these pools cannot be
+ * there. A member's own payments are found twice.
  */
 export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
   'list_transactions',
@@ -98,9 +99,9 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
 export const DEEP = 1000;
 
 /**
- * The same for a page far from the start. Of the caller's own rows the days before the page are skipped by their
- * counts (ids are UUIDv7 of the time of creation, so a day is a range of them); of the pools he is a member of, the
- * ids before the page are read from the index, so that part costs as much as the offset.
+ * The same for a page far from the start. In the caller's own rows, the days before the page are skipped by their
+ * counts (ids are UUIDv7 of the creation time, so a day is a range of ids). For pools that the caller is a member of,
+ * the ids before the page are read from the index, so that part costs as much as the offset.
  */
 export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
   'list_deep_transactions',
@@ -149,12 +150,12 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
       ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
 );
 
-/** An outsider's payments into one pool: found by account, as the pool may be large. The condition on the pool is no index's. */
+/** An outsider's payments into one pool. Found by account, as the pool may be large: `IS TRUE` avoids its index. */
 export const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**
- * To select from: pool `p`, and `list`: what its owner and members (`m`) see of its transactions, or an outsider who
- * paid into it; nulls for others.
+ * For FROM: pool `p`, and `list` with the transactions that the caller may see: all for its owner and members (`m`),
+ * their own for outsiders who paid into it, nulls for others.
  */
 export const asReader = (whole: string, outside: string): string => `
   pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address
@@ -165,7 +166,7 @@ export const asReader = (whole: string, outside: string): string => `
   ) list ON true
   WHERE p.id = :pool`;
 
-/** Those of one pool; for an outsider his own there. */
+/** Transactions of one pool; outsiders see only their own. */
 export const LIST_POOL_TRANSACTIONS = statement<
   ListParameters & { pool: string },
   ReadableRow & Omit<ListRow, 'data'>
@@ -192,8 +193,8 @@ const TRANSACTION_DETAIL = `
   CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r`;
 
 /**
- * A chain transaction may hold several of ours: the first that the caller may read. data is null when there are some,
- * but none for the caller.
+ * A chain transaction may contain several of ours: returns the first that the caller may read. `data` is null when
+ * there are some, but none that the caller may read.
  */
 export const TRANSACTION_BY_HASH = statement<{ hash: string; address: string }, ReadableRow>(
   'transaction_by_hash',

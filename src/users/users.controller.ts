@@ -6,7 +6,7 @@ import { ApiData } from '../openapi/api-docs';
 import { MeResponse, Profile } from './users.dto';
 import { UsersService } from './users.service';
 
-/** What the service knows about the caller. It is not part of auth, because it reads data of other features. */
+/** Tells callers what the service knows about them. Not part of auth, because it reads data of other features. */
 @Controller()
 export class UsersController {
   constructor(private readonly users: UsersService) {}

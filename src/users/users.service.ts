@@ -20,7 +20,7 @@ export class UsersService {
     return new JsonText(row.data);
   }
 
-  /** The same, and when the token ends unless its session is ended before. @throws as `me` */
+  /** Like `me`, plus the time when the token expires unless its session ends earlier. @throws as `me` */
   async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
     const expiresAt = new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
     const row = await this.database.read(PROFILE, { user: userId, expiresAt });

@@ -14,7 +14,7 @@ export const ME = statement<{ user: string }, { data: string }>(
   `SELECT json_build_object(${PROFILE_FIELDS})::text AS data FROM users u WHERE u.id = :user`,
 );
 
-/** `expiresAt` is the token's. */
+/** `expiresAt` is the expiry of the token. */
 export const PROFILE = statement<{ user: string; expiresAt: string }, { data: string }>(
   'profile',
   { user: 'uuid', expiresAt: 'text' },

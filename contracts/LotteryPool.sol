@@ -10,10 +10,10 @@ import {SavingsPool} from "./SavingsPool.sol";
 /// @title Savings pools with prize draws
 /// @notice One draw at a time. Ticket money and gifts make the prize; the winner gets all of it, or, when the draw is
 /// cancelled, everyone gets back what they paid. Deposits and yield never enter a prize.
-/// @dev Randomness: the winner follows from the hash of the block after the one that closes the draw. Nobody knows it
-/// when the last ticket is sold, but whoever builds that block can drop it and try again for the price of a block, and
+/// @dev Randomness: the hash of the block after the one that closes the draw decides the winner. Nobody knows the hash
+/// when the last ticket is sold. But the builder of that block can drop it and try again for the price of a block, and
 /// on a chain with a single sequencer the sequencer decides. Prizes worth more than that need a VRF.
-/// Getting money out (refund, claimPrize) emits no event of its own, the token's Transfer tells it.
+/// Payouts (refund, claimPrize) emit no event of their own; the token emits Transfer.
 contract LotteryPool is SavingsPool {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
@@ -39,10 +39,10 @@ contract LotteryPool is SavingsPool {
         bool paid;
     }
 
-    /// @notice So long after its drawTime anyone may cancel a draw that the owner left open.
+    /// @notice After this time past its drawTime anyone may cancel a draw that the owner left open.
     uint256 public constant GRACE = 7 days;
 
-    /// @dev How many blocks back the EVM knows a hash (BLOCKHASH opcode).
+    /// @dev The number of recent blocks whose hash the EVM knows (BLOCKHASH opcode).
     uint256 private constant HASH_WINDOW = 256;
 
     /// @notice The latest draw; ids count from 1.
@@ -51,7 +51,7 @@ contract LotteryPool is SavingsPool {
     mapping(uint64 drawId => Draw) private _draws;
     mapping(uint64 drawId => mapping(address account => uint256)) private _tickets;
     mapping(uint64 drawId => mapping(address account => uint256)) private _paidIn;
-    /// Buyer by the count of tickets sold up to and with that purchase: a purchase takes one slot, however large.
+    /// Buyer by the number of tickets sold up to and including the purchase. A purchase of any size takes one slot.
     mapping(uint64 drawId => Checkpoints.Trace160) private _buyers;
 
     event DrawOpened(uint64 indexed drawId, uint256 ticketPrice, uint64 drawTime, uint64 seq);
@@ -87,7 +87,7 @@ contract LotteryPool is SavingsPool {
         emit DrawOpened(drawId, ticketPrice, drawTime, _nextSeq());
     }
 
-    /// @notice Buys tickets, until the draw time. The buyer names the draw, whose price and time never change.
+    /// @notice Buys tickets until the draw time. The buyer names the draw; its price and time never change.
     function buyTickets(uint64 drawId, uint256 count) external nonReentrant {
         Draw storage draw = _active(drawId);
         if (block.timestamp >= draw.drawTime) revert DrawTimePassed();
@@ -132,8 +132,8 @@ contract LotteryPool is SavingsPool {
         emit DrawCompleted(drawId, winner, draw.prize, _nextSeq());
     }
 
-    /// @notice Pays the winner, whoever calls.
-    /// @dev Apart from completeDraw: a token that refuses the winner must not keep a draw from ending.
+    /// @notice Pays the winner. Anyone may call.
+    /// @dev Separate from completeDraw: a token that refuses the winner must not prevent a draw from ending.
     function claimPrize(uint64 drawId) external nonReentrant {
         Draw storage draw = _draws[drawId];
         if (draw.status != Status.COMPLETED) revert WrongStatus(draw.status);
@@ -157,7 +157,7 @@ contract LotteryPool is SavingsPool {
         emit DrawCancelled(drawId, _nextSeq());
     }
 
-    /// @notice Pays the caller back what it paid, for tickets and as gifts, into a cancelled draw.
+    /// @notice Refunds what the caller paid into a cancelled draw, for tickets and as gifts.
     function refund(uint64 drawId) external nonReentrant {
         uint256 amount = refundableOf(drawId, msg.sender);
         if (amount == 0) revert NothingToRefund();

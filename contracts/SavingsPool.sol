@@ -12,16 +12,15 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 /// alone takes out again, whenever it wants. The owner's one power is to add yield, which it pays for itself.
 ///
 /// Yield rule: an accrual pays for the time since the accrual before it. It is shared by weight, and an account's
-/// weight is its balance times the seconds it held that balance in this time. A deposit made in the block of the
-/// accrual has no weight in it, one made an hour before has the weight of an hour, and whoever withdraws keeps the
-/// weight of the time that the money was there. Sharing by the balances of the moment would give the yield of a month
-/// to whoever deposits just before it arrives; making deposits wait for a later accrual would leave nobody to pay at
-/// the first one. The owner should accrue at even intervals: a sum paid a minute after another goes to whoever holds
-/// most in that minute.
+/// weight is its balance times the seconds it held that balance in this time. A deposit in the block of the accrual has
+/// no weight in it, and a deposit an hour earlier has the weight of an hour. Accounts that withdraw keep the weight for
+/// the time when the money was there. Sharing by current balances would give the yield of a month to whoever deposits
+/// just before it arrives. Making deposits wait for a later accrual would leave nobody to pay at the first one. The
+/// owner should accrue at even intervals: a sum paid a minute after another goes to whoever holds most in that minute.
 ///
 /// Minimum rule: a deposit is at least `minimumDeposit`, and so is a withdrawal unless it empties the account.
-/// Every event costs whoever follows the contract a row, and without a minimum one token unit buys it. The minimum
-/// holds for each amount, not for balances: an account with a large balance could send dust just the same.
+/// Every event costs an indexer a database row; without a minimum, one token unit would be enough to cause it. The
+/// minimum applies to each amount, not to balances, because an account with a large balance could send dust too.
 /// A balance left below the minimum can always be withdrawn in full.
 /// @dev Tokens that take a fee on transfer are refused; rebasing tokens, and tokens with a supply of 2^128 units or
 /// more, must not be used. The guard needs transient storage (EIP-1153, Cancun).
@@ -31,7 +30,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
 
     struct Pool {
         uint128 total;
-        /// How many accruals there were.
+        /// Number of accruals so far.
         uint64 accruals;
         /// The weight of all accounts together is total * block.timestamp - offset.
         int256 offset;
@@ -41,7 +40,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         uint64 time;
         /// This accrual's yield for one unit of weight, times SCALE.
         uint256 yieldPerWeight;
-        /// Yield, up to and with this accrual, for one token unit held since the first accrual, times SCALE.
+        /// Yield, up to and including this accrual, for one token unit held since the first accrual, times SCALE.
         uint256 yieldPerUnit;
     }
 
@@ -49,15 +48,15 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         uint128 balance;
         /// The pool's count of accruals when the account last changed.
         uint64 accruals;
-        /// The weight, in the accrual after those, is balance * block.timestamp - offset. Keeping this rather than
-        /// the weight makes a call cost the same in every second, so that estimates of gas hold.
+        /// The weight in the accrual that follows those is balance * block.timestamp - offset. Storing the offset
+        /// instead of the weight makes a call cost the same in every second, so gas estimates stay correct.
         int256 offset;
-        /// Yield of those accruals that is not claimed.
+        /// Unclaimed yield of those accruals.
         uint256 owed;
     }
 
-    /// @dev Large enough that rounding its rate takes less than one token unit from an accrual, while the pool's
-    /// weight stays below 2^128: 10^9 tokens of 18 decimals for 10,000 years.
+    /// @dev Large enough that rounding the rate costs an accrual less than one token unit while the pool's weight
+    /// stays below 2^128: 10^9 tokens of 18 decimals for 10,000 years.
     uint256 private constant SCALE = 2 ** 128;
 
     IERC20 public immutable token;
@@ -70,7 +69,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
 
     mapping(bytes16 poolId => Pool) private _pools;
     mapping(bytes16 poolId => mapping(address account => Account)) private _accounts;
-    /// Accruals count from 1. Kept because accounts look up the first one after their last change, however late.
+    /// Accruals count from 1. All are kept, because an account looks up the first one after its last change.
     mapping(bytes16 poolId => mapping(uint64 number => Accrual)) private _accruals;
 
     event Deposited(
@@ -105,7 +104,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         _pull(amount);
     }
 
-    /// @notice The same as several deposits one after another, with a single token transfer.
+    /// @notice Makes several deposits with a single token transfer.
     function depositMany(bytes16[] calldata poolIds, bytes16[] calldata refs, uint256[] calldata amounts)
         external
         nonReentrant
@@ -119,8 +118,8 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         _pull(sum);
     }
 
-    /// @notice Takes out up to what the caller has in the pool, at least the minimum or all of it. Yield stays
-    /// claimable, and the next accrual still pays for the time that the money was there.
+    /// @notice Withdraws at least the minimum, or all that the caller has in the pool. Yield stays claimable, and the
+    /// next accrual still pays for the time when the money was there.
     function withdraw(bytes16 poolId, bytes16 ref, uint256 amount) external nonReentrant {
         if (amount == 0) revert ZeroAmount();
         Account storage account = _settle(poolId, msg.sender);
@@ -147,7 +146,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     }
 
     /// @notice Adds yield, paid by the owner, for the accounts that held deposits since the last accrual, in
-    /// proportion to their weights. Reverts if none did for as much as a second: try again in a later block.
+    /// proportion to their weights. Reverts if none held any for at least a second: try again in a later block.
     /// @dev Shares round down: the remainder, a few token units, stays in the contract for good.
     /// @param aprBps The yearly rate the owner states, in hundredths of a percent. Nothing here checks it.
     function accrueYield(bytes16 poolId, uint256 amount, uint32 aprBps) external onlyOwner nonReentrant {
@@ -159,7 +158,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         Accrual storage next = _accruals[poolId][++pool.accruals];
         next.time = uint64(block.timestamp);
         next.yieldPerWeight = Math.mulDiv(amount, SCALE, weight);
-        // Nobody needs the first sum: an account that was there before the first accrual is paid by weight for it.
+        // The first sum is not needed: accounts from before the first accrual are paid by weight for it.
         if (last.time != 0) next.yieldPerUnit = last.yieldPerUnit + next.yieldPerWeight * (next.time - last.time);
         pool.offset = _offset(pool.total);
         emit YieldAccrued(poolId, amount, aprBps, _nextSeq());
@@ -181,14 +180,14 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         (owed,) = _earned(poolId, _accounts[poolId][account]);
     }
 
-    /// @notice An account's weight in the next accrual, if that came now: token units times seconds.
+    /// @notice An account's weight in the next accrual if it happened now: token units times seconds.
     function weightOf(bytes16 poolId, address account) external view returns (uint256) {
         Account storage found = _accounts[poolId][account];
         (, int256 offset) = _earned(poolId, found);
         return _weight(found.balance, offset, block.timestamp);
     }
 
-    /// @notice The weight of all accounts of the pool in the next accrual, if that came now.
+    /// @notice The weight of all accounts of the pool in the next accrual if it happened now.
     function totalWeightOf(bytes16 poolId) external view returns (uint256) {
         return _weight(_pools[poolId].total, _pools[poolId].offset, block.timestamp);
     }
@@ -211,7 +210,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         if (amount < minimumDeposit) revert BelowMinimum(minimumDeposit);
     }
 
-    /// @dev What makes an amount, below 2^128, weigh nothing now.
+    /// @dev The offset that gives an amount below 2^128 no weight now.
     function _offset(uint256 amount) private view returns (int256) {
         return int256(amount * block.timestamp);
     }
@@ -232,8 +231,8 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     }
 
     /// @dev The account's `owed` and `offset` with all accruals so far. The first one after the account's last change
-    /// is shared by its weight in it. Through all later ones the balance stayed the same, so that they take one
-    /// multiplication, however many they are.
+    /// is shared by its weight in it. The balance did not change during later ones, so one multiplication covers all
+    /// of them.
     function _earned(bytes16 poolId, Account storage account) private view returns (uint256 owed, int256 offset) {
         (owed, offset) = (account.owed, account.offset);
         uint64 accruals = _pools[poolId].accruals;
@@ -246,14 +245,14 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         offset = int256(balance * last.time);
     }
 
-    /// @dev Takes exactly `amount` from the caller. Last in every function: balances are booked before.
+    /// @dev Takes exactly `amount` from the caller. Comes last in every function, after balances are booked.
     function _pull(uint256 amount) internal {
         uint256 before = token.balanceOf(address(this));
         token.safeTransferFrom(msg.sender, address(this), amount);
         if (token.balanceOf(address(this)) - before != amount) revert UnsupportedToken();
     }
 
-    /// @dev Every event of this contract and of those that extend it takes exactly one.
+    /// @dev Every event of this contract and of contracts that extend it takes exactly one number.
     function _nextSeq() internal returns (uint64) {
         return ++seq;
     }

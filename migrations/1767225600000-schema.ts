@@ -1,23 +1,22 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Users, pools, transactions, and the totals kept beside them.
+ * Users, pools, transactions, and the totals stored with them.
  *
- * Amounts are numeric(78,0), which holds every uint256; sums are plain numeric, since a sum may exceed it.
- * `transactions` and `yield_accruals` are the ledger. What is derived from it is kept by the triggers of the next
- * migration.
+ * Amounts are numeric(78,0), which holds every uint256. Sums are plain numeric, since a sum may exceed that.
+ * `transactions` and `yield_accruals` are the ledger. The triggers of the next migration keep what is derived from it.
  */
 export class Schema1767225600000 implements MigrationInterface {
   name = 'Schema1767225600000';
 
   async up(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      -- ISO 8601 in UTC with milliseconds, as Date.toISOString writes it.
+      -- ISO 8601 in UTC with milliseconds, the format of Date.toISOString.
       CREATE FUNCTION iso(at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
         SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
       $$;
 
-      -- As '^0x[0-9a-f]{40}$' says, which takes more than twice as long.
+      -- The same as '^0x[0-9a-f]{40}$', which takes more than twice as long.
       CREATE FUNCTION is_address(a text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
         SELECT octet_length(a) = 42 AND starts_with(a, '0x') AND btrim(substr(a, 3), '0123456789abcdef') = ''
       $$;
@@ -40,7 +39,7 @@ export class Schema1767225600000 implements MigrationInterface {
       );
       CREATE INDEX nonces_expires_at_idx ON nonces (expires_at);
 
-      -- What a member's list reads of each pool comes first, as columns before others are found faster.
+      -- The columns that a member's list reads come first, because the first columns of a row are found faster.
       CREATE TABLE pools (
         id uuid NOT NULL,
         deposit_count integer NOT NULL DEFAULT 0,
@@ -52,7 +51,7 @@ export class Schema1767225600000 implements MigrationInterface {
         type text COLLATE "C" NOT NULL,
         owner_id uuid NOT NULL,
         contract_address text COLLATE "C" NOT NULL,
-        -- A sum of amounts, which the chain may drive beyond any one of them.
+        -- A sum of amounts; the chain's events may take it beyond the range of a single amount.
         balance numeric NOT NULL DEFAULT 0,
         pending_balance numeric NOT NULL DEFAULT 0,
         total_yield numeric NOT NULL DEFAULT 0,
@@ -104,7 +103,7 @@ export class Schema1767225600000 implements MigrationInterface {
         created_at timestamptz(3) NOT NULL,
         confirmed_at timestamptz(3),
         CONSTRAINT transactions_pkey PRIMARY KEY (id),
-        -- That there is such a pool is checked where the totals are kept.
+        -- No foreign key: the triggers that keep the totals check that the pool exists.
         CONSTRAINT transactions_type_check CHECK (type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')),
         CONSTRAINT transactions_status_check CHECK (status IN ('PENDING', 'CONFIRMED', 'EXPIRED')),
         CONSTRAINT transactions_account_check CHECK (is_address(account)),

@@ -4,12 +4,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
  * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count.
  *
- * Statement-level triggers do it, so no writer can change the one without the other. A statement touches each pool
- * and each day of an account once, however many rows it changes. What a transaction costs never depends on the number
+ * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
+ * and each day of an account once, however many rows it changes. The cost of a transaction never depends on the number
  * of the pool's members.
  *
- * Locks are taken in this order everywhere: pools by id, account_days by key, pool_totals. The indexer and all other
- * writers have different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
+ * Locks are always taken in this order: pools by id, account_days by key, pool_totals. The indexer and all other
+ * writers use different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
  */
 export class Totals1767236400000 implements MigrationInterface {
   name = 'Totals1767236400000';
@@ -32,24 +32,24 @@ export class Totals1767236400000 implements MigrationInterface {
 }
 
 const WRITERS = `
-  -- The indexer's transactions are long. It has a row of its own in account_days (0) and in pool_totals (shard 0).
+  -- The indexer's transactions are long, so it has its own rows in account_days (0) and in pool_totals (shard 0).
   CREATE FUNCTION writer() RETURNS smallint LANGUAGE sql STABLE AS $$
     SELECT (CASE current_setting('application_name') WHEN 'indexer' THEN 0 ELSE 1 END)::smallint
   $$;
 
-  -- A backend writes to one shard only and has one transaction at a time, so shards are rarely shared.
+  -- A backend writes to one shard only, in one transaction at a time, so backends rarely share a shard.
   CREATE FUNCTION pool_totals_shard() RETURNS smallint LANGUAGE sql STABLE AS $$
     SELECT (CASE current_setting('application_name') WHEN 'indexer' THEN 0
       ELSE 1 + pg_backend_pid() % 31 END)::smallint
   $$;
 
-  -- The next last_update: the time of the change, and always later than the one before.
+  -- The next last_update: the time of the change, but always later than the previous value.
   CREATE FUNCTION changed_at(last_update timestamptz) RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
     SELECT greatest(date_trunc('milliseconds', clock_timestamp()), last_update + interval '1 millisecond')
   $$;
 `;
 
-/** Amount that counts, and the part of it that is not on the chain. Expired deposits count in no sum. */
+/** The amount that counts, and the part of it that is not on the chain. Expired deposits count in no sum. */
 const counted = (row: string): string => `CASE ${row}.status WHEN 'EXPIRED' THEN 0 ELSE ${row}.amount END`;
 const pending = (row: string): string =>
   `CASE WHEN ${row}.status = 'PENDING' AND ${row}.type = 'DEPOSIT' THEN ${row}.amount ELSE 0 END`;
@@ -57,7 +57,7 @@ const pending = (row: string): string =>
 interface Change {
   /** SELECT of the changed rows: the columns of transactions that are used below, amount, pending, count. */
   rows: string;
-  /** Assignments of the pool's columns beside its sums. */
+  /** Assignments to the pool's columns other than its sums. */
   newest: string;
   /** Whether the number of rows changes. */
   counts: boolean;
@@ -87,7 +87,7 @@ const UPDATED: Change = {
   counts: false,
 };
 
-/** The newest that is left is looked up. The pool is locked by then, so that what others did to it is seen. */
+/** Looks up the newest transaction that is left. The pool is locked by then, so other writers' changes are visible. */
 const DELETED: Change = {
   rows: `SELECT ${KEPT_COLUMNS}, -(${counted('r')}) AS amount, -(${pending('r')}) AS pending, -1 AS count FROM removed r`,
   newest: `
@@ -100,7 +100,7 @@ const DELETED: Change = {
   counts: true,
 };
 
-/** Brings the sums and counts of the pools, and the global ones, up to date. `missing`: how many pools are not there. */
+/** Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist. */
 const changePools = ({ rows, newest }: Change): string => `
   WITH changed AS MATERIALIZED (
     SELECT pool_id, owner_id,
@@ -133,8 +133,9 @@ const changePools = ({ rows, newest }: Change): string => `
   SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated) INTO missing;`;
 
 /**
- * Days: the payer's sums, and how many rows an address may list in its own right. These are the owner, always, and a
- * payer who is neither owner nor member; a member's come from the pool's own counts.
+ * Updates the days: the payer's sums, and the number of rows that an address may list in its own right. Such addresses
+ * are the owner, always, and a payer who is neither owner nor member. A member's number comes from the pool's own
+ * counts.
  */
 const changeDays = ({ rows, counts }: Change): string => `
   INSERT INTO account_days AS a
@@ -174,8 +175,8 @@ const lockPools = (table: string): string =>
   `PERFORM FROM pools WHERE id IN (SELECT pool_id FROM ${table}) ORDER BY id FOR NO KEY UPDATE;`;
 
 /**
- * create_pool keeps the totals itself. It is a trigger, and says so while it runs: a client that sets the same
- * setting changes nothing, as its statements do not run within a trigger.
+ * create_pool keeps the totals itself. It is a trigger and sets this setting while it runs. A client that sets it
+ * changes nothing, because its statements do not run within a trigger.
  */
 const CREATING = `(pg_trigger_depth() > 0 AND current_setting('savings.creating', true) = 'on')`;
 const UNLESS_CREATING = `WHEN (${CREATING} IS NOT TRUE)`;
@@ -195,8 +196,8 @@ const TRANSACTIONS = `
   CREATE TRIGGER transactions_inserting BEFORE INSERT ON transactions FOR EACH ROW
     WHEN (NEW.owner_id IS NULL OR NEW.by_owner IS NULL) EXECUTE FUNCTION transactions_inserting();
 
-  -- Stands for a foreign key too, which would look each row's pool up again, and lock it: an eighth of the whole
-  -- insertion. The pools are locked here, so none is deleted meanwhile; pools_deleted is the other half.
+  -- Also replaces a foreign key, which would look up and lock each row's pool again and take an eighth of the
+  -- insertion's time. The pools are locked here, so none is deleted meanwhile. pools_deleted is the other half.
   CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
@@ -223,7 +224,7 @@ const TRANSACTIONS = `
   DECLARE
     missing integer;
   BEGIN
-    -- Most updates fill in gas.
+    -- Most updates only fill in gas.
     IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status) THEN
       ${lockPools('added')}
       ${changePools(UPDATED)}
@@ -247,7 +248,7 @@ const TRANSACTIONS = `
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION transactions_deleted();
 `;
 
-/** A pool's rate is that of its newest accrual that is left, seen under the pool's lock. */
+/** A pool's rate is that of its newest remaining accrual, read under the pool's lock. */
 const changeYield = (table: string, sign: string): string => `
   WITH changed AS (
     SELECT r.pool_id, ${sign}sum(r.amount) AS amount,
@@ -286,7 +287,7 @@ const ACCRUALS = `
     REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION yield_accruals_deleted();
 `;
 
-/** Columns of pools that follow from other tables, and what a new pool has in them. */
+/** Columns of pools that follow from other tables, with their values in a new pool. */
 const DERIVED: Record<string, string> = {
   balance: '0',
   pending_balance: '0',
@@ -304,7 +305,7 @@ const DERIVED: Record<string, string> = {
 };
 
 const POOLS = `
-  -- A row at a time, as only the API makes pools, and it does so by create_pool.
+  -- For each row, because only the API creates pools, through create_pool.
   CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF (${Object.keys(DERIVED)
@@ -334,8 +335,9 @@ const POOLS = `
 `;
 
 const MEMBERS = `
-  -- Who joins lists his own payments into the pool as a member from now on, who leaves as an outsider. The caller
-  -- holds the pool's lock, which keeps payments out meanwhile. Costs as much as the address has paid into the pool.
+  -- A new member lists his own payments into the pool as a member from now on; a member who leaves, as an outsider. The
+  -- caller holds the pool's lock, which blocks payments meanwhile. The cost grows with the address's payments into the
+  -- pool.
   CREATE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     INSERT INTO account_days AS a (address, day, writer, deposits, withdrawals, claims)
@@ -369,11 +371,11 @@ const MEMBERS = `
   CREATE TRIGGER pool_members_deleting BEFORE DELETE ON pool_members
     FOR EACH ROW WHEN (OLD.role = 'OWNER') EXECUTE FUNCTION pool_members_deleting();
 
-  -- The update locks the pool: a payment that still saw the member has been committed then, and is counted.
+  -- The update locks the pool. A payment that still saw the member has been committed by then, so it is counted.
   CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
-    -- Not when the pool itself goes.
+    -- Not needed when the pool itself is deleted.
     IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
     RETURN NULL;
   END $$;
@@ -382,8 +384,8 @@ const MEMBERS = `
 `;
 
 const CREATE_POOL = `
-  -- What POST /pools inserts into: a pool with its members and its pending deposit. The few rows are known beforehand,
-  -- so their totals are kept here, which takes two thirds of the time that the triggers of other writers take.
+  -- POST /pools inserts into this view: a pool with its members and its pending deposit. The few rows are known
+  -- beforehand, so their totals are kept here, in two thirds of the time that the triggers of other writers take.
   CREATE VIEW new_pools AS SELECT NULL::uuid AS pool_id, NULL::text AS type, NULL::uuid AS owner_id,
     NULL::text AS contract_address, NULL::boolean AS auto_compound, NULL::text[] AS members,
     NULL::timestamptz AS created_at, NULL::text AS owner, NULL::uuid AS deposit_id, NULL::numeric AS amount
@@ -417,7 +419,7 @@ const CREATE_POOL = `
   CREATE TRIGGER create_pool INSTEAD OF INSERT ON new_pools FOR EACH ROW EXECUTE FUNCTION create_pool();
 `;
 
-/** Only what triggers write passes; an operator who mends derived data by hand sets savings.repair to on. */
+/** Only triggers may write derived data. An operator who repairs it by hand sets savings.repair to on. */
 const BY_CLIENT = `WHEN (pg_trigger_depth() = 0 AND current_setting('savings.repair', true) IS DISTINCT FROM 'on')`;
 const refuse = (name: string, events: string, table: string, why: string): string => `
   CREATE TRIGGER ${name} BEFORE ${events} ON ${table} FOR EACH STATEMENT ${BY_CLIENT} EXECUTE FUNCTION refuse_write('${why}');`;
@@ -442,7 +444,7 @@ const REFUSALS = `
   ${['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals']
     .map((table) => refuse(`${table}_kept`, 'TRUNCATE', table, 'totals would not follow'))
     .join('')}
-  -- Addresses are in account_days and pool_members too. Signing in assigns the same address again.
+  -- account_days and pool_members hold addresses too. Signing in assigns the same address again, which is allowed.
   CREATE TRIGGER users_fixed BEFORE UPDATE ON users FOR EACH ROW
     WHEN (NEW.id <> OLD.id OR NEW.address <> OLD.address) EXECUTE FUNCTION refuse_write('addresses never change');
 `;

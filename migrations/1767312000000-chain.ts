@@ -19,10 +19,10 @@ export class Chain1767312000000 implements MigrationInterface {
         applied_number bigint NOT NULL,
         epoch bigint NOT NULL DEFAULT 0,
         head_number bigint NOT NULL DEFAULT 0,
-        -- Up to this block, the contracts' counts prove that no event is missing.
+        -- The contracts' counts prove that no event is missing up to this block.
         proven_number bigint NOT NULL DEFAULT 0,
         state text COLLATE "C" NOT NULL DEFAULT 'syncing',
-        -- Last heartbeat; and when the cursor last moved, or was confirmed to be at the head.
+        -- The last heartbeat, and the time when the cursor last moved or was confirmed to be at the head.
         beat_at timestamptz(3) NOT NULL,
         progress_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT chain_cursor_pkey PRIMARY KEY (id),
@@ -40,7 +40,7 @@ export class Chain1767312000000 implements MigrationInterface {
       );
       COMMENT ON TABLE chain_contracts IS 'The contracts that are followed: pool type, position among the contracts of that type (new pools get the last one), and first block';
 
-      -- What the indexer read from the chain at its start. The token is null until it was read.
+      -- What the indexer read from the chain at startup. The token is null until it has been read.
       CREATE TABLE chain_facts (
         id smallint NOT NULL DEFAULT 1,
         chain_id bigint NOT NULL,

@@ -1,6 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Draws of lottery contracts, computed from events, and sums of each draw, so that no purchase adds them up again. */
+/**
+ * Draws of lottery contracts, computed from events, with sums for each draw, so that a purchase need not add them up.
+ */
 export class Lottery1767315600000 implements MigrationInterface {
   name = 'Lottery1767315600000';
 

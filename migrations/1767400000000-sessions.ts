@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Sessions that ended before their tokens expire, and users whose sessions all did. */
+/** Sessions that ended before their tokens expire, and users whose sessions have all ended. */
 export class Sessions1767400000000 implements MigrationInterface {
   name = 'Sessions1767400000000';
 
@@ -18,7 +18,8 @@ export class Sessions1767400000000 implements MigrationInterface {
       COMMENT ON TABLE session_endings IS
         'No session_id: all sessions of the user; no user_id either: everyone is checked again. Rows with a session_id stay until its token expires, the others for processes to read';
 
-      -- Whoever changes users, an operator too, ends their sessions. To truncate users is refused for the pools.
+      -- Any change to a user, even by an operator, ends the user's sessions. Truncating users is refused because of the
+      -- pools.
       CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
         INSERT INTO session_endings (user_id, expires_at) VALUES (OLD.id, now());

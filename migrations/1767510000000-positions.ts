@@ -2,7 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * What each account holds and has earned in a pool, as the contract counts it. The indexer replays the contract's
- * arithmetic, so these are the contract's own variables; numeric without a limit, as rates exceed uint256.
+ * arithmetic, so these are the contract's own variables. They are numeric without a limit, because rates exceed
+ * uint256.
  */
 export class Positions1767510000000 implements MigrationInterface {
   name = 'Positions1767510000000';
@@ -13,9 +14,9 @@ export class Positions1767510000000 implements MigrationInterface {
         pool_id uuid NOT NULL,
         address text COLLATE "C" NOT NULL,
         balance numeric NOT NULL,
-        -- Weight, at a time in seconds, is balance * time - weight_offset.
+        -- The weight at a time in seconds is balance * time - weight_offset.
         weight_offset numeric NOT NULL,
-        -- Yield of the first so many accruals of the pool that is not claimed.
+        -- Unclaimed yield of the pool's first \`accruals\` accruals.
         owed numeric NOT NULL,
         accruals integer NOT NULL,
         deposited numeric NOT NULL,

@@ -10,12 +10,12 @@ export class Webhooks1767520000000 implements MigrationInterface {
         id uuid NOT NULL,
         user_id uuid NOT NULL,
         address text COLLATE "C" NOT NULL,
-        -- Bounds how many a user has: requests that come together cannot take the same slot.
+        -- Limits the webhooks per user: concurrent requests cannot take the same slot.
         slot smallint NOT NULL,
         url text NOT NULL,
         topics text[],
         secret text NOT NULL,
-        -- Events of older transactions had all been committed when it was made.
+        -- Events with smaller ids were committed before the webhook was created.
         first_event text COLLATE "C" NOT NULL DEFAULT '',
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         CONSTRAINT webhooks_pkey PRIMARY KEY (id),
@@ -26,8 +26,8 @@ export class Webhooks1767520000000 implements MigrationInterface {
       CREATE INDEX webhooks_address_idx ON webhooks (address);
       COMMENT ON COLUMN webhooks.topics IS 'null: all';
 
-      -- No foreign key to webhooks: deleting one must not take longer the more was sent to it. What is left of it is
-      -- sent no more, and goes with its age.
+      -- No foreign key to webhooks: otherwise deleting a webhook would take longer the more was sent to it. Its
+      -- remaining deliveries are not sent any more, and are removed when they are old enough.
       CREATE TABLE webhook_deliveries (
         id uuid NOT NULL,
         webhook_id uuid NOT NULL,

@@ -12,27 +12,27 @@ import type * as Types from './types.js';
 import type { Payer, Signer } from './wallet.js';
 
 export interface ClientOptions {
-  /** Where the service is, such as `https://api.example.org`; in pages a path such as `/api` too. */
+  /** Address of the service, such as `https://api.example.org`. In a page it may be a path such as `/api`. */
   baseUrl: string;
-  /** Where the token is kept: in memory by default. */
+  /** Where the token is stored: in memory by default. */
   tokens?: TokenStore;
   retry?: Partial<RetryOptions>;
-  /** Another fetch than that of the platform. */
+  /** Replaces the platform's fetch. */
   fetch?: typeof fetch;
 }
 
 export interface ClientSignInOptions extends SignInOptions {
-  /** Asks the wallet again by itself when the token has expired. */
+  /** Asks the wallet to sign in again when the token has expired. */
   renew?: boolean;
 }
 
-/** Which wallet pays, and what to be told. */
+/** The wallet that pays, and callbacks for progress. */
 export interface PayOptions extends SendOptions {
   wallet: Payer;
 }
 
 export class SavingsClient {
-  /** openapi-fetch over every path, for what has no method here. Failures throw a `SavingsError`. */
+  /** openapi-fetch over every path, for operations that have no method here. Failures throw a `SavingsError`. */
   readonly api: Types.Api;
   readonly pools: Pools;
   readonly transactions: Transactions;
@@ -46,7 +46,7 @@ export class SavingsClient {
   private renewal?: Promise<boolean>;
 
   constructor({ baseUrl, tokens = memoryTokens(), retry, fetch: send }: ClientOptions) {
-    // Only of pages; elsewhere an address without a host is refused here.
+    // Only pages have a location; elsewhere an address without a host is rejected here.
     const base = (globalThis as { location?: { href: string } }).location?.href;
     this.baseUrl = new URL(baseUrl, base).href.replace(/\/$/, '');
     this.tokens = tokens;
@@ -68,7 +68,7 @@ export class SavingsClient {
     this.account = new Account(this.api);
   }
 
-  /** Chain, token, contracts and rules. Asked for once, as soon as the service knows its chain. */
+  /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
   async config(): Promise<Types.ClientConfig> {
     this.knownConfig ??= this.api.GET('/config').then(({ data }) => data!.data);
     try {
@@ -81,7 +81,7 @@ export class SavingsClient {
     }
   }
 
-  /** Signs in with a wallet, and keeps the token for all that follows. */
+  /** Signs in with a wallet and stores the token for later requests. */
   async signIn(wallet: Signer, { renew, ...options }: ClientSignInOptions = {}): Promise<Types.SignedInUser> {
     const { token, user } = await signIn(this.api, await this.config(), this.baseUrl, wallet, options);
     await this.tokens.set(token);
@@ -94,7 +94,7 @@ export class SavingsClient {
     return (await this.tokens.get()) !== null;
   }
 
-  /** Ends the session, or all of the user's, and forgets the token, even if the service cannot be told. */
+  /** Ends this session or all of the user's, and deletes the token, even if the service cannot be reached. */
   async signOut({ everywhere = false }: { everywhere?: boolean } = {}): Promise<void> {
     this.signInAgain = undefined;
     try {
@@ -105,8 +105,8 @@ export class SavingsClient {
   }
 
   /**
-   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Sends the approval, then the
-   * deposit, and waits until both are on the chain.
+   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Sends the approval and then
+   * the deposit, and waits until both are on the chain.
    */
   async pay(
     pool: string,
@@ -123,7 +123,7 @@ export class SavingsClient {
     return sendCalls(data!.data.calls, wallet, options);
   }
 
-  /** Takes money out of a pool. */
+  /** Withdraws money from a pool. */
   async withdraw(
     pool: string,
     { amount, wallet, ...options }: PayOptions & { amount: string | bigint },
@@ -151,15 +151,15 @@ export class SavingsClient {
   }
 
   /**
-   * What happens to the caller's pools and money, and in the lottery, as it happens. Connects again by itself and
-   * goes on where it was; `reload` says that something may be missing, so read anew what is shown. Ends by leaving the
-   * loop or by the signal.
+   * Live events of the caller's pools and money, and of the lottery. Reconnects by itself and continues where it was.
+   * After a `reload` event something may be missing: load again what you show. Ends when the loop is left or the signal
+   * aborts.
    */
   events(options: EventsOptions = {}): AsyncGenerator<SavingsEvent, void, undefined> {
     return followEvents(this.transport, this.baseUrl, options);
   }
 
-  /** One sign-in for all requests that found the token expired. */
+  /** Signs in once for all requests that found the token expired. */
   private async renew(expired: string): Promise<boolean> {
     if ((await this.tokens.get()) !== expired) return true;
     if (!this.signInAgain) return false;

@@ -2,7 +2,7 @@ import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
 
-/** What the service names an error by: it stays while texts change. */
+/** The service's names for its errors. Codes stay stable while messages may change. */
 export type ErrorCode = Schemas['ErrorCode'];
 
 const STATUSES = {
@@ -44,14 +44,14 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
-/** What every error of this client has. */
+/** What all errors of this client have in common. */
 abstract class ClientError extends Error {
   abstract readonly code: string;
-  /** Of a request that could be sent again with the same key, after an error or an answer that never came. */
+  /** Key of a request that failed or got no answer: the request can be sent again with it. */
   idempotencyKey?: string;
 }
 
-/** The service refused. `switch (error.code)` tells why; `message` is for people. */
+/** The service rejected the request. `switch (error.code)` tells why; `message` is for people. */
 export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
   override readonly name = 'ApiError';
 
@@ -59,25 +59,25 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends ClientError {
     readonly code: Code,
     readonly status: Statuses[Code],
     message: string,
-    /** The fields that broke a rule, with `validation_failed`. */
+    /** The fields that broke a rule, for `validation_failed`. */
     readonly details: readonly ErrorDetail[],
-    /** How long the service asks to wait, with statuses 429 and 503. */
+    /** How long the service asks to wait, for statuses 429 and 503. */
     readonly retryAfterSeconds: number | undefined,
-    /** For whoever looks into the service's log. */
+    /** Finds the request in the service's log. */
     readonly requestId: string | undefined,
   ) {
     super(message);
   }
 }
 
-/** No answer, or one that is not the service's. A request without a key may have been done all the same. */
+/** No answer, or one that is not from the service. A request without a key may still have been carried out. */
 export class NoAnswerError extends ClientError {
   override readonly name = 'NoAnswerError';
   readonly code = 'no_answer';
 
   constructor(
     message: string,
-    /** Of an answer by something in between, such as a proxy. */
+    /** Status of an answer from something in between, such as a proxy. */
     readonly status: number | undefined,
     cause?: unknown,
   ) {
@@ -85,13 +85,13 @@ export class NoAnswerError extends ClientError {
   }
 }
 
-/** The chain took the transaction back: the contract refused. Nothing was paid but gas. */
+/** The transaction was reverted: the contract rejected it. Only gas was paid. */
 export class TransactionRevertedError extends ClientError {
   override readonly name = 'TransactionRevertedError';
   readonly code = 'transaction_reverted';
 
   constructor(
-    /** Which of the calls it was, such as `deposit`. */
+    /** Name of the call, such as `deposit`. */
     readonly call: string,
     readonly hash: `0x${string}`,
   ) {
@@ -99,7 +99,7 @@ export class TransactionRevertedError extends ClientError {
   }
 }
 
-/** The wallet is on another chain than the service, and does not change over. */
+/** The wallet is on another chain than the service and did not switch. */
 export class WrongChainError extends ClientError {
   override readonly name = 'WrongChainError';
   readonly code = 'wrong_chain';
@@ -113,13 +113,13 @@ export class WrongChainError extends ClientError {
   }
 }
 
-/** Not proven to come from the service, or too old: answer it with 400 and do nothing. */
+/** Not proven to come from the service, or too old: answer with 400 and do nothing. */
 export class WebhookSignatureError extends ClientError {
   override readonly name = 'WebhookSignatureError';
   readonly code = 'webhook_signature';
 }
 
-/** Nobody paid the deposit in time. */
+/** No payment for the deposit came in time. */
 export class DepositExpiredError extends ClientError {
   override readonly name = 'DepositExpiredError';
   readonly code = 'deposit_expired';
@@ -129,7 +129,10 @@ export class DepositExpiredError extends ClientError {
   }
 }
 
-/** Everything this client throws of its own, told apart by `code`. What a wallet or an AbortSignal throws comes as it is. */
+/**
+ * All errors that this client creates, distinguished by `code`. Errors of a wallet or an AbortSignal are passed on
+ * unchanged.
+ */
 export type SavingsError =
   | { [Code in ErrorCode]: ApiError<Code> }[ErrorCode]
   | NoAnswerError
@@ -140,7 +143,7 @@ export type SavingsError =
 
 export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
 
-/** Reads an error answer; the response's body must not have been read. */
+/** Turns an error answer into an error. The response's body must not have been read. */
 export async function errorOf(response: Response): Promise<SavingsError> {
   const { status } = response;
   const body = (await response.json().catch(() => undefined)) as
@@ -158,7 +161,7 @@ export async function errorOf(response: Response): Promise<SavingsError> {
   ) as SavingsError;
 }
 
-/** RFC 9110 allows seconds and a date. Browsers show the header of another origin only if the service exposes it. */
+/** RFC 9110 allows seconds or a date. Browsers show this header to other origins only if the service exposes it. */
 export function retryAfterSeconds({ headers }: Response): number | undefined {
   const text = headers.get('retry-after');
   if (text === null) return undefined;

@@ -10,14 +10,14 @@ interface TransactionPayload {
   transactionType: 'DEPOSIT' | 'WITHDRAWAL' | 'YIELD_CLAIM';
   txHash: string;
   blockNumber: number;
-  /** Who paid, took out or claimed. */
+  /** Who paid, withdrew or claimed. */
   account: string;
   amount: string;
 }
 
 interface DrawPayload {
   drawId: number;
-  /** Draw ids count for each contract alone. */
+  /** Draw ids are unique only within a contract. */
   contract: string;
   txHash: string;
   blockNumber: number;
@@ -25,7 +25,7 @@ interface DrawPayload {
 
 interface TicketsPayload {
   account: string;
-  /** How many this purchase added. */
+  /** How many tickets this purchase added. */
   tickets: string;
 }
 
@@ -34,9 +34,9 @@ interface WinnerPayload {
   prize: string;
 }
 
-/** What each topic tells. Amounts in smallest token units, addresses lower-cased. */
+/** The fields of each topic. Amounts in smallest token units, addresses in lower case. */
 interface Payloads {
-  /** The owner's account, and the pending deposit of the new pool, if it was made by the service. */
+  /** The owner's account, and the pending deposit of the new pool if the service created it. */
   'pool.created': { poolId: string; account: string } & Partial<
     Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
   >;
@@ -44,9 +44,9 @@ interface Payloads {
   'withdrawal.confirmed': TransactionPayload;
   'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
   'yield.claimed': TransactionPayload;
-  /** No payment came in time. A late one still confirms the deposit. */
+  /** No payment came in time. A late payment still confirms the deposit. */
   'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
-  /** A reorganisation took back what an event of topic `reverted` said; the other fields are that event's. */
+  /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
   'transaction.reverted': { reverted: Topic } & Partial<
     TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload
   >;
@@ -59,10 +59,10 @@ interface Payloads {
 
 export type Topic = keyof Payloads;
 
-/** What happened: `topic` says which fields there are. */
+/** What happened; `topic` tells which fields there are. */
 export type EventPayload<Name extends Topic = Topic> = {
   [Each in Name]: {
-    /** Where it stands, which `lastEventId` takes. Later ones have greater ids, compared as text. */
+    /** The event's position; pass it as `lastEventId`. Later events have greater ids, compared as text. */
     id: string;
     topic: Each;
     /** ISO 8601, UTC. */
@@ -70,37 +70,37 @@ export type EventPayload<Name extends Topic = Topic> = {
   } & Payloads[Each];
 }[Name];
 
-/** Events were missed: read anew what is shown. */
+/** Events were missed: load again what you show. */
 export interface ReloadEvent {
   topic: 'reload';
-  /** What follows comes after this. */
+  /** The events that follow come after this one. */
   id: string | null;
 }
 
 export type SavingsEvent = EventPayload | ReloadEvent;
 
 export interface EventsOptions {
-  /** Only these; all by default. */
+  /** Only these topics; all by default. */
   topics?: readonly Topic[];
-  /** The id of the last event that was seen in another life, to go on after it. */
+  /** Id of the last event that was seen in an earlier run, to continue after it. */
   lastEventId?: string;
-  /** Each time a connection stands. */
+  /** Called each time a connection is established. */
   onConnected?: () => void;
-  /** Each time a connection is lost, or was not to be had; it is tried again. */
+  /** Called each time a connection is lost or fails; the client then tries again. */
   onDisconnected?: (error: unknown) => void;
   signal?: AbortSignal;
 }
 
-/** The service sends a sign of life every 15 s. */
+/** The service sends a ping every 15 s. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
-/** Not longer, whatever the service asks for. */
+/** The longest wait, even if the service asks for more. */
 const MOST_ASKED_MS = 300_000;
 
 /**
- * @throws SavingsError for what trying again does not mend, such as a token that is good no more; what the wallet throws
- * when it is asked to sign in again; or the signal's reason
+ * @throws SavingsError for failures that a retry does not fix, such as an invalid token; the wallet's error if signing
+ * in again fails; or the signal's reason
  */
 export async function* followEvents(
   transport: Transport,
@@ -133,19 +133,19 @@ export async function* followEvents(
       attempt = 0;
       onConnected?.();
       for await (const { event, data } of parseEvents(body, { onChunk, onId, onRetry })) {
-        // The id of before leads nowhere; without another one it begins anew.
+        // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;
         yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventPayload);
       }
       lost = new NoAnswerError('the stream ended', undefined);
     } catch (error) {
       signal?.throwIfAborted();
-      // Whatever breaks a stream that stood passes; before, so does only what is known to.
+      // After the stream was connected, any failure is temporary. Before that, only known temporary failures are.
       if (isSavingsError(error) ? !isTransient(error) : !isConnected) throw error;
       lost = error;
     } finally {
       clearTimeout(timer);
-      // Whoever leaves the loop ends the connection.
+      // Leaving the loop closes the connection.
       silence.abort();
     }
     onDisconnected?.(lost);
@@ -155,7 +155,7 @@ export async function* followEvents(
   }
 }
 
-/** A rolling restart, a limit, a network: these pass. */
+/** Failures that pass: a rolling restart, a rate limit, the network. */
 const isTransient = (error: SavingsError): boolean =>
   !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
 

@@ -1,6 +1,6 @@
 import type { Page } from './types.js';
 
-/** Every item of a list, page by page as they are asked for. A list that grows meanwhile may repeat some. */
+/** Yields every item of a list and fetches pages as needed. If the list grows meanwhile, some items may repeat. */
 export async function* byPages<T>(
   fetchPage: (page: number) => Promise<Page<T>>,
 ): AsyncGenerator<T, void, undefined> {
@@ -11,7 +11,7 @@ export async function* byPages<T>(
   }
 }
 
-/** The same by cursors: each page costs the same, however far, and none repeats what another had. */
+/** The same with cursors: every page costs the same, however far into the list, and no item repeats. */
 export async function* byCursors<T>(
   fetchAfter: (after: string | undefined) => Promise<Page<T>>,
 ): AsyncGenerator<T, void, undefined> {

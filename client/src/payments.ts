@@ -7,18 +7,18 @@ import { wait } from './wait.js';
 import { type Payer, walletClientOf } from './wallet.js';
 
 export interface SendOptions {
-  /** Once a transaction is on its way. */
+  /** Called once a transaction has been sent. */
   onSent?: (call: ContractCall, hash: Hash) => void;
-  /** Once it is on the chain. */
+  /** Called once it is on the chain. */
   onMined?: (call: ContractCall, receipt: TransactionReceipt) => void;
-  /** Ends the waiting; what was sent stays sent. */
+  /** Stops waiting; transactions that were sent stay sent. */
   signal?: AbortSignal;
 }
 
 /**
- * Sends calls of the service by a wallet, one after another: each when the one before is on the chain.
+ * Sends the service's calls with a wallet, each after the previous one is on the chain.
  * @returns the receipts, in the order of the calls
- * @throws WrongChainError, TransactionRevertedError, what the wallet throws, or the signal's reason
+ * @throws WrongChainError, TransactionRevertedError, the wallet's error, or the signal's reason
  */
 export async function sendCalls(
   calls: readonly ContractCall[],
@@ -33,7 +33,7 @@ export async function sendCalls(
     await changeChain(client, call.chainId);
     const hash = await client.sendTransaction({
       account,
-      // Checked just now; viem would want its whole description.
+      // Checked above; otherwise viem would need a full description of the chain.
       chain: null,
       to: call.to as Hash,
       data: call.data as Hash,
@@ -58,12 +58,12 @@ async function changeChain(client: WalletClient, id: number): Promise<void> {
   } catch (error) {
     throw new WrongChainError(id, actual, error);
   }
-  // Some wallets say yes before it is so, or without doing it.
+  // Some wallets report success before they have switched, or without switching.
   const changed = await client.getChainId();
   if (changed !== id) throw new WrongChainError(id, changed);
 }
 
-/** Not viem's own waiting, which cannot be ended, and misses blocks of quiet chains while it looks for replacements. */
+/** Not viem's own wait: it cannot be aborted, and on quiet chains it misses blocks while it looks for replacements. */
 async function minedReceipt(
   client: WalletClient,
   hash: Hash,

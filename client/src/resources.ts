@@ -7,7 +7,7 @@ import { wait } from './wait.js';
 const CONFIRMATION_POLL_MS = 2000;
 
 export interface CreateOptions extends RequestOptions {
-  /** One of an attempt before, whose outcome is not known; a new one by default. */
+  /** The key of an earlier attempt whose outcome is unknown; a new key by default. */
   idempotencyKey?: string;
 }
 
@@ -20,7 +20,7 @@ export class Pools {
     return (await this.api.GET('/pools', { params: { query }, signal })).data!;
   }
 
-  /** All of them, page by page as they are asked for. */
+  /** All of them; pages are fetched as needed. */
   all(
     query: Omit<Types.PoolsQuery, 'page' | 'after'> = {},
     options?: RequestOptions,
@@ -36,14 +36,14 @@ export class Pools {
     return (await this.api.GET('/pools/{id}/yield', { params: { path: { id } }, signal })).data!.data;
   }
 
-  /** What the caller has in the pool. */
+  /** The caller's position in the pool. */
   async position(id: string, { signal }: RequestOptions = {}): Promise<Types.Position> {
     return (await this.api.GET('/pools/{id}/position', { params: { path: { id } }, signal })).data!.data;
   }
 
   /**
-   * Makes one pool, however often it has to be sent until the answer is known. `depositId` is what to pay.
-   * If that is still not known in the end, the error has the `idempotencyKey` to go on with.
+   * Creates one pool, however many attempts it takes to get the answer. `depositId` is the deposit to pay. If the
+   * outcome stays unknown, the error has the `idempotencyKey` for another attempt.
    */
   async create(
     body: Types.NewPool,
@@ -76,7 +76,7 @@ export class Transactions {
     return (await this.api.GET('/transactions', { params: { query }, signal })).data!;
   }
 
-  /** All of them, page by page as they are asked for. */
+  /** All of them; pages are fetched as needed. */
   all(
     query: Omit<Types.TransactionsQuery, 'page' | 'after'> = {},
     options?: RequestOptions,
@@ -84,13 +84,13 @@ export class Transactions {
     return byCursors((after) => this.list({ limit: 100, ...query, after }, options));
   }
 
-  /** By its id, which it has before it is on the chain. */
+  /** By its id, which exists before the transaction is on the chain. */
   async byId(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
     return (await this.api.GET('/transactions/by-id/{id}', { params: { path: { id } }, signal })).data!.data;
   }
 
   /**
-   * Waits until the service has seen it on the chain, which may be a while after the wallet's receipt.
+   * Waits until the service has seen the transaction on the chain, which may be a while after the wallet's receipt.
    * @throws DepositExpiredError, or the signal's reason
    */
   async confirmed(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
@@ -111,7 +111,7 @@ export class Transactions {
 export class Lottery {
   constructor(private readonly api: Api) {}
 
-  /** The open draw; `no_open_draw` while there is none. */
+  /** The open draw. Throws `no_open_draw` while there is none. */
   async current({ signal }: RequestOptions = {}): Promise<Types.CurrentDraw> {
     return (await this.api.GET('/lottery/current', { signal })).data!.data;
   }
@@ -127,7 +127,7 @@ export class Lottery {
     return byCursors((after) => this.winners({ limit: 100, after }, options));
   }
 
-  /** The draws that the caller has tickets of. */
+  /** The draws for which the caller has tickets. */
   async mine(
     query: Types.DrawEntriesQuery = {},
     { signal }: RequestOptions = {},
@@ -140,7 +140,7 @@ export class Lottery {
   }
 }
 
-/** What is the caller's, over all pools. */
+/** The caller's figures over all pools. */
 export class Account {
   constructor(private readonly api: Api) {}
 
@@ -148,7 +148,7 @@ export class Account {
     return (await this.api.GET('/users/me', { signal })).data!.data;
   }
 
-  /** A page of what the caller has in pools, newest pool first. */
+  /** A page of the caller's positions, newest pool first. */
   async positions(
     query: Types.PositionsQuery = {},
     { signal }: RequestOptions = {},
@@ -165,7 +165,7 @@ export class Account {
   }
 }
 
-/** 128 random bits. Not `randomUUID`, which pages on plain http lack. */
+/** 128 random bits. Pages on plain http have no `randomUUID`. */
 const randomKey = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',

@@ -3,22 +3,25 @@ import type { Api, ClientConfig, SignedInUser } from './types.js';
 import { type Signer, signerOf } from './wallet.js';
 
 export interface SignInOptions {
-  /** Host that asks for the signature; the page's own by default, outside of pages the first that the service accepts. */
+  /**
+   * Host that asks for the signature. Default: the page's own, or outside of pages the first one that the service
+   * accepts.
+   */
   domain?: string;
-  /** Address of what is signed in to; that of the domain by default. */
+  /** Address of what the user signs in to. Default: the domain's. */
   uri?: string;
-  /** The one that the service asks for by default, else the wallet's. */
+  /** Default: the chain that the service asks for, else the wallet's. */
   chainId?: number;
-  /** A line for people, shown by the wallet. */
+  /** A line for people, which the wallet shows. */
   statement?: string;
   signal?: AbortSignal;
 }
 
-/** The page this runs in; undefined outside of browsers. */
+/** The page that this runs in; undefined outside of browsers. */
 const page = (): { host: string; origin: string } | undefined =>
   (globalThis as { location?: { host: string; origin: string } }).location;
 
-/** The dialogue of EIP-4361: a nonce for the address, the message, its signature, the token. */
+/** Signs in as EIP-4361 describes: a nonce for the address, the message, its signature, the token. */
 export async function signIn(
   api: Api,
   config: ClientConfig,
@@ -43,6 +46,6 @@ export async function signIn(
   return verified!.data;
 }
 
-/** As production accepts it: http for this machine only. */
+/** As production requires: http only for this machine. */
 const schemeOf = (host: string): 'http' | 'https' =>
   /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/.test(host) ? 'http' : 'https';

@@ -3,17 +3,17 @@ export interface ServerSentEvent {
   data: string;
 }
 
-/** What a stream says beside its events. */
+/** Callbacks for what a stream sends besides its events. */
 export interface StreamSigns {
-  /** With every chunk: the stream lives. */
+  /** Called for every chunk: the stream is alive. */
   onChunk?: () => void;
-  /** Where to go on after; before the event that brought it, and also by itself. */
+  /** Called with the id to continue after, before the event that carries it. An id may also come alone. */
   onId?: (id: string) => void;
   /** How long to wait before connecting again. */
   onRetry?: (ms: number) => void;
 }
 
-/** Reads `text/event-stream` as the HTML standard says; ends with the stream, without an event that is not complete. */
+/** Parses `text/event-stream` as the HTML standard defines. Ends with the stream and drops an incomplete last event. */
 export async function* parseEvents(
   stream: ReadableStream<Uint8Array>,
   { onChunk, onId, onRetry }: StreamSigns = {},
@@ -30,7 +30,7 @@ export async function* parseEvents(
       if (done) return;
       onChunk?.();
       buffer += decoder.decode(value, { stream: true });
-      // A carriage return at the end may be half of a line's end.
+      // A carriage return at the end may be the first half of a line break.
       const lines = buffer.split(/\r\n|\n|\r(?!$)/);
       buffer = lines.pop()!;
       for (const line of lines) {

@@ -1,16 +1,16 @@
-/** Where the token is kept between requests, and between visits if it is a lasting place. */
+/** Keeps the token between requests, and between visits if the storage is permanent. */
 export interface TokenStore {
   get(): string | null | Promise<string | null>;
-  /** null: forget it. */
+  /** null deletes the token. */
   set(token: string | null): void | Promise<void>;
 }
 
-/** Forgets the token with the process or page. */
+/** Keeps the token in memory, until the process or page ends. */
 export function memoryTokens(token: string | null = null): TokenStore {
   return { get: () => token, set: (given) => void (token = given) };
 }
 
-/** What `localStorage` and `sessionStorage` are. */
+/** The part of `localStorage` and `sessionStorage` that is used. */
 export interface WebStorage {
   getItem(key: string): string | null;
   setItem(key: string, value: string): void;
@@ -18,8 +18,8 @@ export interface WebStorage {
 }
 
 /**
- * Keeps the token in `localStorage` or `sessionStorage`, where every script of the page can read it: keep foreign
- * scripts out of such a page.
+ * Stores the token in `localStorage` or `sessionStorage`. Every script of the page can read it there, so the page must
+ * not load foreign scripts.
  */
 export function webTokens(storage: WebStorage, key = 'pooled-savings-token'): TokenStore {
   return {

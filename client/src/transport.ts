@@ -5,9 +5,12 @@ import { backoff, wait } from './wait.js';
 export interface RetryOptions {
   /** How often a request is sent at most. */
   attempts: number;
-  /** The longest single wait that the service may ask for by Retry-After, in ms; beyond, its error is thrown. */
+  /**
+   * The longest single wait, in ms, that the service may ask for by Retry-After. If it asks for more, its error is
+   * thrown.
+   */
   maxWaitMs: number;
-  /** The longest time that a request may take with all its attempts, in ms. */
+  /** The longest time, in ms, that a request may take with all its attempts. */
   maxTotalMs: number;
 }
 
@@ -15,25 +18,31 @@ export const DEFAULT_RETRY: RetryOptions = { attempts: 6, maxWaitMs: 30_000, max
 
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 8_000;
-/** Answers that a proxy gives when the service does not. */
+/** Statuses that a proxy returns when the service does not answer. */
 const GATEWAY = new Set([502, 503, 504]);
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /**
- * A fetch that brings the token, waits when the service asks to, and sends again what may be sent again: whatever was
- * refused by a rate limit, and, after 503 or no answer, what reads only or carries an Idempotency-Key.
+ * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request rejected by
+ * a rate limit, and after 503 or no answer, requests that only read or have an Idempotency-Key.
  */
 export class Transport {
   constructor(
     private readonly send: typeof fetch,
     readonly tokens: TokenStore,
     private readonly retry: RetryOptions,
-    /** Gets a new token in place of one that has expired. @returns false if there is no way */
+    /**
+     * Gets a new token to replace an expired one.
+     * @returns false if that is not possible
+     */
     private readonly renew: (expired: string) => Promise<boolean>,
   ) {}
 
-  /** Never throws for a status: see `errorOf`. @throws NoAnswerError, or the reason of the request's signal */
+  /**
+   * Does not throw for error statuses: see `errorOf`.
+   * @throws NoAnswerError, or the reason of the request's signal
+   */
   readonly fetch = async (input: Request): Promise<Response> => {
     const end = Date.now() + this.retry.maxTotalMs;
     let renewed = false;
@@ -54,7 +63,7 @@ export class Transport {
     }
   };
 
-  /** Without sending again, but for a token that has expired: for streams, which connect again themselves. */
+  /** Sends once, and again only if the token has expired. For streams, which reconnect themselves. */
   async once(input: Request): Promise<Response> {
     const token = await this.tokens.get();
     let outcome = await this.attempt(input, token);
@@ -65,7 +74,7 @@ export class Transport {
   }
 
   private async attempt(input: Request, token: string | null): Promise<Response | NoAnswerError> {
-    // A body can be read once: each attempt gets a copy.
+    // A body can be read only once, so each attempt gets a copy.
     const request = input.clone();
     if (token !== null && !request.headers.has('authorization'))
       request.headers.set('authorization', `Bearer ${token}`);
@@ -77,14 +86,14 @@ export class Transport {
     }
   }
 
-  /** Milliseconds to wait before the next attempt; undefined: what came is final. */
+  /** Milliseconds to wait before the next attempt; undefined if the outcome is final. */
   private pause(input: Request, outcome: Response | NoAnswerError, attempt: number): number | undefined {
     const repeatable =
       input.method === 'GET' || input.method === 'HEAD' || input.headers.has(IDEMPOTENCY_KEY);
     const usual = backoff(attempt, FIRST_WAIT_MS, MOST_WAIT_MS);
     if (!(outcome instanceof Response)) return repeatable ? usual : undefined;
     const { status } = outcome;
-    // The first request with this key is still running: its answer comes.
+    // The first request with this key is still running; a later attempt gets its answer.
     if (status === 409 && input.headers.has(IDEMPOTENCY_KEY)) return usual;
     if (status !== 429 && !(repeatable && GATEWAY.has(status))) return undefined;
     const asked = retryAfterSeconds(outcome);

@@ -41,6 +41,6 @@ export interface RequestOptions {
 export interface Page<T> {
   readonly data: readonly T[];
   readonly pagination?: Schemas['Pagination'];
-  /** Where the next page begins; null after the last. */
+  /** Cursor of the next page; null on the last page. */
   readonly next?: string | null;
 }

@@ -1,4 +1,7 @@
-/** Resolves after so many milliseconds. @throws the signal's reason when it is aborted before */
+/**
+ * Resolves after the given number of milliseconds.
+ * @throws the signal's reason if it aborts first
+ */
 export function wait(ms: number, signal?: AbortSignal | null): Promise<void> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
@@ -14,6 +17,9 @@ export function wait(ms: number, signal?: AbortSignal | null): Promise<void> {
   });
 }
 
-/** Milliseconds before the attempt after the nth, from 1: doubling, with jitter so that clients do not return together. */
+/**
+ * Milliseconds to wait after the nth attempt, from 1. Doubles each time, with jitter so that clients do not return
+ * together.
+ */
 export const backoff = (attempt: number, firstMs: number, mostMs: number): number =>
   Math.min(mostMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);

@@ -1,7 +1,7 @@
 import { type Address, type EIP1193Provider, createWalletClient, custom, getAddress } from 'viem';
 import type { WalletClient } from 'viem';
 
-/** An account that signs by itself, such as viem's `privateKeyToAccount` gives. */
+/** An account that signs by itself, such as the result of viem's `privateKeyToAccount`. */
 export interface SigningAccount {
   readonly address: Address;
   signMessage(parameters: { message: string }): Promise<`0x${string}`>;
@@ -10,23 +10,23 @@ export interface SigningAccount {
 /** The part of EIP-1193 that is used here. */
 export type WalletProvider = Pick<EIP1193Provider, 'request'>;
 
-/** What signs in: a browser's wallet, a viem wallet client, or an account. */
+/** Anything that can sign in: a browser wallet, a viem wallet client, or an account. */
 export type Signer = WalletProvider | WalletClient | SigningAccount;
-/** What pays: a browser's wallet, or a viem wallet client with an account. */
+/** Anything that can pay: a browser wallet, or a viem wallet client with an account. */
 export type Payer = WalletProvider | WalletClient;
 
 const isWalletClient = (wallet: Signer): wallet is WalletClient => 'sendTransaction' in wallet;
 const isAccount = (wallet: Signer): wallet is SigningAccount =>
   'signMessage' in wallet && 'address' in wallet;
 
-/** A viem wallet client of whatever pays. A browser's wallet is asked to let this page see an account. */
+/** Returns a viem wallet client for a payer. A browser wallet is asked to connect an account to this page. */
 export async function walletClientOf(wallet: Payer): Promise<WalletClient> {
   if (isWalletClient(wallet)) return wallet;
   const [account] = await wallet.request({ method: 'eth_requestAccounts' });
   return createWalletClient({ account, transport: custom(wallet) });
 }
 
-/** The address that signs, with its EIP-55 checksum; how; and the chain that the wallet is on, if it is on one. */
+/** The signing address with its EIP-55 checksum, the function that signs, and the wallet's chain if it has one. */
 export async function signerOf(wallet: Signer): Promise<{
   address: Address;
   chainId: () => Promise<number | undefined>;

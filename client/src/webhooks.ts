@@ -4,10 +4,10 @@ import type { EventPayload } from './events.js';
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Reads a webhook after proving that the service sent it, and not long ago.
- * @param body exactly as received, not parsed and written anew
+ * Parses a webhook after checking that the service sent it recently.
+ * @param body exactly as received, not parsed and serialized again
  * @param header `Webhook-Signature`
- * @param secret as the service gave it with the new webhook
+ * @param secret from the answer that created the webhook
  * @throws WebhookSignatureError
  */
 export async function verifyWebhook(
@@ -15,7 +15,7 @@ export async function verifyWebhook(
   header: string | null | undefined,
   secret: string,
 ): Promise<EventPayload> {
-  // An empty key would prove nothing.
+  // A signature with an empty key proves nothing.
   if (!secret) throw new WebhookSignatureError('there is no secret');
   const fields = (header ?? '').split(',').map((field) => field.trim().split('='));
   const valuesOf = (name: string): string[] =>

@@ -11,26 +11,26 @@ import { OPEN_STREAM, READERS_OF_POOLS } from './events.sql';
 
 const PING_MS = 15_000;
 const SWEEP_MS = 1000;
-/** Of the outbox at once. */
+/** How much of the outbox is read at once. */
 const ROWS = 200;
 const EVENTS = 1000;
 
-/** Where a stream goes on. */
+/** Where a stream starts. */
 export interface Opening {
   cursor: string;
-  /** What the client had before is not all kept. */
+  /** True if some events behind the client's last one have been removed. */
   isGap: boolean;
 }
 
 /**
- * Hands the events of the outbox to all streams of this process. It reads each once, and asks once for all streams
- * who may read them. A stream that was left somewhere reads its own gap first.
+ * Hands the events of the outbox to all streams of this process. Each event is read once, and one query tells for all
+ * streams who may read it. A stream that starts further back first catches up by itself.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
   private readonly counts = new Map<string, number>();
-  /** Behind which the streams have had nothing yet. */
+  /** All live streams have had the events up to here. */
   private cursor?: string;
   private leave?: () => void;
   private timer?: NodeJS.Timeout;
@@ -44,7 +44,10 @@ export class EventHub implements OnModuleDestroy {
     private readonly environment: Environment,
   ) {}
 
-  /** Takes a place for a stream of the user. @throws ApiError 429 when he has as many as he may */
+  /**
+   * Reserves a stream for the user.
+   * @throws ApiError 429 when the user has too many
+   */
   reserve(userId: string): void {
     const count = this.counts.get(userId) ?? 0;
     if (count >= this.environment.EVENT_STREAMS_PER_USER) throw namedError('too_many_connections');
@@ -57,7 +60,7 @@ export class EventHub implements OnModuleDestroy {
     else this.counts.delete(userId);
   }
 
-  /** @param lastEventId as the client gives it */
+  /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
     const last = lastEventId ? parseCursor(lastEventId) : undefined;
     const { xid, kept } = (await this.database.read(OPEN_STREAM, last ?? BEGINNING))!;
@@ -65,7 +68,7 @@ export class EventHub implements OnModuleDestroy {
     return { cursor: cursorText({ xid, position: 0, item: 0 }), isGap: Boolean(lastEventId) };
   }
 
-  /** @returns what takes the stream out again */
+  /** @returns a function that removes the stream */
   add(stream: EventStream): () => void {
     const unwatch = this.sessions.watch(stream.session, () => stream.close());
     this.streams.add(stream);
@@ -95,13 +98,13 @@ export class EventHub implements OnModuleDestroy {
   }
 
   private async look(): Promise<void> {
-    // Nobody gets anything while it is not known whose session has ended.
+    // Send nothing while it is unknown which sessions have ended.
     const { cursor } = this;
     if (cursor === undefined || !this.sessions.isFresh) return;
     const events = await this.read(cursor);
     const asked = new Set(this.streams);
     const readers = await this.readersOf(events, [...asked]);
-    // Meanwhile the last one may have left, and others have come.
+    // While we waited, the last stream may have left and others may have come.
     if (events.length === 0 || this.cursor !== cursor) return;
     this.cursor = events.at(-1)!.id;
     for (const stream of this.streams)
@@ -110,7 +113,7 @@ export class EventHub implements OnModuleDestroy {
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
-  /** Until it has what all the others have. */
+  /** Reads until the stream has everything that the other streams have. */
   private async catchUp(stream: EventStream): Promise<void> {
     stream.live = false;
     try {
@@ -122,7 +125,7 @@ export class EventHub implements OnModuleDestroy {
       }
       stream.live = true;
     } catch {
-      // It comes again with the last event that it has had.
+      // The client reconnects with the id of the last event that it got.
       stream.close();
     }
   }

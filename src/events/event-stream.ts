@@ -3,22 +3,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../auth/current-user';
 import type { LedgerEvent, Topic } from '../outbox/ledger-event';
 
-/** Bytes that wait for a client; one that reads more slowly is cut, and may come again. */
+/** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
 const MAX_BUFFERED = 256 * 1024;
 const DRAIN_POLL_MS = 20;
-/** Clients are told to wait so long before they come again, so that they do not all come at once. */
+/** Clients are told to wait a random time in this range before they reconnect, so that they do not all come at once. */
 const RETRY_MS = { least: 1000, most: 5000 };
 
-/** Who may read a pool's events, by pool, of those who listen. */
+/** By pool: which of the listening addresses may read its events. */
 export type Readers = Map<string, Set<string>>;
 
-/** One client that follows events: what it may read, and how far it has come. */
+/** One client that follows events: what it may read and how far it has read. */
 export class EventStream {
-  /** False while it reads what it has missed. */
+  /** False while it catches up. */
   live = false;
   private closed = false;
 
-  /** @param cursor as text, behind which it wants to go on */
+  /** @param cursor the stream starts after it */
   constructor(
     readonly session: Session,
     private readonly topics: ReadonlySet<Topic>,
@@ -33,7 +33,7 @@ export class EventStream {
     return this.closed || this.response.destroyed;
   }
 
-  /** Sends those of the events that it has not had and may read, and moves its cursor behind all of them. */
+  /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
   send(events: LedgerEvent[], readers: Readers): void {
     let text = '';
     for (const event of events) {
@@ -45,12 +45,12 @@ export class EventStream {
     if (text) this.write(text);
   }
 
-  /** The client has missed events that are kept no more. */
+  /** Tells the client that it has missed events that are no longer kept. */
   reload(): void {
     this.write(`event: reload\ndata: {}\n\n`);
   }
 
-  /** With the cursor, so that a client that gets no events does not come back with an old one. */
+  /** Includes the cursor, so that a client that gets no events does not reconnect with an old one. */
   ping(): void {
     this.write(`: ping\nid: ${this.cursor}\n\n`);
   }

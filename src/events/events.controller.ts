@@ -11,7 +11,7 @@ import { EventTicket, EventsQuery } from './events.dto';
 import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
 
-/** Ms. Longer than between pings; other requests have to send something more often. */
+/** Must be longer than the time between pings. Other requests have a shorter limit. */
 const SOCKET_TIMEOUT_MS = 60_000;
 
 const EXAMPLE = `id: 0000000003e9-000000000011-0001
@@ -83,7 +83,7 @@ export class EventsController {
         remove();
         this.hub.release(userId);
       });
-      // It may have left before.
+      // The client may have left already.
       if (raw.destroyed) raw.emit('close');
     } catch (error) {
       this.hub.release(userId);

@@ -14,7 +14,7 @@ export const ISSUE_TICKET = statement<
     VALUES (:digest, :session, now() + make_interval(secs => :seconds)) RETURNING iso(expires_at) AS "expiresAt"`,
 );
 
-/** Uses a ticket up. No row: there is none, it was used, it expired, or its session has ended. */
+/** Uses up a ticket. No row: the ticket is unknown, used or expired, or its session has ended. */
 export const REDEEM_TICKET = statement<{ digest: string }, { session: Session }>(
   'redeem_event_ticket',
   { digest: 'text' },
@@ -33,7 +33,7 @@ export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('event_tickets', 'expires_at', 'now()'),
 );
 
-/** Where a stream begins, and whether nothing behind the cursor that it was left at has been removed. */
+/** The current end of the outbox, and whether every event after the given cursor is still kept. */
 export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
   'open_event_stream',
   { xid: 'text', position: 'bigint', item: 'integer' },
@@ -44,7 +44,7 @@ export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
     FROM outbox_removed r WHERE r.id = 1`,
 );
 
-/** Who of these may read which of these pools. */
+/** Which of these addresses may read which of these pools. */
 export const READERS_OF_POOLS = statement<
   { pools: string[]; addresses: string[] },
   { pool: string; address: string }

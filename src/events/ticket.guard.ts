@@ -4,7 +4,7 @@ import { JwtAuthGuard } from '../auth/auth.guard';
 import type { Session } from '../auth/current-user';
 import { Tickets } from './tickets';
 
-/** Takes a ticket of the query, or else the token. */
+/** Accepts a ticket in the query, or else the token. */
 @Injectable()
 export class TicketGuard implements CanActivate {
   constructor(

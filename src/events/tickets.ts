@@ -10,7 +10,10 @@ import { ISSUE_TICKET, REDEEM_TICKET, REMOVE_EXPIRED_TICKETS } from './events.sq
 const LIFETIME_SECONDS = 30;
 const digestOf = (ticket: string): string => createHash('sha256').update(ticket).digest('hex');
 
-/** Stand in for a token where no header can be sent. They are in addresses, and so in logs: hence once, and briefly. */
+/**
+ * Tickets replace the token where a client cannot send headers. URLs get into logs, so a ticket works once and expires
+ * soon.
+ */
 @Injectable()
 export class Tickets {
   constructor(
@@ -30,7 +33,7 @@ export class Tickets {
     return { ticket, expiresAt: row!.expiresAt };
   }
 
-  /** @throws ApiError 401 when it opens nothing, or nothing any more */
+  /** @throws ApiError 401 when the ticket is unknown, used or expired */
   async redeem(ticket: string): Promise<Session> {
     const row = await this.database.write(REDEEM_TICKET, { digest: digestOf(ticket) });
     if (!row || row.session.exp <= Date.now() / 1000) throw invalidToken();

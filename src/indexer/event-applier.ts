@@ -15,7 +15,7 @@ import * as sql from './event-writer.sql';
 import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
 
-/** Events of unknown pools that are looked at in one round. */
+/** Events of unknown pools that one round looks at. */
 const LOOK_AT = 10_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -27,11 +27,11 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
 };
 
 /**
- * Gives events their effect, within the transaction that moves the cursor: reads what decides on them, decides, and
- * writes it by few statements, however many events there are.
+ * Applies events within the transaction that moves the cursor: reads what the decisions depend on, decides, and writes
+ * the results. The number of statements does not grow with the number of events.
  */
 export class EventApplier {
-  /** Where the search for pools that have appeared goes on. */
+  /** Where the search for new pools continues. */
   private lookedAt = FIRST_ID;
 
   constructor(
@@ -39,7 +39,7 @@ export class EventApplier {
     private readonly lotteries: ReadonlySet<string>,
   ) {}
 
-  /** Events above block `effective` are only kept until they get their confirmations. */
+  /** Events above block `effective` are only stored until they have enough confirmations. */
   async apply(events: ChainEvent[], reach: Reach): Promise<Tally> {
     const { effective } = reach;
     const rules = { effective, lotteries: this.lotteries };
@@ -62,7 +62,10 @@ export class EventApplier {
     return rows.map(keptItem);
   }
 
-  /** Once for a batch: a pool that appears meanwhile is known to the next one, and its earlier events come first. */
+  /**
+   * Runs once for a batch. A pool that appears meanwhile is known to the next batch, which applies its earlier events
+   * first.
+   */
   private async loadPools(
     items: Item[],
     found: string[],
@@ -78,7 +81,7 @@ export class EventApplier {
     return { pools: new Map(pools), appeared: rows.flatMap(({ id, appeared }) => (appeared ? id : [])) };
   }
 
-  /** Pools whose events came before them. */
+  /** Pools that were created after their first events were read. */
   private async findAppeared(): Promise<string[]> {
     const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
       sql.FIND_APPEARED,
@@ -90,9 +93,9 @@ export class EventApplier {
   }
 
   /**
-   * Writes what becomes of the events. If the database refuses their data, the halves are tried in turn, down to the
-   * event that it refuses. That one is set aside with the reason, the others apply.
-   * @returns the pools as they are then
+   * Writes the outcome of the events. If the database rejects the data, each half is tried in turn, down to the single
+   * event that it rejects. That event is set aside with the reason; the others apply.
+   * @returns the pools as they are afterwards
    */
   private async write(
     items: Item[],

@@ -24,7 +24,7 @@ export interface EventRow {
 const compact = (id: string | null): string | null => id && id.replaceAll('-', '');
 const seconds = (time: Date): number => time.getTime() / 1000;
 
-/** A stored event, in the form in which it was read from the chain. */
+/** Turns a stored event back into the form in which it was read from the chain. */
 export function keptItem(row: EventRow): Item {
   const event: ChainEvent = {
     blockNumber: Number(row.block_number),

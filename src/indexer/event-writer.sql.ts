@@ -1,11 +1,11 @@
 import type { Decision } from './decide';
 
-/** The statements by which a batch of events becomes transactions and accruals, in the cursor's transaction. */
+/** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
 type Value = (decision: Decision) => string | number | boolean | null | undefined;
 type Column = [column: string, type: string, value: Value];
 
-/** What is kept of an event: column, type of its parameter (`time` is in seconds), value. */
+/** The stored columns of an event: name, type of the parameter (`time` is in seconds), value. */
 const COLUMNS: Column[] = [
   ['block_number', 'bigint', ({ event }) => event.blockNumber],
   ['log_index', 'bigint', ({ event }) => event.logIndex],
@@ -26,7 +26,7 @@ const COLUMNS: Column[] = [
   ['reason', 'text', ({ reason }) => reason && JSON.stringify(reason)],
   ['transaction_id', 'uuid', ({ transactionId }) => transactionId],
 ];
-/** What is known of an event beside that. */
+/** Further facts about an event that are not stored with it. */
 const FACTS: Column[] = [
   ['owner_id', 'uuid', ({ pool }) => pool?.ownerId],
   ['by_owner', 'boolean', ({ pool, event }) => (pool ? pool.owner === event.account : null)],
@@ -44,8 +44,8 @@ const parameter = ([column, type]: Column, index: number): string =>
     : `unnest($${index + 1}::${type}[]) AS ${column}`;
 
 /**
- * Array literals for these parameters. The values are digits, hex and our own words, so nothing but reasons needs
- * quoting, which makes this several times as fast as the driver's conversion.
+ * Builds array literals for these parameters. The values are digits, hex and our own words, so only reasons need
+ * quoting. This is several times as fast as the driver's conversion.
  */
 const literals = (columns: Column[], decisions: Decision[]): string[] =>
   columns.map(([, , value]) => `{${decisions.map((decision) => value(decision) ?? 'NULL').join(',')}}`);
@@ -74,14 +74,14 @@ interface Query {
   values: string[];
 }
 
-/** Keeps the fresh ones of the events, and writes the transactions and accruals of all that apply. */
+/** Stores the events that are new, and writes the transactions and accruals of all that apply. */
 export const writeEvents = (decisions: Decision[]): Query => ({
   name: 'write_events',
   text: WRITE_EVENTS,
   values: literals(WRITTEN, decisions),
 });
 
-/** What decides on the events of pools. Parameter: pool ids. Ids are given as 32 hex digits. */
+/** Loads what decides on the events of pools. Parameter: pool ids. Ids are given as 32 hex digits. */
 export const LOAD_POOLS = {
   name: 'load_pools',
   text: `
@@ -95,17 +95,17 @@ export const LOAD_POOLS = {
     FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ANY($1::uuid[])`,
 };
 
-/** Events that have got their confirmations. Parameter: the last block that takes effect. */
+/** Events that now have enough confirmations. Parameter: the last block that takes effect. */
 export const LOAD_CONFIRMED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1`;
-/** Events of pools that were not known. Parameter: pool ids. */
+/** Events of pools that were unknown until now. Parameter: pool ids. */
 export const LOAD_APPEARED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = ANY($1::uuid[])`;
 
 /**
- * Looks for unknown pools that have appeared, some at a time, so that a flood of events of no pool costs little.
- * Parameters: the pool id to go on from, number of events to look at. Row: the last pool id looked at, how many
- * events, pools that are there now.
+ * Finds unknown pools that have been created since. It looks at a limited number of events at a time, so that many
+ * events of unknown pools cost little. Parameters: the pool id to continue from, number of events to look at. Row: the
+ * last pool id looked at, how many events, pools that exist now.
  */
 export const FIND_APPEARED = `
   WITH looked AS MATERIALIZED (
@@ -114,7 +114,7 @@ export const FIND_APPEARED = `
   SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,
     array(SELECT replace(p.id::text, '-', '') FROM pools p WHERE p.id IN (SELECT pool_id FROM looked)) AS pools`;
 
-/** The chain's amount wins. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
+/** Sets the amount to the chain's. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
 export const CONFIRM_DEPOSITS = `
   UPDATE transactions t SET status = 'CONFIRMED', amount = m.amount, tx_hash = m.tx_hash,
     block_number = m.block_number, log_index = m.log_index, confirmed_at = to_timestamp(m.time)
@@ -129,19 +129,20 @@ export const UPDATE_KEPT = `
     AS k(block_number, log_index, outcome, reason, transaction_id)
   WHERE e.block_number = k.block_number AND e.log_index = k.log_index`;
 
-/** Seconds. Parameter: number. */
+/** In seconds. Parameter: block number. */
 export const BLOCK_TIME = `SELECT extract(epoch FROM time)::bigint AS time FROM chain_blocks WHERE number = $1`;
 /**
- * A deposit is expired if no event has confirmed it and its life ended before the time of the last block in effect.
- * Outages expire nothing, as the chain's clock counts. Parameter: the latest time, in seconds, of those that ended.
+ * A deposit expires if no event has confirmed it and its lifetime ended before the time of the last block in effect.
+ * The chain's clock counts, so an outage expires nothing. Parameter: deposits made before this time, in seconds,
+ * expire.
  */
 export const EXPIRE_DEPOSITS = `
   UPDATE transactions SET status = 'EXPIRED' WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint)`;
-/** The other way, after a reorganisation: those that the chain's clock has not reached. */
+/** Reverts expiry after a reorganisation, for deposits that the chain's clock has not reached. */
 export const REVIVE_DEPOSITS = `
   UPDATE transactions SET status = 'PENDING' WHERE status = 'EXPIRED' AND created_at >= to_timestamp($1::bigint)`;
 
-/** Taking back: the effect of all blocks after parameter 1. */
+/** Undoes the effect of all blocks after parameter 1. */
 export const UNDO = {
   createdRows: `
     DELETE FROM transactions t USING chain_events e
@@ -155,11 +156,11 @@ export const UNDO = {
     DELETE FROM yield_accruals y USING chain_events e
     WHERE e.block_number > $1 AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
-  /** Rows, here and below: how many events of which outcome, and of which draw. */
+  /** Rows, here and below: the number of events by outcome and draw. */
   events: `
     WITH gone AS (DELETE FROM chain_events WHERE block_number > $1 RETURNING contract, draw_id, outcome)
     SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM gone GROUP BY 1, 2, 3`,
-  /** Events that stay, but have lost their confirmations. */
+  /** Events that stay stored but no longer have enough confirmations. */
   confirmations: `
     WITH applied AS MATERIALIZED (
       SELECT block_number, log_index, contract, draw_id, outcome FROM chain_events
@@ -172,7 +173,10 @@ export const UNDO = {
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
 };
 
-/** Parameters: number, hash, time, last block in effect, head, state; hash before, epoch; is it proven, and progress. */
+/**
+ * Parameters: number, hash, time, last block in effect, head, state; previous hash, epoch; whether it is proven,
+ * whether there was progress.
+ */
 export const MOVE_CURSOR = `
   UPDATE chain_cursor SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint),
     applied_number = $4, head_number = $5, state = $6, beat_at = now(),
@@ -180,7 +184,7 @@ export const MOVE_CURSOR = `
     progress_at = CASE WHEN $10 THEN now() ELSE progress_at END
   WHERE block_hash = $7 AND epoch = $8`;
 
-/** Parameters: numbers, hashes, parent hashes, times. Block 0 stays, it tells one chain from another. */
+/** Parameters: numbers, hashes, parent hashes, times. Block 0 stays: it identifies the chain. */
 export const KEEP_BLOCKS = `
   INSERT INTO chain_blocks (number, hash, parent_hash, time)
   SELECT number, hash, parent_hash, to_timestamp(time)

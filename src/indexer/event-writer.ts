@@ -15,22 +15,22 @@ export interface Cursor extends Block {
 
 type Applicable = Pick<Batch, 'to' | 'blocks' | 'events'>;
 
-/** Number and block of a contract's event. */
+/** Sequence number and block of a contract's event. */
 export interface LastEvent {
   seq: number;
   block: number;
 }
 
-/** What a batch did, for metrics and log. */
+/** What a batch did, for metrics and logs. */
 export interface Applied {
   cursor: Cursor;
   anomalies: Map<string, number>;
   expired: number;
-  /** All events that are kept without effect, by outcome. */
+  /** The number of all events stored without effect, by outcome. */
   setAside: Map<string, number>;
 }
 
-/** The cursor is not where this process left it: another one leads. */
+/** The cursor is not where this process left it: another process leads. */
 export class LeadershipLost extends Error {}
 
 interface WriterRules {
@@ -43,7 +43,7 @@ interface WriterRules {
 
 export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
 
-/** How the cursor stands to the chain, as written beside it. */
+/** The cursor's state relative to the chain, stored with it. */
 export interface Standing {
   state: CursorState;
   /** Number of the best head known. */
@@ -55,8 +55,8 @@ export interface Standing {
 }
 
 /**
- * Writes what the chain says, one database transaction a batch: readers never see half of it. The cursor moves by
- * compare-and-set in the same transaction, so two writers could not apply anything twice even if both thought that
+ * Writes what the chain says, in one database transaction per batch, so readers never see half a batch. The same
+ * transaction moves the cursor by compare-and-set, so two writers cannot apply anything twice even if both believe that
  * they lead.
  */
 export class EventWriter {
@@ -69,7 +69,7 @@ export class EventWriter {
     this.applier = new EventApplier(client, rules.lotteries);
   }
 
-  /** Of each contract that has events the last one. */
+  /** The last event of each contract that has events. */
   async lastEvents(contracts: string[]): Promise<Map<string, LastEvent>> {
     const { rows } = await this.client.query<Record<'contract' | 'seq' | 'block', string>>(
       `SELECT contract, e.seq, e.block_number AS block FROM unnest($1::text[]) AS c(contract) CROSS JOIN LATERAL (
@@ -81,7 +81,7 @@ export class EventWriter {
     );
   }
 
-  /** The last block with an event, up to `number`. */
+  /** The last block up to `number` that has an event. */
   async eventBlock(number: number): Promise<Pick<Block, 'number' | 'hash'> | undefined> {
     const { rows } = await this.client.query<{ number: string; hash: string }>(
       `SELECT block_number AS number, block_hash AS hash FROM chain_events WHERE block_number <= $1
@@ -91,7 +91,7 @@ export class EventWriter {
     return rows[0] && { number: Number(rows[0].number), hash: rows[0].hash };
   }
 
-  /** Blocks of the window, newest first, and last block 0. */
+  /** The stored blocks, newest first; block 0 comes last. */
   async window(): Promise<Block[]> {
     const { rows } = await this.client.query<{
       number: string;
@@ -121,7 +121,7 @@ export class EventWriter {
     });
   }
 
-  /** By the time of the last block in effect. While its header is not known, as in backfill, nothing changes. */
+  /** Uses the time of the last block in effect. While its header is unknown, as in backfill, nothing changes. */
   private async expire(effective: number): Promise<number> {
     const { rows } = await this.client.query<{ time: string }>(sql.BLOCK_TIME, [effective]);
     if (!rows[0]) return 0;
@@ -130,7 +130,7 @@ export class EventWriter {
     return (await this.client.query(sql.EXPIRE_DEPOSITS, end)).rowCount ?? 0;
   }
 
-  /** How many events are kept without effect, by outcome in small letters. */
+  /** The number of events stored without effect, by outcome in lower case. */
   async setAside(): Promise<Map<string, number>> {
     const { rows } = await this.client.query<{ outcome: string; count: string }>(
       'SELECT lower(outcome) AS outcome, count FROM set_aside_counts',
@@ -139,8 +139,8 @@ export class EventWriter {
   }
 
   /**
-   * Takes everything after `ancestor` back, exactly; events are read again from there. Events before it that no longer
-   * have their confirmations wait for them again, so that the state is that of a chain which ends here.
+   * Undoes everything after `ancestor` exactly; events are read again from there. Earlier events that no longer have
+   * enough confirmations wait for them again, so the state is that of a chain that ends here.
    */
   async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
     return this.transaction(async () => {
@@ -165,7 +165,7 @@ export class EventWriter {
     });
   }
 
-  /** Up to which block the contracts' counts proved that no event is missing. */
+  /** The last block up to which the contracts' counts prove that no event is missing. */
   async provenBlock(): Promise<number> {
     const { rows } = await this.client.query<{ proven: string }>(
       'SELECT proven_number AS proven FROM chain_cursor',
@@ -173,7 +173,7 @@ export class EventWriter {
     return Number(rows[0]?.proven ?? 0);
   }
 
-  /** Which chain the database holds, and the best head known of it; undefined while it holds none. */
+  /** The chain that the database holds and its best known head; undefined while it holds none. */
   async knownChain(): Promise<{ chainId: number; genesis: string; head: number } | undefined> {
     const { rows } = await this.client.query<Record<'id' | 'genesis' | 'head', string>>(
       'SELECT chain_id AS id, genesis_hash AS genesis, head_number AS head FROM chain_cursor',
@@ -181,7 +181,7 @@ export class EventWriter {
     return rows.map(({ id, genesis, head }) => ({ chainId: Number(id), genesis, head: Number(head) }))[0];
   }
 
-  /** Adds blocks below the cursor, unless another process leads by now. */
+  /** Adds blocks below the cursor, unless another process leads now. */
   async fillWindow(cursor: Cursor, blocks: Block[]): Promise<void> {
     await this.transaction(async () => {
       const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
@@ -201,14 +201,16 @@ export class EventWriter {
     await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW]);
   }
 
-  /** A sign of life while there is nothing to apply; without a cursor, of one who has yet to take it over. */
+  /**
+   * Heartbeat while there is nothing to apply. Without a cursor: from a process that has not taken the cursor over yet.
+   */
   async beat(state: string, cursor?: Cursor): Promise<void> {
     const text = `UPDATE chain_cursor SET state = $1, beat_at = now() WHERE epoch = coalesce($2, epoch)`;
     const { rowCount } = await this.client.query(text, [state, cursor?.epoch ?? null]);
     if (cursor && rowCount !== 1) throw new LeadershipLost('another process leads');
   }
 
-  /** First in a transaction: of two writers one waits here for the other, and then finds the cursor gone. */
+  /** Must come first in a transaction: a second writer waits here, then finds that the cursor has moved. */
   private async move(cursor: Cursor, to: Block, standing: Standing): Promise<Cursor> {
     const { number, hash, time } = to;
     const { state, head, proven = false, progressed = true } = standing;

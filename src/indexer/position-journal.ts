@@ -11,22 +11,24 @@ import {
 import { type PositionEvent, noWeights } from './positions';
 import * as sql from './positions.sql';
 
-/** The journal's address for the row of the pool itself. */
+/** The address under which the journal stores the pool's own row. */
 const POOL = '';
 
 interface Former {
   block: number;
   pool: string;
   address: string;
-  /** JSON; null: there was no row. */
+  /** JSON; null if there was no row. */
   row: string | null;
 }
 
-/** Rows as they were before the blocks that change them. The yield that was added cannot be computed back. */
+/**
+ * Rows as they were before the blocks that change them. Added yield cannot be computed back, so the old rows are kept.
+ */
 export class FormerRows {
   private readonly rows = new Map<string, Former>();
 
-  /** Before each event of a block that may be undone. */
+  /** Call it before applying each event of a block that may be undone. */
   keep(pool: LoadedPool, { blockNumber, account }: PositionEvent): void {
     this.keepOnce(blockNumber, pool.id, POOL, () => (pool.exists ? toJson(pool.weights) : null));
     if (account === null) return;
@@ -39,7 +41,7 @@ export class FormerRows {
     if (!this.rows.has(key)) this.rows.set(key, { block, pool, address, row: row() });
   }
 
-  /** Those of blocks up to `dropUpTo` are needed no more. */
+  /** Drops the rows of blocks up to `dropUpTo`, which are no longer needed. */
   async save(client: Client, dropUpTo: number): Promise<void> {
     const rows = [...this.rows.values()];
     if (rows.length === 0) return;
@@ -53,17 +55,17 @@ export class FormerRows {
   }
 }
 
-/** What a pool and its accounts were before they lost events. */
+/** The former rows of a pool that loses events, and of its accounts. */
 interface Loss {
   pool: string;
-  /** Null: the journal does not reach as far back. */
+  /** Null if the journal does not reach back far enough. */
   rows: { address: string; former: WeightsRow | PositionRow | null }[] | null;
 }
 
 /**
- * Takes the effect of all blocks after `effective` back, while their events are still stored: from the journal where
- * it reaches that far.
- * @returns pools that are without positions now, to be rebuilt from their events when those that go are gone
+ * Undoes the effect of all blocks after `effective`, while their events are still stored. Uses the journal as far as it
+ * reaches.
+ * @returns pools that now have no positions; rebuild them from their events after the undone events are removed
  */
 export async function undoPositions(client: Client, effective: number): Promise<string[]> {
   const { rows: losses } = await client.query<Loss>(sql.FIND_FORMER, [effective]);

@@ -2,16 +2,16 @@ import type { Client } from 'pg';
 import type { PoolPositions, Position, Weights } from './positions';
 import { SAVE_POSITIONS } from './positions.sql';
 
-/** A pool and those of its accounts that a batch touches. */
+/** A pool, with those of its accounts that a batch touches. */
 export interface LoadedPool extends PoolPositions {
   id: string;
-  /** How many accruals the database has. */
+  /** The number of accruals that the database has. */
   kept: number;
-  /** Whether the pool has a row, there or in this batch. */
+  /** Whether the pool has a row, in the database or in this batch. */
   exists: boolean;
 }
 
-/** Rows as the driver gives them, and as the journal keeps them. */
+/** Rows as the driver returns them and as the journal stores them. */
 type Row<T> = { [K in keyof T]: T[K] extends bigint ? string : T[K] };
 export type WeightsRow = Row<Weights>;
 export type PositionRow = Row<Position>;
@@ -49,14 +49,14 @@ export const toPosition = (row: PositionRow): Position => ({
   claimed: BigInt(row.claimed),
 });
 
-/** An array literal. The values are digits and hex, so that nothing needs quoting. */
+/** An array literal. The values are digits and hex, so nothing needs quoting. */
 export const literal = (values: (string | number | bigint)[]): string => `{${values.join(',')}}`;
 
 /** As JSON for the journal. */
 export const toJson = (row: Weights | Position): string =>
   JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
 
-/** Writes the rows of these pools, and of these accounts in each. */
+/** Writes the rows of these pools, and of the given accounts in each. */
 export async function savePositions(client: Client, changed: Map<LoadedPool, Set<string>>): Promise<void> {
   if (changed.size === 0) return;
   const pools = [...changed.keys()].map(({ id, weights }) => ({ id, ...weights }));

@@ -13,19 +13,19 @@ import {
 import { type PositionEvent, applyEvent, noWeights } from './positions';
 import * as sql from './positions.sql';
 
-/** Which blocks take effect, and which of them may still be undone. */
+/** Which blocks take effect, and which of those may still be undone. */
 export interface Reach {
   effective: number;
-  /** Of each block after this one the rows are kept as they were before it. */
+  /** For each block after this one, the rows are stored as they were before it. */
   journalAbove: number;
 }
 
-/** Pools whose events are replayed together. */
+/** Number of pools whose events are replayed together. */
 const REBUILT_AT_ONCE = 100;
 
 /**
- * Brings positions up to date with events, in chain order. Every event of a known pool's own contract that has its
- * confirmations counts, whatever the ledger made of it, since the contract has counted it too.
+ * Brings positions up to date with events, in chain order. Every confirmed event of a known pool from the pool's own
+ * contract counts, even if the ledger rejected it, because the contract has counted it too.
  * @returns how many events the reference contract cannot have emitted
  */
 export async function applyToPositions(
@@ -40,7 +40,7 @@ export async function applyToPositions(
   return events.length > 0 ? replay(client, events, journalAbove) : 0;
 }
 
-/** Makes the positions of pools, which have no rows now, from their events. */
+/** Rebuilds the positions of pools that have no rows from their events. */
 export async function rebuildPositions(client: Client, pools: string[]): Promise<void> {
   for (let i = 0; i < pools.length; i += REBUILT_AT_ONCE) {
     await client.query(sql.OPEN_EVENTS, [pools.slice(i, i + REBUILT_AT_ONCE)]);

@@ -1,4 +1,4 @@
-/** The statements that keep positions and what their yield is computed from. Ids are given as 32 hex digits. */
+/** The statements that store positions and the data for computing their yield. Ids are given as 32 hex digits. */
 
 const compact = (column: string): string => `replace(${column}::text, '-', '')`;
 
@@ -11,7 +11,7 @@ export const LOAD_WEIGHTS = {
     FROM pool_weights WHERE pool_id = ANY($1::uuid[])`,
 };
 
-/** With the first accrual that each has not taken part in. Parameters: pool ids, addresses. */
+/** Each with the first accrual that it has not taken part in. Parameters: pool ids, addresses. */
 export const LOAD_POSITIONS = {
   name: 'load_positions',
   text: `
@@ -24,8 +24,8 @@ export const LOAD_POSITIONS = {
 };
 
 /**
- * Parameters, each an array: of pools id, total, offset, accruals, time and rate of the last accrual; of accruals
- * pool, number, time and the two rates; of positions pool, address and the seven numbers.
+ * All parameters are arrays. Pools: id, total, offset, accruals, time and rate of the last accrual. Accruals: pool,
+ * number, time and the two rates. Positions: pool, address and the seven numbers.
  */
 export const SAVE_POSITIONS = {
   name: 'save_positions',
@@ -49,7 +49,7 @@ export const SAVE_POSITIONS = {
 };
 
 /**
- * Keeps rows as they were before a block, and drops those that no reorganisation needs any more. Parameters: blocks,
+ * Stores rows as they were before a block, and drops those that no reorganisation needs any more. Parameters: blocks,
  * pools, addresses ('' for the pool's own row), rows as JSON or null if there was none; block up to which to drop.
  */
 export const KEEP_FORMER = `
@@ -58,8 +58,8 @@ export const KEEP_FORMER = `
   SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::text[], $4::jsonb[]) ON CONFLICT DO NOTHING`;
 
 /**
- * Pools that lose events after block $1, each with its former rows, if the journal has all of them: of the pool and
- * of every account the one before its first event that goes.
+ * Pools that lose events after block $1, with the former rows of the pool and its accounts if the journal has all of
+ * them. A former row is the one from before the first event that is undone.
  */
 export const FIND_FORMER = `
   WITH gone AS MATERIALIZED (
@@ -78,7 +78,7 @@ export const FIND_FORMER = `
   GROUP BY t.pool_id`;
 export const FORGET_FORMER = `DELETE FROM position_journal WHERE block_number > $1`;
 
-/** Parameters: pool ids, and of each how many accruals stay. */
+/** Parameters: pool ids, and for each the number of accruals that stay. */
 export const DELETE_RATES = `
   DELETE FROM accrual_rates r USING unnest($1::uuid[], $2::int[]) AS w(pool_id, accruals)
   WHERE r.pool_id = w.pool_id AND r.number > w.accruals`;
@@ -88,14 +88,14 @@ export const DELETE_POSITIONS = `
   DELETE FROM positions p USING unnest($1::uuid[], $2::text[]) AS w(pool_id, address)
   WHERE p.pool_id = w.pool_id AND p.address = w.address`;
 
-/** Everything of these pools. Parameter: pool ids. */
+/** Deletes everything about these pools. Parameter: pool ids. */
 export const CLEAR_POOLS = ['pool_weights', 'accrual_rates', 'positions', 'position_journal'].map(
   (table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`,
 );
 
 /**
- * Events that count for positions, in chain order: all of the pool's own contract, whatever the ledger made of them.
- * Those that were applied are found in the ledger, which has the index. Parameter: pool ids.
+ * Events that count for positions, in chain order: all from the pool's own contract, even if the ledger rejected them.
+ * Applied events are found through the ledger, which has the index. Parameter: pool ids.
  */
 export const OPEN_EVENTS = `
   DECLARE pool_events NO SCROLL CURSOR FOR

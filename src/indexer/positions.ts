@@ -2,12 +2,15 @@ import type { ChainEvent } from './decode';
 
 /**
  * The arithmetic of contracts/SavingsPool.sol, event by event, in integers and with the contract's rounding. The
- * contract keeps amounts with an offset each: the weight of an amount, at a time, is amount * time - offset, which is
- * token units times seconds since the last accrual.
+ * contract stores an offset with each amount: the amount's weight at a time is amount * time - offset, in token units
+ * times seconds since the last accrual.
  */
 const SCALE = 2n ** 128n;
 
-/** Yield of one accrual for each unit of weight, and of all up to it for each token unit; both times SCALE. */
+/**
+ * `perWeight` is the yield of one accrual for each unit of weight; `perUnit` is the yield of all accruals up to it for
+ * each token unit. Both are multiplied by SCALE.
+ */
 export interface Accrual {
   /** Seconds. */
   time: bigint;
@@ -15,7 +18,7 @@ export interface Accrual {
   perUnit: bigint;
 }
 
-/** What the contract keeps of a pool, and the last accrual's time and rate. Amounts in smallest token units. */
+/** What the contract stores for a pool, and the last accrual's time and rate. Amounts in smallest token units. */
 export interface Weights {
   total: bigint;
   offset: bigint;
@@ -24,11 +27,11 @@ export interface Weights {
   lastPerUnit: bigint;
 }
 
-/** What the contract keeps of an account in a pool, and the sums of what it moved. */
+/** What the contract stores for an account in a pool, and the sums of its deposits, withdrawals and claims. */
 export interface Position {
   balance: bigint;
   offset: bigint;
-  /** Yield of `accruals` accruals that is not claimed. */
+  /** Unclaimed yield of the first `accruals` accruals. */
   owed: bigint;
   accruals: number;
   deposited: bigint;
@@ -36,10 +39,10 @@ export interface Position {
   claimed: bigint;
 }
 
-/** A pool, as far as its next events need it. */
+/** The part of a pool that its next events need. */
 export interface PoolPositions {
   weights: Weights;
-  /** By number, from 1: the first that each of the positions has not taken part in, and all that come now. */
+  /** By number, from 1: the first accrual that each position has not taken part in, and all new ones. */
   accruals: Map<number, Accrual>;
   /** By address. */
   positions: Map<string, Position>;
@@ -67,10 +70,13 @@ const noPosition = (accruals: number): Position => ({
   claimed: 0n,
 });
 
-/** `impossible`: the reference contract cannot have emitted it, so nothing changes. `odd`: nor this, but it counts. */
+/**
+ * `impossible`: the reference contract cannot have emitted the event, so nothing changes. `odd`: it cannot have emitted
+ * this either, but the event counts.
+ */
 export type Effect = 'exact' | 'odd' | 'impossible';
 
-/** Changes the pool and the account in place. Events must come in the order of the chain. */
+/** Changes the pool and the account in place. Apply events in chain order. */
 export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
   const amount = BigInt(event.amount!);
   const time = BigInt(event.time);
@@ -97,7 +103,7 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
   return 'exact';
 }
 
-/** As `accrueYield` does. */
+/** Same as the contract's `accrueYield`. */
 function accrue({ weights, accruals }: PoolPositions, amount: bigint, time: bigint): Effect {
   const weight = weights.total * time - weights.offset;
   if (weight <= 0n) return 'impossible';
@@ -111,7 +117,7 @@ function accrue({ weights, accruals }: PoolPositions, amount: bigint, time: bigi
   return 'exact';
 }
 
-/** As `_settle` does: yield up to now belongs to the balance up to now. */
+/** Same as the contract's `_settle`: yield up to now belongs to the balance up to now. */
 function settle(position: Position, { weights, accruals }: PoolPositions): void {
   if (position.accruals === weights.accruals) return;
   const first = accruals.get(position.accruals + 1)!;

@@ -31,23 +31,26 @@ export class ErrorResponse {
 }
 
 interface Options {
-  /** A few words, as in a table of contents. */
+  /** A few words, for the table of contents. */
   summary?: string;
-  /** What it does and for whom, what the answer means, what else a caller has to know. Markdown. */
+  /** What it does and for whom, what the answer means, and what else a caller must know. Markdown. */
   description?: string;
   status?: number;
-  /** `cursors`: with `next`, and without `pagination` where the request has a cursor. */
+  /** `cursors`: has `next`, and no `pagination` if the request has a cursor. */
   list?: boolean | 'cursors';
-  /** The payload's fields stand at the top level too. */
+  /** The payload's fields are also at the top level. */
   bareCopy?: boolean;
-  /** What it may answer with: a code, or a status for the usual errors. Every endpoint may have 400, 403, 429, 500, 503. */
+  /**
+   * The errors it may answer with: codes, or statuses for their usual errors. Every endpoint may answer 400, 403, 429,
+   * 500, 503.
+   */
   errors?: DocumentedError[];
 }
 
-/** Of an operation: what `completeDocument` makes named examples of. */
+/** Extension of an operation; `completeDocument` makes named examples of it. */
 export const ERRORS_OF_OPERATION = 'x-errors';
 
-/** Of an operation: reads of it have an ETag. */
+/** Extension of an operation whose reads have an ETag. */
 export const HAS_ETAG = 'x-etag';
 
 const DESCRIPTIONS: Record<number, string> = {
@@ -72,8 +75,8 @@ export const ApiFailure = (
 ): MethodDecorator & ClassDecorator => ApiResponse({ status, description, type: ErrorResponse });
 
 /**
- * Documents what an endpoint does, its enveloped answers from the class of the payload, and its errors. Examples,
- * headers and the description of parameters follow from these: see `completeDocument`.
+ * Documents what an endpoint does, its answers in the envelope, and its errors. `completeDocument` derives examples,
+ * headers and descriptions of parameters from these.
  */
 export function ApiData(
   model: Type,
@@ -86,7 +89,7 @@ export function ApiData(
     ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, bareCopy) }),
     ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
     ApiExtension(ERRORS_OF_OPERATION, all),
-    // Answers of sign-in are sent as they are.
+    // Sign-in answers are sent as they are.
     ApiExtension(HAS_ETAG, !bareCopy),
     ...(errors.map(statusOf).includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
   );
@@ -101,7 +104,7 @@ const NEXT = {
 
 const envelopes = new Map<string, Type>();
 
-/** The class of an answer, which gives the schema its name: PoolItemList, PoolDetailEnvelope. */
+/** The class of an answer. Its name becomes the schema's name: PoolItemList, PoolDetailEnvelope. */
 function envelopeOf(model: Type, list: boolean | 'cursors', bareCopy: boolean): Type {
   const name = `${model.name}${list ? 'List' : 'Envelope'}`;
   const known = envelopes.get(name);

@@ -51,7 +51,7 @@ const HEADERS: Record<string, HeaderObject> = {
 const UNCHANGED = 'Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body';
 const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
 
-/** What parameters in paths are, by their name; `id` is of what the segment before it names. */
+/** Descriptions of path parameters by name. `id` is the id of what the segment before it names. */
 const PATH_PARAMETERS: Record<string, { description: string; example: string }> = {
   hash: {
     description: 'Hash of the chain transaction',
@@ -61,14 +61,14 @@ const PATH_PARAMETERS: Record<string, { description: string; example: string }> 
 const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 
 /**
- * Adds to every operation what follows from the rest of it: headers, the named errors of each status, examples, and
- * what parameters in the path are. What an endpoint says itself stays.
+ * Adds what can be derived to every operation: headers, the named errors of each status, examples, and descriptions of
+ * path parameters. What an endpoint states itself stays.
  */
 export function completeDocument(document: OpenAPIObject): OpenAPIObject {
   const examples: Record<string, { summary: string; value: unknown }> = {};
   for (const [path, item] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
-      // Said too where no token is needed, so that nobody has to guess whether it was forgotten.
+      // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
       nameErrors(path, operation, examples);
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
@@ -93,7 +93,7 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
 const bodyOf = ({ requestBody }: OperationObject): MediaTypeObject | undefined =>
   requestBody && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
 
-/** What a decorator left for this file alone. */
+/** Takes out a value that a decorator left for this file only. */
 function takeExtension<T>(operation: OperationObject, name: string): T | undefined {
   const extended = operation as unknown as Record<string, T | undefined>;
   const value = extended[name];
@@ -101,7 +101,7 @@ function takeExtension<T>(operation: OperationObject, name: string): T | undefin
   return value;
 }
 
-/** Each error that may come is a named example of its status, which all operations share. */
+/** Makes each possible error a named example of its status. All operations share the examples. */
 function nameErrors(path: string, operation: OperationObject, used: Record<string, unknown>): void {
   const listed = takeExtension<DocumentedError[]>(operation, ERRORS_OF_OPERATION);
   const codesOf = (error: DocumentedError): ErrorCode[] =>
@@ -125,9 +125,9 @@ function nameErrors(path: string, operation: OperationObject, used: Record<strin
 
 const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
 
-/** Whatever counts toward a limit says so. */
+/** Every answer that counts toward a rate limit has the limit's headers. */
 function headersOf(status: string, { responses }: OperationObject): Record<string, ReferenceObject> {
-  // Answered before there is a request.
+  // Answered before a request exists.
   if (status === '431') return {};
   const names = ['X-Request-Id', ...(['429', '503'].includes(status) ? ['Retry-After'] : [])];
   if ('429' in responses) names.push(...LIMITED);

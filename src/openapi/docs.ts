@@ -5,13 +5,13 @@ import { sendText } from '../common/send-text';
 import type { Environment } from '../config/environment';
 import { createDocument } from './document';
 
-/** Browsers check for changes after this time, and get a 304. */
+/** After this time browsers check for changes and get a 304. */
 const ASSET_AGE_MS = 3_600_000;
 const PAGE = path.join(__dirname, 'page');
 const SWAGGER_UI = path.dirname(require.resolve('swagger-ui-dist/package.json'));
-/** For the checksum of addresses: modules that browsers load as they are. */
+/** For address checksums: modules that browsers load unchanged. */
 const NOBLE_HASHES = path.dirname(require.resolve('@noble/hashes/sha3.js'));
-/** All that the page loads, and the folder of each file: the packages have source maps and more. */
+/** Everything that the page loads, with the folder of each file. The packages also contain source maps and more. */
 const ASSETS: Record<string, string> = {
   'swagger-ui.css': SWAGGER_UI,
   'swagger-ui-bundle.js': SWAGGER_UI,
@@ -24,7 +24,9 @@ const ASSETS: Record<string, string> = {
   'noble/utils.js': NOBLE_HASHES,
 };
 
-/** No foreign sources, inline scripts or eval. The page's library writes style attributes. */
+/**
+ * No foreign sources, inline scripts or eval. The page's library writes style attributes, so inline styles are allowed.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -36,9 +38,9 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the page is told of the service, in attributes of its own. */
+/** What the page must know about the service, passed in data attributes. */
 interface PageSettings {
-  /** Where /docs/ is, seen from the page: its path may have a prefix that only a proxy knows. */
+  /** The path to /docs/ as seen from the page: only a proxy may know its prefix. */
   base: string;
   domains: string[];
   chainId?: number;
@@ -71,8 +73,8 @@ const page = ({ base, domains, chainId }: PageSettings): string => `<!DOCTYPE ht
 const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${each.charCodeAt(0)};`);
 
 /**
- * Serves the document as a page at /docs, where `/` leads, and as JSON at /docs/openapi.json. What the page loads is
- * listed by name: the packages have source maps too, four times its size.
+ * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` redirects to the page. Only the listed
+ * files are served: the packages also contain source maps, four times the page's size.
  */
 export async function serveDocs(
   app: NestFastifyApplication,
@@ -80,7 +82,7 @@ export async function serveDocs(
 ): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const revalidate = { 'cache-control': 'no-cache' };
-  // One look at the page loads several.
+  // The page loads several files at once, so they do not count toward the rate limit.
   const asset = { config: { skipThrottle: true as const } };
   let document: string | undefined;
   fastify.get('/docs/openapi.json', (_request, reply) =>
@@ -99,7 +101,7 @@ export async function serveDocs(
         .header('content-security-policy', POLICY)
         .send(page({ base, domains, chainId })),
     );
-  // Relative, as a proxy may have taken a prefix away. What is asked for as /api is seen as / here.
+  // Relative, because a proxy may have removed a prefix. A request for /api arrives here as /.
   fastify.get('/', ({ originalUrl }, reply) =>
     reply
       .header('location', /^\/api(\?|$)/.test(originalUrl) ? './api/docs' : './docs')

@@ -48,7 +48,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .setDescription(`${OVERVIEW}\n${names.join('\n')}`)
     .setVersion('1.0')
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    // Relative to where this document is, so that it holds behind any prefix of a proxy.
+    // Relative to this document's address, so that it works behind any proxy prefix.
     .addServer('..', 'The service that serves this document')
     .addBearerAuth({ type: 'http', description: 'The token of POST /auth/verify' })
     .build();

@@ -1,6 +1,6 @@
 import { ERRORS, type ErrorCode, type NamedError } from '../common/error-codes';
 
-/** What is wrong, for an endpoint to name: a status stands for the usual errors that have it. */
+/** An error that an endpoint documents: a code, or a status for its usual errors. */
 export type DocumentedError = number | ErrorCode;
 
 export const statusOf = (error: DocumentedError): number =>
@@ -24,7 +24,7 @@ export function usualErrors(status: number, path: string, hasBody: boolean): Err
   return usual[status] ?? [];
 }
 
-/** As the service answers it. */
+/** The error as the service sends it. */
 export const errorBody = (code: ErrorCode): Record<string, unknown> => {
   const { error, details }: NamedError = ERRORS[code];
   return { success: false, error, code, ...(details && { details }) };

@@ -7,7 +7,7 @@ const ADDRESS = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
 const HASH = '0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2';
 const AMOUNT = '25000000000000000000';
 
-/** Of fields whose type does not tell what they look like. The same name has the same example everywhere. */
+/** For fields whose type does not say what they look like. The same name has the same example everywhere. */
 const BY_NAME: Record<string, unknown> = {
   success: true,
   page: 1,
@@ -74,13 +74,13 @@ const BY_FORMAT: Record<string, unknown> = {
   uri: 'https://example.org/hooks',
 };
 
-/** In the order in which they are tried: what a pattern of a DTO lets through. */
+/** Tried in this order; the first one that matches a DTO's pattern is used. */
 const BY_PATTERN = [AMOUNT, ADDRESS, HASH, '0x'];
 
 /**
- * An example of what a schema describes, put together from those of its fields: a field's own `example` or `default`,
- * else that of its name, format, pattern or enum.
- * @returns undefined where nothing tells what the value looks like
+ * An example for a schema, built from the examples of its fields. A field's example is its own `example` or `default`,
+ * else it follows from its name, format, pattern or enum.
+ * @returns undefined if nothing says what the value looks like
  */
 export function exampleOf(schema: Schema, { components }: OpenAPIObject, name = ''): unknown {
   const resolved = resolve(schema, components?.schemas);
@@ -102,7 +102,7 @@ export function exampleOf(schema: Schema, { components }: OpenAPIObject, name = 
   return type === 'boolean' ? false : undefined;
 }
 
-/** A schema that allOf joins is one object, and so is its example. */
+/** Schemas joined by allOf describe one object, so their examples are merged. */
 const merge = (parts: unknown[]): unknown =>
   parts.length === 1 ? parts[0] : (Object.assign({}, ...parts) as unknown);
 
@@ -112,7 +112,7 @@ function fits(value: unknown, { type, pattern }: SchemaObject): boolean {
   return type === 'string' && (!pattern || new RegExp(pattern).test(String(value)));
 }
 
-/** What a reference leads to. A reference with siblings stands in an `allOf`. */
+/** Resolves a reference. A reference with siblings is inside an `allOf`. */
 export function resolve(schema: Schema, schemas: Record<string, Schema> = {}): SchemaObject {
   if (!('$ref' in schema)) return schema;
   const target = schemas[schema.$ref.split('/').pop() ?? ''];

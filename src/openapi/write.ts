@@ -6,7 +6,7 @@ import { AppModule } from '../app.module';
 import { Environment } from '../config/environment';
 import { createDocument } from './document';
 
-/** The document without a running service. In preview mode Nest instantiates nothing, so nothing connects. */
+/** Makes the document without a running service. In preview mode Nest instantiates nothing, so nothing connects. */
 export async function describeApi(): Promise<OpenAPIObject> {
   const app = await NestFactory.create(AppModule.register(new Environment()), new FastifyAdapter(), {
     preview: true,
@@ -15,7 +15,7 @@ export async function describeApi(): Promise<OpenAPIObject> {
   return createDocument(app);
 }
 
-/** The document as it is committed. */
+/** The document's text as it is committed. */
 export const formatDocument = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
 
 if (require.main === module)

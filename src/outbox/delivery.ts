@@ -4,21 +4,21 @@ import type { EventHandler } from './handler-explorer';
 import { type Cursor, type LedgerEvent, type Topic, cursorText } from './ledger-event';
 import { HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from './outbox.sql';
 
-/** For which a consumer is taken, and how often that is prolonged while its handler works. */
+/** A process holds a consumer for this time, and extends the hold this often while the handler works. */
 const HOLD_MS = 15_000;
 const PROLONG_MS = 1000;
-/** Without having prolonged it for so long, the process stops: another one may soon take over. */
+/** If a process has not extended its hold for this time, it stops: another process may soon take over. */
 const HELD_MS = 10_000;
-/** A batch: rows, and events after which it takes no more rows. */
+/** Limits of a batch: the number of rows, and the number of events after which no more rows are read. */
 const ROWS = 200;
 const EVENTS = 1000;
-/** Waits after failures: the first, doubled each time, and the longest. */
+/** Waits after failures: the first one, doubled each time up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 300_000;
 
 export interface Report {
   failed: (event: LedgerEvent, error: unknown, waitSeconds: number) => void;
-  /** Events were removed that the consumer has not had. */
+  /** Called when events were removed before the consumer handled them. */
   missed: () => void;
 }
 
@@ -31,9 +31,9 @@ class EventFailed extends Error {
   }
 }
 
-/** Gives a handler the events that its consumer has not had, while this process holds the consumer. */
+/** Passes a handler the events that its consumer has not handled, while this process holds the consumer. */
 export class Delivery {
-  /** Whether a batch is under way here. */
+  /** Whether this process is handling a batch. */
   busy = false;
   private stopping = false;
 
@@ -43,15 +43,15 @@ export class Delivery {
     private readonly report: Report,
   ) {}
 
-  /** After the event that is being handled. */
+  /** Stops after the current event. */
   stop(): void {
     this.stopping = true;
   }
 
   /**
-   * One batch, unless another process is at it.
+   * Handles one batch, unless another process is handling one.
    * @returns whether there may be more
-   * @throws as Database.write
+   * @throws like Database.write
    */
   async run(): Promise<boolean> {
     this.busy = true;
@@ -78,7 +78,7 @@ export class Delivery {
       return found && !this.stopping;
     } catch (error) {
       if (!(error instanceof EventFailed)) throw error;
-      // The count begins anew with an event that has not failed before.
+      // Start counting again if the failed event is not the one that failed before.
       const count = hold.cursor === begin ? failures + 1 : 1;
       const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(count - 1, 20), LONGEST_WAIT_MS) / 1000;
       this.report.failed(error.event, error.cause, wait);
@@ -115,7 +115,7 @@ export class Delivery {
   }
 }
 
-/** A consumer that this process has taken. While it lasts, what was handled is stored from time to time. */
+/** A consumer that this process holds. Progress is stored from time to time. */
 class Hold {
   private readonly timer: NodeJS.Timeout;
   private prolonging?: Promise<void>;
@@ -133,7 +133,7 @@ class Hold {
     }, PROLONG_MS);
   }
 
-  /** Whether no other process can have taken it. */
+  /** Whether it is certain that no other process has taken the consumer. */
   get isSafe(): boolean {
     return !this.lost && performance.now() - this.since < HELD_MS;
   }
@@ -142,7 +142,7 @@ class Hold {
     clearInterval(this.timer);
   }
 
-  /** @param wait seconds in which nobody takes it */
+  /** @param wait seconds during which no process may take it */
   async release(failures = 0, wait = 0): Promise<void> {
     this.end();
     await this.prolonging;
@@ -155,7 +155,7 @@ class Hold {
       this.lost = !(await this.move(HOLD_MS / 1000, 0, 0));
       this.since = began;
     } catch {
-      // The next one may succeed before it is too late.
+      // If this fails, the next attempt may still be in time.
     } finally {
       this.prolonging = undefined;
     }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ExpiredRows } from '../database/expired-rows';
 import { REMOVE_OLD_EVENTS } from './outbox.sql';
 
-/** Has events removed after seven days, read or not. */
+/** Removes events after seven days, whether or not they were read. */
 @Injectable()
 export class ExpiredEvents {
   constructor(expired: ExpiredRows) {

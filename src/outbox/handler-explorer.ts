@@ -4,13 +4,13 @@ import type { LedgerEvent } from './ledger-event';
 import { type HandlerMetadata, LEDGER_EVENT_HANDLER } from './on-ledger-event';
 
 export interface EventHandler extends HandlerMetadata {
-  /** At least one event, and one only unless it is batched. */
+  /** Gets at least one event, and only one unless it is batched. */
   handle: (events: LedgerEvent[]) => unknown;
 }
 
 type Instance = Record<string, (given: LedgerEvent | LedgerEvent[]) => unknown>;
 
-/** Finds the methods of all providers that `@OnLedgerEvent` marks. */
+/** Finds the methods of all providers that are marked with `@OnLedgerEvent`. */
 @Injectable()
 export class HandlerExplorer {
   constructor(
@@ -19,12 +19,12 @@ export class HandlerExplorer {
     private readonly reflector: Reflector,
   ) {}
 
-  /** @throws Error when two have the same consumer, or a provider is made anew for each request */
+  /** @throws Error when two handlers have the same consumer, or a provider is created for each request */
   find(): EventHandler[] {
     const handlers = new Map<string, EventHandler>();
     for (const wrapper of this.discovery.getProviders()) {
       const { metatype } = wrapper;
-      // Factories give what is a provider elsewhere, or nothing of ours.
+      // Factories return providers that are registered elsewhere, or objects that are not ours.
       if (typeof metatype !== 'function' || !metatype.prototype) continue;
       const prototype = metatype.prototype as Instance;
       for (const method of this.scanner.getAllMethodNames(prototype)) {

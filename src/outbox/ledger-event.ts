@@ -1,6 +1,6 @@
 import type { TransactionType } from '../common/types';
 
-/** What events are about, in the order in which a pool and a draw go through them. */
+/** What events are about, in the order in which they happen to a pool and to a draw. */
 export const TOPICS = [
   'pool.created',
   'deposit.confirmed',
@@ -24,21 +24,21 @@ interface TransactionPayload {
   transactionType: TransactionType;
   txHash: string;
   blockNumber: number;
-  /** Who paid, took out or claimed. */
+  /** Who paid, withdrew or claimed. */
   account: string;
   amount: string;
 }
 
 interface DrawPayload {
   drawId: number;
-  /** Draw ids count for each contract alone. */
+  /** Draw ids are unique only within a contract. */
   contract: string;
   txHash: string;
   blockNumber: number;
 }
 
 interface Payloads {
-  /** The owner's account. With POST /pools, the PENDING deposit that was announced; it is not on the chain yet. */
+  /** The owner's account. For POST /pools also the announced PENDING deposit, which is not on the chain yet. */
   'pool.created': { poolId: string; account: string } & Partial<
     Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
   >;
@@ -46,9 +46,9 @@ interface Payloads {
   'withdrawal.confirmed': TransactionPayload;
   'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
   'yield.claimed': TransactionPayload;
-  /** No payment came in time. A late one still confirms the deposit. */
+  /** No payment came in time. A late payment still confirms the deposit. */
   'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
-  /** A reorganisation took back what an event of topic `reverted` said; the other fields are that event's. */
+  /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
   'transaction.reverted': { reverted: Topic } & Partial<
     TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload
   >;
@@ -61,7 +61,7 @@ interface Payloads {
 
 interface TicketsPayload {
   account: string;
-  /** How many this purchase added. */
+  /** How many tickets this purchase added. */
   tickets: string;
 }
 
@@ -71,19 +71,19 @@ interface WinnerPayload {
 }
 
 type EventOf<Name extends Topic> = {
-  /** Of this event alone. Later ones have greater ids, compared as text. */
+  /** Unique to this event. Later events have greater ids, compared as text. */
   id: string;
   topic: Name;
-  /** ISO 8601, UTC: the block's time for what the chain says, the database's for the rest. */
+  /** ISO 8601, UTC: the block's time for events from the chain, the database's time for the rest. */
   occurredAt: string;
 } & Payloads[Name];
 
 /** An event of one of these topics. */
 export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];
 
-/** How far the outbox has been read: all rows before one, and the first `item` events of that one. */
+/** How far the outbox has been read: all rows before one, and the first `item` events of that row. */
 export interface Cursor {
-  /** Of the writing transaction: a decimal string, as xid8 has 64 bits. */
+  /** Id of the writing transaction: a decimal string, because xid8 has 64 bits. */
   xid: string;
   position: number;
   item: number;
@@ -93,13 +93,13 @@ export const BEGINNING: Cursor = { xid: '0', position: 0, item: 0 };
 
 const hex = (value: bigint | number, digits: number): string => value.toString(16).padStart(digits, '0');
 
-/** The cursor as text; that behind an event is the event's id. */
+/** The cursor as text. The cursor after an event is the event's id. */
 export const cursorText = ({ xid, position, item }: Cursor): string =>
   `${hex(BigInt(xid), 12)}-${hex(position, 12)}-${hex(item, 4)}`;
 
 const CURSOR = /^([0-9a-f]{12})-([0-9a-f]{12})-([0-9a-f]{4})$/;
 
-/** @returns undefined if the text is no cursor */
+/** @returns undefined if the text is not a cursor */
 export function parseCursor(text: string): Cursor | undefined {
   const [, xid, position, item] = CURSOR.exec(text) ?? [];
   if (xid === undefined || parseInt(position, 16) > Number.MAX_SAFE_INTEGER) return undefined;

@@ -5,24 +5,24 @@ export const LEDGER_EVENT_HANDLER = 'ledger event handler';
 
 export interface ConsumerOptions {
   /**
-   * Under this name the database keeps how far the handler has read, for all processes together. Another name is
-   * another consumer, which begins anew.
+   * The database stores the handler's progress under this name, for all processes together. A new name is a new
+   * consumer, which starts anew.
    */
   consumer: string;
-  /** Where a consumer begins that the database does not know yet; `beginning` is what is kept, seven days. */
+  /** Where a consumer starts that is new to the database; `beginning` is the oldest event still kept (seven days). */
   from?: 'now' | 'beginning';
 }
 
 export interface HandlerMetadata extends Required<ConsumerOptions> {
   topics: ReadonlySet<Topic>;
-  /** Gets all events of a row at once. */
+  /** The handler gets all events of a row at once. */
   isBatched: boolean;
 }
 
 /**
- * Has a provider's method called with every event of these topics, in order, one at a time, in one process. Called
- * again with the same event if it throws, with growing waits, and if its process ends before the position is stored,
- * so it has to bear a repetition.
+ * Calls a provider's method with every event of these topics, in order, one at a time, in one process. The same event
+ * comes again if the method throws (with growing waits), or if the process ends before its progress is stored. The
+ * method must therefore tolerate repetition.
  */
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
@@ -32,8 +32,8 @@ export function OnLedgerEvent<Name extends Topic>(
 }
 
 /**
- * As `@OnLedgerEvent`, for methods that handle many events for the price of one: called with up to a thousand, in
- * order, which all come again if it throws.
+ * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to a thousand events in
+ * order; all of them come again if it throws.
  */
 export function OnLedgerEvents<Name extends Topic>(
   topics: Name | readonly Name[],

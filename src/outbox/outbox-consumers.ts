@@ -7,10 +7,10 @@ import { HandlerExplorer } from './handler-explorer';
 import { OutboxPoller } from './outbox-poller';
 import { ADD_CONSUMER, DUE_CONSUMERS } from './outbox.sql';
 
-/** A handler that still runs then is left alone; its event comes again elsewhere. */
+/** A handler that still runs after this time is abandoned; its event comes again in another process. */
 const STOP_MS = 4000;
 
-/** Brings the events of the outbox to the handlers of this process; other processes may have the same ones. */
+/** Passes the events of the outbox to the handlers of this process. Other processes may have the same handlers. */
 @Injectable()
 export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(OutboxConsumers.name);
@@ -27,7 +27,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     @InjectMetric('outbox_failures_total') private readonly failures: Counter<'consumer'>,
   ) {}
 
-  /** @throws Error when handlers cannot be told apart */
+  /** @throws Error when two handlers have the same consumer */
   onApplicationBootstrap(): void {
     for (const handler of this.explorer.find()) {
       const { consumer } = handler;
@@ -48,7 +48,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     };
   }
 
-  /** Ahead of the connections to the database, so that positions can still be stored. */
+  /** Runs before the database connections close, so that progress can still be stored. */
   async onModuleDestroy(): Promise<void> {
     this.leave();
     for (const delivery of this.deliveries.values()) delivery.stop();
@@ -67,7 +67,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Here and not at the start, which waits for no database. */
+  /** Not done at startup, which does not wait for the database. */
   private async register(): Promise<void> {
     for (const { handler } of this.deliveries.values()) {
       const { consumer: name, from } = handler;

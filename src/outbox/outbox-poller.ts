@@ -1,13 +1,13 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 
-/** Between two looks into the outbox. */
+/** Time between two reads of the outbox. */
 const POLL_MS = 250;
 
 type Task = () => Promise<void>;
 
 /**
- * The one loop of a process that looks into the outbox, as long as somebody wants to know. It polls: a notification
- * comes at the commit, when an older transaction may still keep the event from being read.
+ * The only loop of a process that reads the outbox; it runs while anyone listens. It polls, because a notification
+ * comes at commit, when an older transaction may still prevent the event from being read.
  */
 @Injectable()
 export class OutboxPoller implements OnModuleDestroy {
@@ -18,19 +18,22 @@ export class OutboxPoller implements OnModuleDestroy {
   private stopping = false;
   private failing = false;
 
-  /** Has a task done again and again, the next time after its promise is fulfilled. @returns what ends that */
+  /**
+   * Runs a task repeatedly; each run starts after the one before has finished.
+   * @returns a function that stops it
+   */
   add(task: Task): () => void {
     this.tasks.add(task);
     this.running ??= this.run();
     return () => void this.tasks.delete(task);
   }
 
-  /** How many want to know. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.tasks.size;
   }
 
-  /** Looks again without waiting. */
+  /** Runs the tasks again without waiting. */
   hurry(): void {
     this.wake();
   }
@@ -56,7 +59,7 @@ export class OutboxPoller implements OnModuleDestroy {
     this.running = undefined;
   }
 
-  /** An outage is reported once, when it begins. */
+  /** Reports an outage once, when it begins. */
   private async look(): Promise<void> {
     const results = await Promise.allSettled([...this.tasks].map((task) => task()));
     const failed = results.find((result) => result.status === 'rejected');

@@ -6,7 +6,10 @@ import { HandlerExplorer } from './handler-explorer';
 import { OutboxConsumers } from './outbox-consumers';
 import { OutboxPoller } from './outbox-poller';
 
-/** Has what happens to pools, ledger and draws come to methods with `@OnLedgerEvent`. Needs the DatabaseModule. */
+/**
+ * Calls methods marked with `@OnLedgerEvent` when something happens to pools, the ledger or draws. Needs the
+ * DatabaseModule.
+ */
 @Module({
   imports: [DiscoveryModule],
   providers: [

@@ -2,18 +2,18 @@ import type { ExpiryParameters, ExpiryResult } from '../database/expired-rows';
 import { statement } from '../database/statement';
 import type { Cursor, LedgerEvent } from './ledger-event';
 
-/** Rows are read when no transaction that is older than theirs, or their own, can still commit. */
+/** A row can be read once its own transaction and all older ones have ended. */
 const READABLE = 'o.xid < pg_snapshot_xmin(pg_current_snapshot())';
 
 export interface OutboxRow {
   xid: string;
   position: string;
   count: number;
-  /** Without their ids, which are their places. */
+  /** The events without their ids, which follow from their positions. */
   items: Omit<LedgerEvent, 'id'>[];
 }
 
-/** The next rows behind a cursor: at least one, if there is any, and then until they hold so many events. */
+/** The next rows after a cursor: at least one if there is any, then more until they hold this many events. */
 export const READ_OUTBOX = statement<Cursor & { rows: number; events: number }, OutboxRow>(
   'read_outbox',
   { xid: 'text', position: 'bigint', item: 'integer', rows: 'integer', events: 'integer' },
@@ -26,7 +26,7 @@ export const READ_OUTBOX = statement<Cursor & { rows: number; events: number }, 
     ) next WHERE before < :events ORDER BY next.xid, next.position`,
 );
 
-/** Where a reader begins that only wants what comes from now on. */
+/** Where a reader starts that wants only new events. */
 export const END_OF_OUTBOX = 'pg_snapshot_xmin(pg_current_snapshot())';
 
 export const ADD_CONSUMER = statement<{ name: string; fromNow: boolean }, never>(
@@ -39,8 +39,8 @@ export const ADD_CONSUMER = statement<{ name: string; fromNow: boolean }, never>
 );
 
 /**
- * Of each consumer whether there is something for it that nobody is at, and the age in seconds of the oldest event
- * that it has not handled, 0 if there is none.
+ * For each consumer: whether it has events that no process is handling, and the age in seconds of the oldest event that
+ * it has not handled (0 if there is none).
  */
 export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag: number; due: boolean }>(
   'due_outbox_consumers',
@@ -56,8 +56,8 @@ export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag:
 );
 
 /**
- * Takes a consumer for some seconds. Not by a lock that is held meanwhile: a transaction that locks rows has an id, and
- * as long as it runs nobody could read what others publish.
+ * Takes a consumer for some seconds. This is not a row lock held for that time: a transaction that locks rows has an
+ * id, and while it runs nobody can read newer events.
  */
 export const HOLD_CONSUMER = statement<
   { name: string; holder: string; seconds: number },
@@ -72,7 +72,7 @@ export const HOLD_CONSUMER = statement<
       (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed`,
 );
 
-/** Stores how far a held consumer has come. No row: it is held by another. `seconds` 0 ends the hold. */
+/** Stores the progress of a held consumer. No row: another process holds it. `seconds` 0 ends the hold. */
 export const MOVE_CONSUMER = statement<
   Cursor & { name: string; holder: string; seconds: number; failures: number; wait: number },
   { name: string }
@@ -94,12 +94,13 @@ export const MOVE_CONSUMER = statement<
     WHERE name = :name AND holder = :holder RETURNING name`,
 );
 
-/** Events that a statement removes at most, however many a row holds. */
+/** A statement stops removing rows once it has removed this many events. */
 const MOST_REMOVED = 100_000;
 
 /**
- * Removes what is older than seven days. Rows stand nearly in the order of their time, so the primary key finds the
- * old ones: it looks at no more rows than it may remove. As `removeExpired` else; `after` is a transaction's id here.
+ * Removes events that are older than seven days. Rows are stored nearly in time order, so the primary key finds the old
+ * ones; the statement looks at no more rows than it may remove. Otherwise like `removeExpired`; here `after` is a
+ * transaction id.
  */
 export const REMOVE_OLD_EVENTS = statement<ExpiryParameters, ExpiryResult>(
   'remove_old_events',

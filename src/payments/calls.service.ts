@@ -10,16 +10,16 @@ import { type ChainRow, DRAW_TO_CALL, POOL_TO_CALL, type PoolRow } from './calls
 import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
 
 /**
- * What a wallet has to send, ready to sign. It goes to the contract of the pool itself, which need not be the one
- * that new pools get. Whether the wallet has the money, only the chain can tell.
+ * Builds the calls that a wallet has to sign and send. They go to the pool's own contract, which may differ from the
+ * contract for new pools. Only the chain knows whether the wallet has enough money.
  */
 @Injectable()
 export class CallsService {
   constructor(private readonly database: Database) {}
 
   /**
-   * @throws ApiError 400 without amount and transaction, or if they contradict each other; 403 and 404 for pools, and
-   * for transactions of others or of other pools; 409 if the transaction is not pending; 503 while the chain is unknown
+   * @throws ApiError 400 without amount and transaction, or if they contradict each other; 403 and 404 for pools and
+   * for transactions of other users or pools; 409 if the transaction is not pending; 503 while the chain is unknown
    */
   async deposit(
     caller: AuthenticatedUser,
@@ -42,7 +42,7 @@ export class CallsService {
     );
   }
 
-  /** @throws ApiError 403 for who may not read the pool and has no position in it, 404 and 503 as for deposits */
+  /** @throws ApiError 403 if the caller may not read the pool and has no position in it; 404 and 503 as for deposits */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
     const pool = await this.poolToPayOut(caller, poolId);
     return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, BigInt(amount)));
@@ -55,8 +55,9 @@ export class CallsService {
   }
 
   /**
-   * Tickets of the current draw.
-   * @throws ApiError 400 if they cost more than an amount can be, 404 while none are sold, 503 while the chain is unknown
+   * Buys tickets of the current draw.
+   * @throws ApiError 400 if they cost more than an amount can hold, 404 while none are sold, 503 while the chain is
+   * unknown
    */
   async tickets(count: string): Promise<ContractCalls> {
     const draw = (await this.database.read(DRAW_TO_CALL, {}))!;
@@ -75,7 +76,7 @@ export class CallsService {
     return pool;
   }
 
-  /** For members, and for everyone whose money is in it: who has left, or paid in from outside. */
+  /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
   private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolRow> {
     const pool = await this.pool(caller, id);
     if (!pool.readable && !pool.hasPosition) throw forbidden();
@@ -83,7 +84,7 @@ export class CallsService {
   }
 }
 
-/** What the caller owes of the announced deposit. Another wallet's payment would not confirm it. */
+/** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
 function amountDue({ account, status, amount }: PoolRow, caller: AuthenticatedUser): bigint {
   if (account === null) throw notFound();
   if (account !== caller.address) throw forbidden();

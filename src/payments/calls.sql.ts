@@ -5,7 +5,7 @@ import { OPEN_DRAW } from '../lottery/lottery.sql';
 import { isReader } from '../pools/pools.sql';
 import { hasPosition } from '../positions/positions.sql';
 
-/** Both null until an indexer has read them from the chain. */
+/** Both are null until an indexer has read them from the chain. */
 export interface ChainRow {
   chainId: string | null;
   token: string | null;
@@ -15,13 +15,13 @@ export interface PoolRow extends ChainRow {
   readable: boolean;
   hasPosition: boolean;
   contract: string;
-  /** Of the deposit that was asked for; null if this pool has no such. */
+  /** Account of the requested deposit; null if this pool has no such deposit. */
   account: string | null;
   status: TransactionStatus | null;
   amount: string | null;
 }
 
-/** No row: no such pool. */
+/** No row: the pool does not exist. */
 export const POOL_TO_CALL = statement<{ pool: string; address: string; transaction: string | null }, PoolRow>(
   'pool_to_call',
   { pool: 'uuid', address: 'text', transaction: 'uuid' },
@@ -41,8 +41,8 @@ export interface DrawRow extends ChainRow {
 }
 
 /**
- * The draw that GET /lottery/current shows, if it still sells tickets: a block as late as its draw time ends that,
- * whatever the clock says. Always one row.
+ * The draw that GET /lottery/current shows, if it still sells tickets. Sales end with the first block at or after the
+ * draw time, whatever the clock says. Always one row.
  */
 export const DRAW_TO_CALL = statement<object, DrawRow>(
   'draw_to_call',

@@ -23,7 +23,7 @@ export class ConfigController {
   })
   async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<ClientConfig> {
     const config = await this.config.read();
-    // Until the chain is known everybody should ask again soon.
+    // Until the chain is known, clients should ask again soon.
     if (config.token) void reply.header('cache-control', 'public, max-age=60');
     return config;
   }

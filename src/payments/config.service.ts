@@ -33,7 +33,7 @@ export class ConfigService {
     };
   }
 
-  /** What a client needs to know of service and chain. */
+  /** What a client needs to know about the service and the chain. */
   async read(): Promise<ClientConfig> {
     const facts = await this.database.read(CHAIN_FACTS, {});
     const { chainId = null, address, symbol, decimals } = facts ?? {};
@@ -49,7 +49,8 @@ const byType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
   Object.fromEntries(POOL_TYPES.map((type) => [type, value(type)])) as Record<PoolType, T>;
 
 /**
- * The address of a chain on this machine, for wallets of developers. Any other may hold a key, in its path too.
+ * The RPC address of a chain on this machine, for developers' wallets. Any other address may contain an API key, even
+ * in its path.
  */
 export function localRpcUrl({
   NODE_ENV,

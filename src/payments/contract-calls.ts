@@ -5,24 +5,24 @@ import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../chain/contract.abi'
 export const CALL_NAMES = ['approve', 'deposit', 'withdraw', 'claimYield', 'buyTickets'] as const;
 export type CallName = (typeof CALL_NAMES)[number];
 
-/** What a wallet sends, but for the chain: the same on every one. */
+/** What a wallet sends, without the chain id: the same on every chain. */
 export interface EncodedCall {
   name: CallName;
   to: Address;
   data: Hex;
 }
 
-/** For calls that pay no announced transaction. */
+/** Reference for calls that pay no announced transaction. */
 const NO_REFERENCE: Hex = `0x${'0'.repeat(32)}`;
 
-/** Lets a contract take exactly this much of the caller's tokens. */
+/** Allows a contract to take exactly this amount of the caller's tokens. */
 export const approve = (token: Address, spender: Address, amount: bigint): EncodedCall => ({
   name: 'approve',
   to: token,
   data: encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] }),
 });
 
-/** @param transaction id of the pending deposit that is paid */
+/** @param transaction id of the pending deposit that it pays */
 export const deposit = (
   contract: Address,
   pool: string,

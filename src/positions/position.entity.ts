@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** What the contract of a pool counts for an account, as the indexer replays it. Amounts in smallest token units. */
+/** What a pool's contract counts for an account, as replayed by the indexer. Amounts in smallest token units. */
 @Entity('positions', {
   comment: 'Derived: what the contract of a pool counts for an account, from its events',
 })
@@ -15,11 +15,11 @@ export class Position {
   @Column('numeric')
   balance: string;
 
-  /** Weight, at a time in seconds, is balance * time - offset. */
+  /** The weight at a time in seconds is balance * time - offset. */
   @Column('numeric', { name: 'weight_offset' })
   offset: string;
 
-  /** Yield of the first `accruals` accruals of the pool that is not claimed. */
+  /** Unclaimed yield of the pool's first `accruals` accruals. */
   @Column('numeric')
   owed: string;
 

@@ -14,7 +14,7 @@ export class PositionsService {
 
   /**
    * All zeros for a member who never paid in.
-   * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
+   * @throws ApiError 404 for an unknown pool, 403 if the caller may not read the pool and never paid into it
    */
   async inPool(caller: AuthenticatedUser, id: string): Promise<JsonText<PositionItem>> {
     const pool = knownForm(id);
@@ -22,7 +22,7 @@ export class PositionsService {
     return new JsonText(readable(row).data);
   }
 
-  /** In every pool that the caller ever paid into, newest pool first. */
+  /** Positions in every pool that the caller ever paid into, newest pool first. */
   async list(caller: AuthenticatedUser, query: ListPositionsQuery): Promise<Page<PositionItem>> {
     const { page, limit } = query;
     const parameters = { reader: caller.address, limit, offset: (page - 1) * limit };

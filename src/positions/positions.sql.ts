@@ -3,13 +3,13 @@ import type { ReadableRow } from '../common/readable';
 import { statement } from '../database/statement';
 import { isReader } from '../pools/pools.sql';
 
-/** The contract's SCALE, 2^128: rates are kept times this. */
+/** The contract's SCALE, 2^128: rates are multiplied by it. */
 const SCALE = `${2n ** 128n}::numeric`;
 
 /**
- * Yield of position `o` in the accruals since its last change, with the contract's rounding (SavingsPool._earned):
- * the first by its weight in it, all later ones by its balance, which stayed the same. `f` is that first accrual, and
- * absent when there is none.
+ * Yield of position `o` from the accruals since its last change, with the contract's rounding (SavingsPool._earned).
+ * `f` is the first of these accruals, absent if there is none; its yield follows from the position's weight. The yield
+ * of all later accruals follows from the balance, which did not change.
  */
 const UNSETTLED = `
   coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, ${SCALE})
@@ -25,11 +25,11 @@ const position = (pool: string): string => `
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
     ${amount('claimable', 'y.claimable')}, 'blockNumber', b.number, 'blockTime', iso(b.time))`;
 
-/** SQL: whether the contract has ever taken money of the address for the pool. */
+/** SQL: whether the contract has ever taken money from the address for the pool. */
 export const hasPosition = (pool: string, address: string): string =>
   `EXISTS (SELECT FROM positions o WHERE o.pool_id = ${pool} AND o.address = ${address})`;
 
-/** No row: no such pool. Data null: the reader may neither read the pool nor ever paid into it. */
+/** No row: the pool does not exist. Data null: the reader may not read the pool and never paid into it. */
 export const POOL_POSITION = statement<{ pool: string; reader: string }, ReadableRow>(
   'pool_position',
   { pool: 'uuid', reader: 'text' },

@@ -1,14 +1,14 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '../database/expired-rows';
 import { statement } from '../database/statement';
 
-/** Sent for so long after the first attempt; the last attempt is then. */
+/** Attempts continue for this long after the first one; the last attempt is at the end of this time. */
 const SENT_FOR = `interval '1 day'`;
 const FIRST_WAIT = `interval '10 seconds'`;
 const JITTER = '(0.75 + random() / 2)';
 
 /**
- * Makes a delivery of each event for each webhook that wants it, and whose owner may read it: that of the event's
- * pool, its members, the account that it is about, and everybody for draws. Those that exist already stay.
+ * Creates a delivery of each event for each webhook that wants it and whose owner may read it: the pool's owner and
+ * members, the account that the event is about, and everybody for draws. Existing deliveries stay.
  */
 export const FAN_OUT = statement<{ events: string }, never>(
   'fan_out_to_webhooks',
@@ -35,7 +35,7 @@ export const FAN_OUT = statement<{ events: string }, never>(
     ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING`,
 );
 
-/** The next webhooks behind one for which something waits, and whether that is due. */
+/** The next webhooks after the given one that have something waiting, and whether it is due. */
 export const WAITING_WEBHOOKS = statement<{ after: string; most: number }, { id: string; due: boolean }>(
   'waiting_webhooks',
   { after: 'uuid', most: 'integer' },
@@ -63,8 +63,8 @@ export interface ClaimedDelivery {
 }
 
 /**
- * Takes what is due for some webhooks, at most `each` of one and `most` together. Nobody else takes these before the
- * lease has ended, nor afterwards if they have been finished. Removes some of what waits for webhooks that are gone.
+ * Takes due deliveries of some webhooks, at most `each` of one webhook and `most` together. No other process takes them
+ * before the lease ends, nor afterwards if they have been finished. Also removes some deliveries of deleted webhooks.
  */
 export const CLAIM_DELIVERIES = statement<
   { webhooks: string[]; each: number; most: number; leaseSeconds: number },
@@ -96,8 +96,8 @@ export const CLAIM_DELIVERIES = statement<
 );
 
 /**
- * Stores what became of an attempt, unless a later one has begun. After a failure the next wait is about as long as
- * the time since the first attempt, so waits double, until the day is over.
+ * Stores the outcome of an attempt, unless a later attempt has begun. After a failure the next wait is about as long as
+ * the time since the first attempt, so waits double until the day is over.
  */
 export const FINISH_DELIVERY = statement<
   { id: string; attempt: number; status: number | null; error: string | null },

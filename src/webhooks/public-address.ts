@@ -19,7 +19,7 @@ const SPECIAL_IPV4: [string, number][] = [
   ['240.0.0.0', 4],
 ];
 
-/** Within 2000::/3: Teredo and the like, documentation, 6to4. They lead to IPv4 addresses, or nowhere. */
+/** Special ranges within 2000::/3: Teredo and the like, documentation, 6to4. They lead to IPv4 addresses or nowhere. */
 const SPECIAL_IPV6: [string, number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -35,14 +35,17 @@ function subnets(list: [string, number][], family: 'ipv4' | 'ipv6'): BlockList {
 
 const specialIPv4 = subnets(SPECIAL_IPV4, 'ipv4');
 const specialIPv6 = subnets(SPECIAL_IPV6, 'ipv6');
-/** All that was ever assigned for the internet. Loopback, mapped IPv4, NAT64, ULA, link-local, multicast are outside. */
+/**
+ * All IPv6 addresses ever assigned for the internet. It excludes loopback, mapped IPv4, NAT64, ULA, link-local and
+ * multicast.
+ */
 const globalIPv6 = subnets([['2000::', 3]], 'ipv6');
 
-/** Whether it is an IP address of the public internet; false for what is no address. */
+/** Whether the text is an IP address of the public internet; false if it is not an address. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !specialIPv4.check(address, 'ipv4');
-  // With a zone it belongs to this machine's network.
+  // An address with a zone belongs to this machine's network.
   if (family !== 6 || address.includes('%')) return false;
   return globalIPv6.check(address, 'ipv6') && !specialIPv6.check(address, 'ipv6');
 }

@@ -8,15 +8,15 @@ import { Environment } from '../config/environment';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
 
-/** For everything together: name, connection, request and answer. */
+/** Limit for the whole attempt: name lookup, connection, request and answer. */
 export const SEND_TIMEOUT_MS = 8000;
-/** Bytes of an answer that are read; nobody looks at them. */
+/** Bytes of an answer that are read; they are discarded. */
 const ANSWER_BYTES = 1024;
 
 export interface Outcome {
-  /** HTTP status, null if none came. */
+  /** HTTP status, null if no answer came. */
   status: number | null;
-  /** Why it was not delivered, null if it was. Never a text of the receiver. */
+  /** Why it was not delivered, null if it was. Never contains text from the receiver. */
   error: string | null;
 }
 
@@ -38,8 +38,8 @@ function reasonOf(error: Error & { code?: string }): string {
 }
 
 /**
- * Sends to receivers that users have named. It connects to addresses of the public internet only, decides that for
- * the very address that it connects to, and follows no redirects. Each request has a connection of its own.
+ * Sends to receivers that users have named. It connects only to addresses of the public internet, checks the very
+ * address that it connects to, and follows no redirects. Each request uses its own connection.
  */
 @Injectable()
 export class WebhookClient {
@@ -48,7 +48,10 @@ export class WebhookClient {
     private readonly resolver: Resolver,
   ) {}
 
-  /** @param stop ends it early; never rejects */
+  /**
+   * Never rejects.
+   * @param stop aborts it early
+   */
   async post(
     url: string,
     headers: Record<string, string>,
@@ -102,9 +105,9 @@ export class WebhookClient {
   };
 
   /**
-   * Not by getaddrinfo, as its few threads are shared with everything else, and a name server of the receiver may
-   * let them wait.
-   * @throws SendFailed when there is none, or one of them is not public
+   * Does not use getaddrinfo: it shares a few threads with everything else, and the receiver's name server could block
+   * them.
+   * @throws SendFailed if there is no address, or one of them is not public
    */
   private async resolve(hostname: string): Promise<LookupAddress[]> {
     if (this.environment.WEBHOOK_ALLOW_PRIVATE) return lookup(hostname, { all: true });
@@ -123,7 +126,7 @@ export class WebhookClient {
   }
 }
 
-/** Reads the beginning of an answer and drops it; the status counts, however the rest ends. */
+/** Reads the beginning of an answer and discards it. The status counts, even if the rest fails. */
 function discard(answer: IncomingMessage, done: () => void): void {
   let bytes = 0;
   answer.on('data', (chunk: Buffer) => {

@@ -7,18 +7,21 @@ import { CLAIM_DELIVERIES, type ClaimedDelivery, FINISH_DELIVERY, WAITING_WEBHOO
 import { signatureOf } from './signature';
 import { SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
 
-/** Requests under way in this process, and of these to one webhook: a slow receiver leaves room for others. */
+/** Concurrent requests of this process, and how many of them to one webhook: a slow receiver leaves room for others. */
 const MOST = 64;
 const EACH = 4;
-/** Webhooks that one look considers; the next one goes on behind them. */
+/** Webhooks considered in one round; the next round continues after them. */
 const LOOKED_AT = 40;
-/** Longer than an attempt and the storing of its outcome. If the process is killed, another one tries again then. */
+/**
+ * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
+ * time.
+ */
 const LEASE_SECONDS = 30;
-/** Requests under way have so long at shutdown. */
+/** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
-/** Sends what is due. Every process does so; none takes what another one has taken. */
+/** Sends due deliveries. Every process does this; none takes what another has taken. */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(WebhookSender.name);
@@ -84,7 +87,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       'webhook-signature': signatureOf(body, secret, Math.floor(Date.now() / 1000)),
     };
     const outcome = await this.client.post(url, headers, body, this.stop.signal);
-    // Broken off by ourselves: it says nothing about the receiver, and comes again after the lease.
+    // We aborted it ourselves, so it says nothing about the receiver. It is sent again after the lease.
     if (outcome.error !== null && this.stop.signal.aborted) return;
     this.attempts.inc({ outcome: outcome.error === null ? 'delivered' : 'failed' });
     await this.database.write(FINISH_DELIVERY, { id, attempt, ...outcome });

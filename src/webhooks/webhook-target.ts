@@ -2,12 +2,12 @@ import { isIP } from 'node:net';
 import type { Environment } from '../config/environment';
 import { isPublicAddress } from './public-address';
 
-/** The host of a URL without the brackets of IPv6. */
+/** The host of a URL, without the brackets around IPv6. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
 /**
- * What speaks against sending to a URL, as far as it can be told without resolving the name.
- * @returns undefined if nothing does
+ * Why nothing can be sent to a URL, as far as that is known without resolving the name.
+ * @returns undefined if there is no reason
  */
 export function problemOf(text: string, environment: Environment): string | undefined {
   if (!URL.canParse(text)) return 'must be an absolute URL';

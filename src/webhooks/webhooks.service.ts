@@ -28,7 +28,7 @@ import {
   RETRY_DELIVERY,
 } from './webhooks.sql';
 
-/** The webhooks of a user. Those of others do not exist for him. */
+/** The webhooks of a user. To others they do not exist. */
 @Injectable()
 export class WebhooksService {
   constructor(
@@ -37,7 +37,7 @@ export class WebhooksService {
     private readonly poller: OutboxPoller,
   ) {}
 
-  /** @throws ApiError 400 for a URL that nothing would be sent to, 409 when the user has as many as he may */
+  /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
   async create(
     { userId: user, address }: AuthenticatedUser,
     { url, topics }: CreateWebhookRequest,
@@ -46,7 +46,7 @@ export class WebhooksService {
     if (problem) throw validationFailed({ field: 'url', message: problem });
     const secret = `whsec_${randomBytes(32).toString('base64url')}`;
     const webhook = { id: uuidv7(), user, address, url, topics: topics ?? null, secret };
-    // Requests that come together may want the same slot; each time at least one gets it.
+    // Concurrent requests may want the same slot; at least one of them gets it each time.
     for (let attempt = 0; attempt < MAX_WEBHOOKS; attempt++) {
       const { full, data } = (await this.database.write(CREATE_WEBHOOK, webhook))!;
       if (data !== null) return new JsonText(data);

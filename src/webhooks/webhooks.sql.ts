@@ -1,7 +1,7 @@
 import { statement } from '../database/statement';
 import { END_OF_OUTBOX } from '../outbox/outbox.sql';
 
-/** Of one user. The table's constraint on `slot` says the same. */
+/** Per user. The table's constraint on `slot` has the same limit. */
 export const MAX_WEBHOOKS = 10;
 
 const WEBHOOK = `
@@ -16,7 +16,7 @@ export interface NewWebhook {
   secret: string;
 }
 
-/** `data` is null when another request took the slot that was free, or, if `full`, when none was. */
+/** `data` is null if no slot was free (`full`), or if another request took the free one. */
 export const CREATE_WEBHOOK = statement<NewWebhook, { full: boolean; data: string | null }>(
   'create_webhook',
   { id: 'uuid', user: 'uuid', address: 'text', url: 'text', topics: 'text[]', secret: 'text' },
@@ -62,7 +62,7 @@ const DELIVERY = `
   'nextAttemptAt', CASE d.status WHEN 'PENDING' THEN iso(d.next_attempt_at) END,
   'createdAt', iso(d.created_at), 'deliveredAt', iso(d.delivered_at)`;
 
-/** Those of the newest event first. No row: the user has no such webhook. */
+/** Newest event first. No row: the user has no such webhook. */
 export const LIST_DELIVERIES = statement<
   { user: string; webhook: string; limit: number; offset: number },
   { total: number; data: string }
@@ -78,7 +78,7 @@ export const LIST_DELIVERIES = statement<
     FROM webhooks w WHERE w.id = :webhook AND w.user_id = :user`,
 );
 
-/** Has a delivery sent again at once, and its day begin anew. Its attempts go on counting. */
+/** Sends a delivery again at once and restarts its day. The number of attempts continues. */
 export const RETRY_DELIVERY = statement<
   { user: string; webhook: string; delivery: string },
   { data: string }

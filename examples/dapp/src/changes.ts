@@ -1,13 +1,13 @@
 import { ApiError, type SavingsClient } from '@pooled-savings/client';
 
-/** Ms. Between looks at the service while its events cannot be had. */
+/** Time between requests while events are not available. */
 const POLL_MS = 3_000;
-/** Ms. One change of the ledger brings several events. */
+/** One change of the ledger causes several events, so listeners are called once for all within this time. */
 const TOGETHER_MS = 150;
 
 type Listener = () => void;
 
-/** Tells whenever something may have changed: by the service's events, and by looking again and again without them. */
+/** Reports that something may have changed. Uses the service's events, and polls while they are not available. */
 export class Changes {
   private readonly ended = new AbortController();
   private readonly listeners = new Set<Listener>();
@@ -21,13 +21,13 @@ export class Changes {
     void this.follow();
   }
 
-  /** @returns a function that ends it */
+  /** @returns a function that removes the listener */
   listen(listener: Listener): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  /** Resolves at the next change, or after that time. */
+  /** Resolves at the next change, or after the given time. */
   next(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
@@ -59,7 +59,7 @@ export class Changes {
       for await (const event of events) if (event.topic) this.tell();
     } catch (error) {
       if (signal.aborted) return;
-      // A service without events, or a session that has ended: whoever looks next is told.
+      // The service has no events, or the session has ended: the next request reports it.
       if (!(error instanceof ApiError)) throw error;
       this.connected(false);
     }

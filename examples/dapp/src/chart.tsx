@@ -12,7 +12,7 @@ const BASE = 112;
 const TOP = 22;
 const DAY_MS = 86_400_000;
 
-/** Bars of the last two weeks. The numbers are also in a table, for those who do not see the picture. */
+/** Bars of the last two weeks. A table also has the numbers, for people who cannot see the picture. */
 export function BarChart({
   title,
   points,
@@ -33,7 +33,7 @@ export function BarChart({
   const most = days.reduce((found, { amount }) => (amount > found ? amount : found), 0n);
   const total = days.reduce((sum, { amount }) => sum + amount, 0n);
   const step = WIDTH / DAYS;
-  // Parts per ten thousand: amounts are too large for numbers.
+  // In units of 1/10,000, computed as bigint: amounts are too large for numbers.
   const heightOf = (amount: bigint): number =>
     most === 0n ? 0 : (Number((amount * 10_000n) / most) / 10_000) * (BASE - TOP);
   return (

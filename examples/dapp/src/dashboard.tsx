@@ -11,7 +11,7 @@ import { Lottery } from './lottery.js';
 import { NewPoolDialog, Pools, TYPES } from './pools.js';
 import { type Holdings, type ReadyConfig, type Session, client, readHoldings } from './session.js';
 
-/** Ms. How soon to look again for what an event has not told. */
+/** How soon to check again for what no event has reported. */
 const LOOK_AGAIN_MS = 1_000;
 const LOOKS = 60;
 
@@ -58,7 +58,7 @@ export function Dashboard({
     return () => current.stop();
   }, [session]);
 
-  /** Looks at each change, and from time to time, until the service knows. */
+  /** Checks at each change, and from time to time, until the condition holds. */
   const until = async (isKnown: () => Promise<boolean>): Promise<void> => {
     for (let look = 0; look < LOOKS; look++) {
       if (await isKnown()) return;

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Problem } from './errors.js';
 import type { Job } from './job.js';
 
-/** A modal dialog of the browser: it keeps the focus, ends with Escape, and gives the focus back. */
+/** The browser's modal dialog: it keeps the focus, closes with Escape, and returns the focus. */
 export function Dialog({
   title,
   onClose,
@@ -13,7 +13,7 @@ export function Dialog({
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** Whether it must stay open for now. */
+  /** Whether the dialog must stay open for now. */
   locked?: boolean;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -51,7 +51,7 @@ export const ProblemText = ({ problem }: { problem: Problem }) => (
 const SIGNS = { waiting: '', active: '', done: '✓' } as const;
 const STATES = { waiting: 'to come', active: 'under way', done: 'done' } as const;
 
-/** How far a job is, and what came of it. */
+/** Shows a job's progress and result. */
 export function JobDialog({ job, onClose }: { job: Job; onClose: () => void }) {
   const ended = job.problem !== undefined || job.result !== undefined;
   const button = useRef<HTMLButtonElement>(null);

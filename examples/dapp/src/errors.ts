@@ -2,7 +2,7 @@ import { type ErrorCode, isSavingsError } from '@pooled-savings/client';
 
 const MINUTE_SECONDS = 60;
 
-/** What to tell the user, by the stable `code` of the service. */
+/** Messages for the user, by the service's stable `code`. */
 const BY_CODE: Partial<Record<ErrorCode, string>> = {
   deposit_below_minimum: 'That is less than the smallest deposit of a new pool.',
   transaction_not_pending: 'This deposit is already paid, or has expired.',
@@ -22,7 +22,7 @@ export interface Problem {
   text: string;
 }
 
-/** Reasons of the contracts' errors that a saver can meet. */
+/** Messages for the contract errors that a saver can meet. */
 const REVERTS: [RegExp, string][] = [
   [/0xe450d38c|InsufficientBalance|exceeds balance/, 'The wallet does not hold enough tokens.'],
   [
@@ -60,11 +60,11 @@ export function problemOf(error: unknown): Problem {
   };
 }
 
-/** Codes after which there is no session. */
+/** Whether the problem means that there is no session any more. */
 export const endsSession = ({ code }: Problem): boolean =>
   ['token_expired', 'token_revoked', 'invalid_token', 'unauthorized'].includes(code);
 
-/** EIP-1193: 4001. Libraries wrap the wallet's error. */
+/** EIP-1193 code 4001. Libraries wrap the wallet's error. */
 function isRejection(error: unknown): boolean {
   for (let each = error; each !== undefined && each !== null; each = (each as Error).cause)
     if ((each as { code?: unknown }).code === 4001) return true;

@@ -8,7 +8,7 @@ export interface Token {
 
 const SHOWN_DIGITS = 4;
 
-/** An amount for people: grouped, with at most four digits after the point; "<0.0001" for less than that. */
+/** An amount for people: grouped digits, at most four after the point, and "<0.0001" for anything smaller. */
 export function amountText(units: string | bigint, { decimals }: Token): string {
   const value = BigInt(units);
   const [whole, fraction = ''] = formatUnits(value, decimals).split('.');
@@ -21,11 +21,11 @@ export function amountText(units: string | bigint, { decimals }: Token): string 
 export const withSymbol = (units: string | bigint, token: Token): string =>
   `${amountText(units, token)} ${token.symbol}`.trim();
 
-/** All digits, for a field that the user goes on editing. */
+/** All digits, for a field that the user can edit. */
 export const exactText = (units: string | bigint, { decimals }: Token): string =>
   formatUnits(BigInt(units), decimals);
 
-/** @returns undefined for what is no positive amount of this token */
+/** @returns undefined if the text is not a positive amount of this token */
 export function parseAmount(text: string, { decimals }: Token): bigint | undefined {
   const plain = text.trim().replaceAll(',', '');
   if (!/^\d+(\.\d+)?$/.test(plain)) return undefined;

@@ -7,21 +7,21 @@ export interface Step {
   state: 'waiting' | 'active' | 'done';
 }
 
-/** Something that takes several steps, of the wallet, the chain and the service. */
+/** Work in several steps by the wallet, the chain and the service. */
 export interface Job {
   title: string;
   steps: Step[];
   problem?: Problem;
-  /** What came of it. */
+  /** Text about the outcome. */
   result?: string;
 }
 
 export interface Progress {
-  /** The step that is on is done; the next one begins. */
+  /** Marks the active step as done and starts the next one. */
   next: () => void;
 }
 
-/** Runs the work and tells of each change. Never throws: a problem is part of the job. */
+/** Runs the work and reports each change. Never throws: a failure becomes the job's `problem`. */
 export async function runJob(
   title: string,
   labels: string[],
@@ -56,7 +56,7 @@ export async function runJob(
   }
 }
 
-/** Lets the wallet's transactions move the job on. */
+/** Moves the job on as the wallet's transactions proceed. */
 export const paying = (
   wallet: PayOptions['wallet'],
   { next }: Progress,

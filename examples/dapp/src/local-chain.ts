@@ -3,8 +3,8 @@ import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publi
 import { localWallet } from './wallets.js';
 
 /**
- * What only the owner of the contracts does, or time: possible on the chain of `npm start`, so that yield, claims and
- * draws can be tried out within a minute.
+ * What otherwise needs the contracts' owner or time to pass. On the chain of `npm start` it can be done at once, so
+ * that yield, claims and draws can be tried within a minute.
  */
 const ABI: Abi = parseAbi([
   'function mint(address to, uint256 amount)',
@@ -26,7 +26,7 @@ const YIELD_BASIS_POINTS = 525;
 const DRAW_SECONDS = 60;
 const PRIZE = parseEther('25');
 const TICKET_PRICE = parseEther('1');
-/** The chain can be brought to the time of such a draw. */
+/** The local chain can be moved forward to a draw this soon. */
 export const SHORT_DRAW_SECONDS = 300;
 
 type LocalConfig = ClientConfig & { rpcUrl: string; chainId: number; token: { address: string } };
@@ -51,7 +51,7 @@ export class LocalChain {
       await this.rpc('anvil_setBalance', address, toHex(ETHER));
   }
 
-  /** Lets the pool earn five percent of what is in it. */
+  /** Adds yield of five percent of the pool's money. */
   async accrue({ id, contractAddress, balance, pendingBalance }: PoolItem): Promise<void> {
     const contract = contractAddress as Address;
     const amount = ((BigInt(balance) - BigInt(pendingBalance)) * YIELD_PERCENT) / 100n;
@@ -75,11 +75,11 @@ export class LocalChain {
     await this.call(lottery, 'fundPrize', [current, PRIZE]);
   }
 
-  /** Brings the chain to the draw's time, closes the draw, picks the winner and pays the prize. */
+  /** Moves the chain to the draw's time, closes the draw, picks the winner and pays the prize. */
   async endDraw({ drawId, drawTime, contract }: CurrentDraw): Promise<void> {
     const lottery = contract as Address;
     const id = BigInt(drawId);
-    // One second a block. A jump of the clock would last.
+    // Mine blocks one second apart. A jump of the clock would be permanent.
     await this.rpc('anvil_setBlockTimestampInterval', 1);
     try {
       const { timestamp } = await this.keeper.getBlock();

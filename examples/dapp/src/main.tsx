@@ -9,7 +9,7 @@ import { isLocal } from './local-chain.js';
 import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
 import { type WalletChoice, builtInWallet, discoverWallets } from './wallets.js';
 
-/** What most wallets have beside EIP-1193's `request`. */
+/** Methods that most wallets have besides EIP-1193's `request`. */
 type ListeningProvider = WalletProvider & {
   on?: (event: 'accountsChanged', listener: () => void) => void;
   removeListener?: (event: 'accountsChanged', listener: () => void) => void;
@@ -35,7 +35,7 @@ function App() {
   }, [config, known]);
   useEffect(() => {
     const provider: ListeningProvider | undefined = session?.payer;
-    // The token is of the account that signed.
+    // The token belongs to the account that signed.
     const changed = (): void => void leave();
     provider?.on?.('accountsChanged', changed);
     return () => provider?.removeListener?.('accountsChanged', changed);

@@ -16,20 +16,20 @@ import { type Address, createPublicClient, custom, erc20Abi } from 'viem';
 import type { Token } from './format.js';
 import type { WalletChoice } from './wallets.js';
 
-/** Under the page's own address, where `npm start` passes requests on. */
+/** Under the page's own address; `npm start` forwards these requests. */
 const API = 'api';
 const WALLET_KEY = 'wallet';
 const CONFIG_POLL_MS = 1_000;
 const SHOWN_TRANSACTIONS = 8;
 const SHOWN_WINNERS = 3;
 
-// For this tab only. Every script of the page can read it, so the page's policy lets in no foreign ones.
+// For this tab only. Every script of the page can read the token, so the page's policy allows no foreign scripts.
 export const client = new SavingsClient({
   baseUrl: new URL(API, location.href).href,
   tokens: webTokens(sessionStorage),
 });
 
-/** A config with everything that the indexer has to read from the chain first. */
+/** A config that contains everything that the indexer must first read from the chain. */
 export type ReadyConfig = ClientConfig & { token: Token; chainId: number };
 
 export interface Session {
@@ -38,7 +38,7 @@ export interface Session {
   payer: Payer;
 }
 
-/** All that is shown of the user. */
+/** Everything that is shown about the user. */
 export interface Holdings {
   analytics: UserAnalytics;
   pools: readonly PoolItem[];
@@ -47,7 +47,7 @@ export interface Holdings {
   draw: CurrentDraw | null;
   entries: readonly DrawEntry[];
   winners: readonly Winner[];
-  /** Tokens in the wallet; null if it does not tell. */
+  /** Tokens in the wallet; null if they cannot be read. */
   inWallet: bigint | null;
 }
 
@@ -69,7 +69,7 @@ export async function signIn(wallet: WalletChoice): Promise<Session> {
   return { address, wallet, payer };
 }
 
-/** The session of this tab, after the page was loaded again. */
+/** Resumes this tab's session after the page was reloaded. */
 export async function resume(wallets: readonly WalletChoice[]): Promise<Session | undefined> {
   const wallet = wallets.find(({ id }) => id === sessionStorage.getItem(WALLET_KEY));
   if (!wallet || !(await client.isSignedIn())) return undefined;

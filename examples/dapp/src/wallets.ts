@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 export interface WalletChoice {
   id: string;
   name: string;
-  /** A data: address, if the wallet has one. */
+  /** A data: URL, if the wallet has an icon. */
   icon?: string;
   connect: () => Payer;
 }
@@ -16,8 +16,8 @@ interface Announcement extends Event {
 }
 
 /**
- * Tells of wallets by EIP-6963, as they announce themselves, and else of `window.ethereum`.
- * @returns a function that ends it
+ * Reports wallets as they announce themselves (EIP-6963), or else `window.ethereum`.
+ * @returns a function that stops it
  */
 export function discoverWallets(found: (wallets: WalletChoice[]) => void): () => void {
   const wallets = new Map<string, WalletChoice>();
@@ -41,8 +41,8 @@ export function discoverWallets(found: (wallets: WalletChoice[]) => void): () =>
 }
 
 /**
- * Keys that every development chain funds: they are public, and worth nothing elsewhere. The first owns the contracts
- * of the local chain, the second is for trying out.
+ * Keys that every development chain funds. They are public and worth nothing elsewhere. The first owns the contracts of
+ * the local chain; the second is for trying things out.
  */
 const KEYS = {
   keeper: '0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -61,7 +61,7 @@ export const localWallet = (name: keyof typeof KEYS, rpcUrl: string, chainId: nu
     transport: http(rpcUrl),
   });
 
-/** For trying out without a wallet; only on a chain of this machine. */
+/** For trying the page without a wallet, only with a chain on this machine. */
 export const builtInWallet = (rpcUrl: string, chainId: number): WalletChoice => ({
   id: 'built-in',
   name: 'Test wallet of the local chain',

@@ -4,7 +4,7 @@ const root = document.getElementById('page');
 const button = document.getElementById('sign-in');
 const status = document.getElementById('status');
 const url = new URL(root.dataset.document, location.href).href;
-/** Of the service, from where the page is: it may stand behind a prefix that only a proxy knows. */
+/** Address of the service, relative to the page: only a proxy may know its prefix. */
 const base = new URL('..', url).href;
 const rules = {
   domains: root.dataset.domains.split(',').filter(Boolean),
@@ -21,7 +21,7 @@ const ready = new Promise((resolve) => {
     docExpansion: 'list',
     filter: true,
     tryItOutEnabled: true,
-    // Its check of the document asks a server elsewhere.
+    // The validator would send the document to a foreign server.
     validatorUrl: null,
     onComplete: () => resolve(ui),
   });

@@ -1,13 +1,13 @@
 import { keccak_256 } from './noble/sha3.js';
 
 const STATEMENT = 'Sign in to pooled savings.';
-/** EIP-1193: the user said no. */
+/** EIP-1193: the user rejected the request. */
 const REJECTED = 4001;
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 const utf8 = (text) => new TextEncoder().encode(text);
 
-/** An address as EIP-55 writes it, which EIP-4361 asks for; wallets may give it in lower case. */
+/** An address with its EIP-55 checksum, which EIP-4361 requires. Wallets may return it in lower case. */
 export function checksummed(address) {
   const digits = address.slice(2).toLowerCase();
   const hash = hex(keccak_256(utf8(digits)));
@@ -30,10 +30,10 @@ const messageOf = ({ address, chainId, nonce }) =>
   ].join('\n');
 
 /**
- * The whole dialogue: account, nonce, signature, token.
- * @param base address of the service, with a slash at its end
- * @param rules hosts and chain that the service accepts; none: any
- * @param say tells what is going on
+ * Signs in: asks for account, nonce, signature and token.
+ * @param base address of the service, with a trailing slash
+ * @param rules hosts and chain that the service accepts; any if not given
+ * @param say reports progress
  * @returns {Promise<{ token: string, address: string }>}
  */
 export async function signIn(base, { domains, chainId: wanted }, say) {
@@ -60,7 +60,7 @@ export async function signIn(base, { domains, chainId: wanted }, say) {
 /** Ends the session of the token. */
 export const signOut = (base, token) => post(base, 'auth/logout', {}, { authorization: `Bearer ${token}` });
 
-/** The wallet of the browser; of several that announce themselves (EIP-6963), the first. */
+/** The browser's wallet, or the first wallet that announces itself (EIP-6963). */
 async function findWallet() {
   if (window.ethereum) return window.ethereum;
   let found;
@@ -72,11 +72,11 @@ async function findWallet() {
   return found;
 }
 
-/** The chain that the message names: the service's, which the wallet is asked to switch to, or else the wallet's. */
+/** The chain for the message: the service's, to which the wallet is asked to switch, or else the wallet's. */
 async function chainOf(wallet, wanted) {
   const current = Number(await ask(wallet, 'eth_chainId'));
   if (wanted === undefined || current === wanted) return current;
-  // Signing needs no connection to the chain, so a wallet that does not know it may sign all the same.
+  // Signing needs no connection to the chain, so a wallet that does not know the chain can still sign.
   await ask(wallet, 'wallet_switchEthereumChain', [{ chainId: `0x${wanted.toString(16)}` }]).catch(() => {});
   return wanted;
 }

@@ -42,7 +42,7 @@ describe('metrics', () => {
     const user = await app.signIn();
     const before = await requests('GET', '/pools/:id', 404);
     const secret = randomUUID();
-    for (const url of [`/pools/${secret}`, `/api/pools/${secret}?a=${secret}`, `/%70ools/${secret}`])
+    for (const url of [`/pools/${secret}`, `/api/pools/${secret}?_=${secret}`, `/%70ools/${secret}`])
       expect((await app.get(url, user)).status).toBe(404);
     await until(async () => (await requests('GET', '/pools/:id', 404)) === before + 3);
     const unknown = await requests('GET', 'unknown', 404);

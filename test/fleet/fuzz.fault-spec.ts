@@ -170,11 +170,10 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
   // Streams do not end; test/events.e2e-spec.ts has theirs.
   const paths = Object.entries(document.paths).filter(([path]) => path !== '/events');
   const operations = paths.flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): [string, string, Operation] => [
-      path,
-      method,
-      operation,
-    ]),
+    Object.entries(methods)
+      // A webhook of a random address would have the service send there; test/webhooks.e2e-spec.ts tries addresses.
+      .filter(([method]) => path !== '/webhooks' || method !== 'post')
+      .map(([method, operation]): [string, string, Operation] => [path, method, operation]),
   );
   // A pool that both may read, and one that only one of them may.
   known.id = known.poolId = [pool, (await app.createPool(user)).id as string];

@@ -32,7 +32,7 @@ export class EventsController {
     summary: 'A ticket for the stream',
     description:
       'For `EventSource`, which sends no headers: opens one stream, within 30 seconds, at any replica.',
-    errors: [401],
+    errors: ['invalid_json', 401, 413, 415],
   })
   ticket(@CurrentUser() session: Session): Promise<EventTicket> {
     return this.tickets.issue(session);

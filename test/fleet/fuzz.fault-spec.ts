@@ -166,7 +166,10 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
   const pool = (await app.createPool(user, { members: [stranger.address] })).id as string;
   const document = (await app.get('/docs/openapi.json')).body as Document;
   // What the indexer would have read of the chain.
-  await app.sql('INSERT INTO chain_facts (chain_id) VALUES (31337)');
+  await app.sql(
+    `INSERT INTO chain_facts (chain_id, token_address, token_symbol, token_decimals)
+     VALUES (31337, '0x${'1'.repeat(40)}', 'TEST', 18)`,
+  );
   // Streams do not end; test/events.e2e-spec.ts has theirs.
   const paths = Object.entries(document.paths).filter(([path]) => path !== '/events');
   const operations = paths.flatMap(([path, methods]) =>

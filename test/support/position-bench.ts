@@ -120,7 +120,9 @@ export class PositionBench {
   async view(to: Address, functionName: string, args: unknown[], block: number | 'latest'): Promise<bigint> {
     const data = encodeFunctionData({ abi, functionName, args });
     const at = block === 'latest' ? block : toHex(block);
-    return BigInt((await this.rpc('eth_call', { to, data }, at)) as Hex);
+    const answer = (await this.rpc('eth_call', { to, data }, at)) as Hex;
+    // A rewind may go to a block before the contract, where nobody holds anything.
+    return answer === '0x' ? 0n : BigInt(answer);
   }
 
   async head(): Promise<number> {

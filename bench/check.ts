@@ -35,7 +35,11 @@ export async function checkSameAnswers(peers: Peer[], endpoints: Endpoint[]): Pr
   return compared + 2;
 }
 
-function compare(what: string, peers: Peer[], answers: string[]): void {
+/** Cursors of lists are the service's own: the contract's pages, which both have, do not know them. */
+const withoutCursor = (answer: string): string => answer.replace(/,"next":(null|"[\w-]+")}$/, '}');
+
+function compare(what: string, peers: Peer[], texts: string[]): void {
+  const answers = texts.map(withoutCursor);
   const [first] = answers;
   answers.forEach((answer, i) => {
     if (answer !== first)

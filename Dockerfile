@@ -16,6 +16,12 @@ RUN npm run build \
 # Without development code.
 FROM build AS production
 RUN rm -rf dist/src/local dist/src/local.*
+# Node keeps the compiled modules for the next start. It looks them up by its version, the user and the CPU's features;
+# where one of these differs, or nothing can be written, it compiles as without them.
+RUN mkdir .compile-cache && chown 1000:1000 .compile-cache
+USER 1000:1000
+RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/app.setup'); require('./dist/src/indexer/indexer.setup')" \
+ && chmod -R a+rX .compile-cache
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
@@ -25,6 +31,8 @@ COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/dist/src dist/src
 COPY --from=production /app/dist/migrations dist/migrations
 COPY --from=production /app/dist/ormconfig.js dist/
+COPY --from=production /app/.compile-cache .compile-cache
+ENV NODE_COMPILE_CACHE=/app/.compile-cache
 # The user `node` by number, so that Kubernetes can tell that it is not root. Nothing writes to the image.
 USER 1000:1000
 EXPOSE 3001

@@ -1,0 +1,112 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { chmod, mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const FOLDER = join(__dirname, '../../deploy/cluster');
+/** Offsets of the ports that cluster.env takes from BASE_PORT on. */
+const OFFSETS = [1, 2, 11, 12, 13, 21, 22, 23, 30, 31, 39, 40];
+/** Below the ports that the kernel gives to outgoing connections. */
+const [FIRST_BASE, LAST_BASE] = [20_000, 30_000];
+/** Of a command; the longest waits until every node follows. */
+const LIMIT_MS = 180_000;
+
+/** The cluster of deploy/cluster/ on free ports, in a folder of its own. */
+export class Cluster {
+  /** Ends what was started, even if this process ends early. */
+  private readonly destroyAtExit = (): void => {
+    execFileSync('/bin/bash', [join(FOLDER, 'cluster.sh'), 'destroy'], { env: this.env, stdio: 'ignore' });
+  };
+
+  private constructor(
+    private readonly env: NodeJS.ProcessEnv,
+    /** Whether nodes can be disconnected. */
+    readonly namespaces: boolean,
+  ) {}
+
+  /** @param settings those of cluster.env that differ */
+  static async up(settings: NodeJS.ProcessEnv = {}): Promise<Cluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'pooled-savings-cluster-'));
+    await chmod(folder, 0o755); // the nodes have an account of their own
+    const namespaces = canDisconnect();
+    const cluster = new Cluster(
+      {
+        PATH: process.env.PATH,
+        STATE: folder,
+        BASE_PORT: `${await freeBase()}`,
+        NAMESPACES: `${namespaces}`,
+        ...settings,
+      },
+      namespaces,
+    );
+    process.once('exit', cluster.destroyAtExit);
+    await cluster.run('up');
+    return cluster;
+  }
+
+  get url(): string {
+    return `postgres://savings:savings@127.0.0.1:${Number(this.env.BASE_PORT) + 30}/savings`;
+  }
+
+  /** A command of cluster.sh. @returns what it prints @throws when it fails, with what it says */
+  run(...command: (string | number)[]): Promise<string> {
+    return this.script('cluster.sh', ...command);
+  }
+
+  /** The same, of another script in deploy/cluster/. */
+  async script(name: string, ...command: (string | number)[]): Promise<string> {
+    const { stdout } = await promisify(execFile)('/bin/bash', [join(FOLDER, name), ...command.map(String)], {
+      env: this.env,
+      timeout: LIMIT_MS,
+      maxBuffer: 2 ** 24,
+    });
+    return stdout.trim();
+  }
+
+  /** The number of the leader, if there is one. */
+  leader(): Promise<string | undefined> {
+    return this.run('leader').catch(() => undefined);
+  }
+
+  /** The number of a synchronous standby, if there is one. */
+  synchronous(): Promise<string | undefined> {
+    return this.run('sync').catch(() => undefined);
+  }
+
+  async destroy(): Promise<void> {
+    process.off('exit', this.destroyAtExit);
+    await this.run('destroy');
+  }
+}
+
+function canDisconnect(): boolean {
+  const probe = `savings-probe-${process.pid}`;
+  try {
+    execFileSync('ip', ['netns', 'add', probe], { stdio: 'ignore' });
+    execFileSync('ip', ['netns', 'del', probe], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function freeBase(): Promise<number> {
+  for (;;) {
+    const base = FIRST_BASE + 100 * Math.floor(Math.random() * ((LAST_BASE - FIRST_BASE) / 100));
+    const free = await Promise.all(OFFSETS.map((offset) => isFree(base + offset)));
+    if (free.every(Boolean)) return base;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const free = await Promise.race([
+    once(server, 'listening').then(() => true),
+    once(server, 'error').then(() => false),
+  ]);
+  server.close();
+  return free;
+}

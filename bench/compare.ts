@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import path from 'node:path';
 import { checkSameAnswers } from './check';
 import { type BenchDatabase, callers, dropTriggers } from './database';
-import { drive, median } from './drive';
+import { type Run, drive, median } from './drive';
 import { type Endpoint, endpoints } from './endpoints';
+import { Limit } from './limit';
+import { type Measured, measure, rounded, summary } from './measure';
 import { Progress, say, table } from './output';
-import { type Peer, type PeerName, startPeer } from './peers';
+import { type Peer, type PeerName, startPeers } from './peers';
 import { SIGN_IN, signIns } from './sign-in';
 
 export interface CompareOptions {
@@ -14,93 +17,141 @@ export interface CompareOptions {
   only?: string;
 }
 
-interface Result {
+interface Result extends Record<PeerName, Measured> {
   endpoint: string;
-  bare: number;
-  service: number;
-  /** Ratio of service to bare. */
+  /** Rate of the service to that of the better peer, and what it shall be at least. */
   ratio: number;
+  target: number;
+  /** Requests per second that the statements alone would allow, and the service's share of it. Null without pgbench. */
+  limit: number | null;
+  share: number | null;
 }
 
 /** Seconds of a run and of the warming up before it, rounds, and sign-ins of each wallet in a run. */
-const FULL = { seconds: 4, warmUp: 1, rounds: 5, signIns: 30 };
-const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, signIns: 4 };
-type Plan = typeof FULL;
+const FULL = { seconds: 2.5, warmUp: 0.5, rounds: 5, signIns: 20, limits: { rounds: 5, seconds: 2 } };
+const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, signIns: 4, limits: { rounds: 1, seconds: 1 } };
+/** Requests to each peer before the first round. Until then the compiler's work would be measured. */
+const FIRST_REQUESTS = 3000;
 
 const SIZE = { pools: 100_000, transactions: 200_000 };
+/** Share of the CPU time that other processes may take. */
+const CALM = 0.05;
+const PEERS = ['pg', 'postgres', 'service'] as const;
 
-/** Drives both peers on the same data, in turn, and writes results.json. */
+/** Drives all peers on the same data, in turn, and writes results.json. */
 export async function compare(database: BenchDatabase, { quick, only = '' }: CompareOptions): Promise<void> {
-  const plan = quick ? QUICK : FULL;
+  const load = loadavg()[0].toFixed(1);
   const filled = await database.filled(SIZE);
   const databaseUrl = await database.copy(filled, 'bench_data');
   const plainUrl = await database.copy(filled, 'bench_plain');
   await dropTriggers(plainUrl);
-  const peers: Peer[] = [];
+  const [readers, writers] = [await callers(databaseUrl, 32), await callers(databaseUrl, 64, 32)];
+  const limit = await Limit.prepare(databaseUrl, readers, writers);
+  if (!limit) say('There is no pgbench, so its columns are left out.');
+  const peers = await startPeers(PEERS, { databaseUrl, plainUrl });
   try {
-    for (const name of ['bare', 'service'] as const) {
-      peers.push(await startPeer(name, { databaseUrl, plainUrl }));
-    }
-    const all = endpoints(await callers(databaseUrl, 32), await callers(databaseUrl, 64, 32));
-    say(`${await checkSameAnswers(peers, all)} requests are answered alike by both`);
+    const all = endpoints(readers, writers);
+    say(`${await checkSameAnswers(peers, all)} requests are answered alike by all.`);
 
-    const chosen = all.filter(({ name }) => name.includes(only));
-    const names = [...chosen.map(({ name }) => name), ...(SIGN_IN.includes(only) ? [SIGN_IN] : [])];
-    const progress = new Progress('Driving', names.length * plan.rounds * 2);
+    const chosen: (Endpoint | undefined)[] = all.filter(({ name }) => name.includes(only));
+    if (SIGN_IN.includes(only)) chosen.push(undefined);
+    const comparison = new Comparison(database, peers, limit, quick ? QUICK : FULL);
+    const progress = new Progress('Driving', chosen.length);
     const results: Result[] = [];
-    for (const name of names) {
-      const endpoint = chosen.find((each) => each.name === name);
-      results.push(await rounds(database, peers, endpoint, plan, progress));
+    for (const endpoint of chosen) {
+      results.push(await comparison.of(endpoint));
+      progress.step(endpoint?.name ?? SIGN_IN);
     }
     progress.end();
-    report(results);
+    report(results, load);
   } finally {
+    limit?.end();
     for (const peer of peers) await peer.stop();
   }
 }
 
-/** Both peers in turn, several times. The order changes every round, so that a slowdown of the machine hits both. */
-async function rounds(
-  database: BenchDatabase,
-  peers: Peer[],
-  endpoint: Endpoint | undefined,
-  plan: Plan,
-  progress: Progress,
-): Promise<Result> {
-  const rates: Record<PeerName, number[]> = { bare: [], service: [] };
-  for (let round = 0; round < plan.rounds; round++) {
-    for (const peer of round % 2 ? [...peers].reverse() : peers) {
-      rates[peer.name].push(await rate(peer, endpoint, plan));
-      await database.quiet();
-      progress.step(`${endpoint?.name ?? SIGN_IN} ${peer.name}`);
+class Comparison {
+  constructor(
+    private readonly database: BenchDatabase,
+    private readonly peers: Peer[],
+    private readonly limit: Limit | undefined,
+    private readonly plan: typeof FULL,
+  ) {}
+
+  /**
+   * All peers in turn, several times. The order changes every round, so that a slowdown of the machine hits all.
+   * @param endpoint undefined: the sign-in
+   */
+  async of(endpoint?: Endpoint): Promise<Result> {
+    const name = endpoint?.name ?? SIGN_IN;
+    for (const peer of this.peers) {
+      if (endpoint) await drive(peer.url, endpoint.load, { amount: FIRST_REQUESTS });
+      else await this.run(peer);
     }
+    const measured: Record<PeerName, Measured[]> = { pg: [], postgres: [], service: [] };
+    const limits: number[] = [];
+    for (let round = 0; round < this.plan.rounds; round++) {
+      for (const peer of round % 2 ? [...this.peers].reverse() : this.peers) {
+        if (endpoint) await drive(peer.url, endpoint.load, { seconds: this.plan.warmUp });
+        measured[peer.name].push(await measure(this.database, peer, () => this.run(peer, endpoint)));
+        await this.database.quiet();
+      }
+      if (!this.limit || round >= this.plan.limits.rounds) continue;
+      limits.push(await this.limit.rate(name, this.plan.limits.seconds));
+      await this.database.quiet();
+    }
+    const [pg, postgres, service] = PEERS.map((each) => summary(measured[each]));
+    const limit = limits.length ? rounded(median(limits), 0) : null;
+    return {
+      endpoint: name,
+      ...{ pg, postgres, service },
+      ratio: rounded(service.rate / Math.max(pg.rate, postgres.rate), 3),
+      target: endpoint ? 0.85 : 0.9,
+      limit,
+      share: limit && rounded(service.rate / limit, 3),
+    };
   }
-  const [bare, service] = [rates.bare, rates.service].map((each) => rounded(median(each)));
-  return {
-    endpoint: endpoint?.name ?? SIGN_IN,
-    bare,
-    service,
-    ratio: Math.round((service / bare) * 1000) / 1000,
-  };
+
+  private run(peer: Peer, endpoint?: Endpoint): Promise<Run> {
+    const { seconds, signIns: each } = this.plan;
+    return endpoint ? drive(peer.url, endpoint.load, { seconds }) : signIns(peer, each);
+  }
 }
 
-async function rate(peer: Peer, endpoint: Endpoint | undefined, plan: Plan): Promise<number> {
-  if (!endpoint) return (await signIns(peer, plan.signIns)).rate;
-  await drive(peer.url, endpoint.load, { seconds: plan.warmUp });
-  return (await drive(peer.url, endpoint.load, { seconds: plan.seconds })).rate;
-}
+function report(results: Result[], load: string): void {
+  const rows = (cells: (result: Result) => string[]): string[][] =>
+    results.map((result) => [result.endpoint, ...cells(result)]);
+  const count = (value: number): string => value.toLocaleString('en');
 
-/** Rounded to a tenth below 100, otherwise to a whole number. */
-const rounded = (rate: number): number => (rate < 100 ? Math.round(rate * 10) / 10 : Math.round(rate));
-
-function report(results: Result[]): void {
-  const rows = results.map(({ endpoint, bare, service, ratio }) => [
-    endpoint,
-    ...[bare, service].map((rate) => rate.toLocaleString('en')),
-    ratio.toFixed(2),
+  const rates = rows(({ pg, postgres, service, ratio, target, limit, share }) => [
+    ...[pg, postgres, service].map(({ rate }) => count(rate)),
+    ...[ratio, target].map((value) => value.toFixed(2)),
+    ...(limit && share ? [count(limit), `${Math.round(share * 100)} %`] : ['', '']),
   ]);
-  console.log(table(['requests/s', 'bare', 'service', 'service/bare'], rows));
+  const titles = ['pg', 'postgres.js', 'service', 'to the better', 'target', 'pgbench', 'share of it'];
+  console.log(`${table(['requests/s', ...titles], rates)}\n`);
+
+  const costs = rows(({ endpoint, pg, postgres, service }) => [
+    ...[pg, postgres, service].flatMap((each) =>
+      [each.processUs, each.postgresUs].map((us) => count(Math.round(us))),
+    ),
+    endpoint.startsWith('GET') ? (service.processUs < service.postgresUs ? 'yes' : 'no') : '',
+  ]);
+  const parts = ['pg', 'postgres.js', 'service'].flatMap((each) => [each, 'PostgreSQL']);
+  console.log(`${table(['µs of CPU a request', ...parts, 'less than PostgreSQL'], costs)}\n`);
+
+  const times = rows(({ pg, postgres, service }) =>
+    [pg, postgres, service].flatMap(({ p50, p99, stallMs }) =>
+      [p50, p99, stallMs].map((ms) => ms.toFixed(1)),
+    ),
+  );
+  const latencies = ['pg', 'postgres.js', 'service'].flatMap((each) => [`${each} p50`, 'p99', 'stall']);
+  console.log(`${table(['ms', ...latencies], times)}\n`);
+
+  const others = median(results.flatMap((each) => PEERS.map((name) => each[name].others)));
+  say(`Load before the run: ${load}. Other processes took ${Math.round(others * 100)} % of the CPU time.`);
+  if (others > CALM) say('The machine was not calm: these figures are not comparable with others.');
   const file = path.join(__dirname, 'results.json');
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
-  say(`written to ${path.relative(process.cwd(), file)}`);
+  say(`Written to ${path.relative(process.cwd(), file)}`);
 }

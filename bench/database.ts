@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../src/database/data-source';
 import { createDatabase, startPostgres } from '../src/local/postgres';
+import { serverCpuUs } from './cpu';
 import { HEAVY, type Size, fill } from './fill';
 
 const ROOT = path.resolve(__dirname, '..');
@@ -19,19 +20,21 @@ export interface Caller {
   hashes: string[];
 }
 
-/** The PostgreSQL that all peers share, with its default, durable settings. */
+/** The PostgreSQL that all peers and pgbench share, with its default, durable settings, and room for all. */
 export class BenchDatabase {
   private constructor(
     private readonly admin: Client,
     private readonly url: string,
+    private readonly pid: number,
     readonly stop: () => Promise<void>,
   ) {}
 
   static async start(): Promise<BenchDatabase> {
-    const server = await startPostgres({ dir: DATA, database: 'bench' });
+    const settings = { max_connections: '200' };
+    const server = await startPostgres({ dir: DATA, database: 'bench', settings });
     const admin = new Client({ connectionString: server.url });
     await admin.connect();
-    return new BenchDatabase(admin, server.url, async () => {
+    return new BenchDatabase(admin, server.url, server.pid, async () => {
       await admin.end();
       await server.stop();
     });
@@ -85,6 +88,11 @@ export class BenchDatabase {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error('the database does not come to rest');
+  }
+
+  /** µs of CPU that the server has used so far. NaN on systems without /proc. */
+  cpuUs(): number {
+    return serverCpuUs(this.pid);
   }
 
   private urlOf(name: string): string {

@@ -12,6 +12,8 @@ export interface Run {
   rate: number;
   /** Median, in ms. */
   latency: number;
+  /** 99th percentile, in ms. */
+  p99: number;
   answers: number;
 }
 
@@ -50,6 +52,7 @@ export function drive(url: string, load: Load, length: Length): Promise<Run> {
         resolve({
           rate: latencies.length / ((last - begun) / 1000),
           latency: median(latencies),
+          p99: percentile(latencies, 0.99),
           answers: latencies.length,
         });
       },
@@ -62,6 +65,10 @@ export function drive(url: string, load: Load, length: Length): Promise<Run> {
     });
   });
 }
+
+/** The smallest value that at least this share of all do not exceed. */
+export const percentile = (values: number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.ceil(values.length * share) - 1];
 
 export function median(values: number[]): number {
   const sorted = [...values].sort((a, b) => a - b);

@@ -34,7 +34,7 @@ const newPool = ({ address }: Caller): string =>
   });
 
 /** Every reader sends GETs for the paths, over a connection of its own. */
-const reading = (
+export const reading = (
   readers: Caller[],
   name: string,
   paths: (caller: Caller) => string[],
@@ -65,6 +65,7 @@ export function endpoints(readers: Caller[], writers: Caller[], connections?: nu
     get('GET /transactions/:hash', ({ hashes }) => hashes.map((hash) => `/transactions/${hash}`)),
     get('GET /analytics/user', () => ['/analytics/user']),
     get('GET /analytics/pools', () => ['/analytics/pools']),
+    get('GET /users/me/positions', () => ['/users/me/positions']),
     get('GET /auth/me', () => ['/auth/me']),
     get('GET /lottery/current', () => ['/lottery/current']),
     get('GET /lottery/winners', () => ['/lottery/winners']),
@@ -82,18 +83,3 @@ export function endpoints(readers: Caller[], writers: Caller[], connections?: nu
     },
   ];
 }
-
-/** First pages of one caller's lists, so small that a light caller fills them too. */
-export function lists(caller: Caller, connections: number): Endpoint[] {
-  const get = (path: string): Endpoint => reading([caller], path, () => [path], connections);
-  return [
-    get('/pools?limit=10'),
-    get('/pools?type=lottery&limit=2'),
-    get('/transactions'),
-    get('/transactions?type=DEPOSIT'),
-    { ...get(`/transactions?poolId=${caller.pools[0]}`), name: '/transactions?poolId=' },
-  ];
-}
-
-export const thousandthPage = (caller: Caller, connections: number): Endpoint =>
-  reading([caller], '/transactions?page=1000', () => ['/transactions?page=1000'], connections);

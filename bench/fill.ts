@@ -117,8 +117,11 @@ const MEMBER_OF_MANY = `
     UPDATE pools SET member_count = member_count + 1 WHERE id IN (SELECT id FROM first))
   INSERT INTO pool_members SELECT id, pg_temp.address('member', 0), 'MEMBER', type FROM first`;
 
-/** What the triggers would have kept. */
-const DERIVED = {
+/** The last of them is open. Much data has many, so that the last pages of winners are deep. */
+const draws = (heavy: boolean): number => (heavy ? 100_001 : 201);
+
+/** What the triggers and the indexer would have kept. */
+const derived = (heavy: boolean): Record<string, string> => ({
   'yield accruals': `
     INSERT INTO yield_accruals (block_number, log_index, pool_id, amount, apr_bps, accrued_at)
     SELECT 1000000, 0, id, total_yield, apr_bps, created_at FROM pools`,
@@ -141,6 +144,30 @@ const DERIVED = {
         FROM transactions GROUP BY pool_id) d ON d.pool_id = p.id
       GROUP BY p.type
     ) s WHERE t.shard = 1 AND t.type = s.type`,
+  'chain cursor': `
+    INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+    VALUES (1, '', 20000000, '', now(), 20000000, now())`,
+  // As after one accrual, a day after each pool was made, that nobody has settled yet: reading one takes the whole formula.
+  'pool weights': `
+    INSERT INTO pool_weights (pool_id, total, weight_offset, accruals, last_time, last_per_unit)
+    SELECT id, balance - pending_balance, (balance - pending_balance) * made, 1, made + 86400, 0
+    FROM pools, LATERAL (SELECT extract(epoch FROM created_at)::bigint AS made) a;
+    ANALYZE pool_weights`,
+  'accrual rates': `
+    INSERT INTO accrual_rates (pool_id, number, time, per_weight, per_unit)
+    SELECT pool_id, 1, last_time, div(100000000000000000000 * 2::numeric ^ 128, greatest(total, 1) * 86400), 0
+    FROM pool_weights`,
+  positions: `
+    INSERT INTO positions (pool_id, address, balance, weight_offset, owed, accruals, deposited, withdrawn, claimed)
+    SELECT pool_id, account, deposited - withdrawn, (deposited - withdrawn) * (w.last_time - 86400), claimed, 0,
+      deposited, withdrawn, claimed
+    FROM (
+      SELECT pool_id, account,
+        coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0) AS deposited,
+        coalesce(sum(amount) FILTER (WHERE type = 'WITHDRAWAL'), 0) AS withdrawn,
+        coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0) AS claimed
+      FROM transactions WHERE status = 'CONFIRMED' GROUP BY 1, 2
+    ) t JOIN pool_weights w USING (pool_id)`,
   'lottery draws': `
     WITH contract AS (
       INSERT INTO chain_contracts (type, address, position, from_block)
@@ -148,17 +175,25 @@ const DERIVED = {
     )
     INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time, winner,
       winner_tickets, prize, drawn_at)
-    SELECT address, n, CASE WHEN n = 201 THEN 'ACTIVE' ELSE 'COMPLETED' END, 1000000000000000000, n * 1e18::numeric, n * 3,
-      n * 7, at, CASE WHEN n < 201 THEN pg_temp.address('', n) END, CASE WHEN n < 201 THEN 1 + n % 9 END,
-      CASE WHEN n < 201 THEN n * 1e18::numeric END, CASE WHEN n < 201 THEN at END
-    FROM contract, generate_series(1, 201) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 day' AS at) a`,
-  'lottery totals': `UPDATE lottery_totals SET winners = 200`,
-};
+    SELECT address, n, CASE WHEN n = ${draws(heavy)} THEN 'ACTIVE' ELSE 'COMPLETED' END, 1000000000000000000, n * 1e18::numeric, n * 3,
+      n * 7, at, CASE WHEN n < ${draws(heavy)} THEN pg_temp.address('', n) END, CASE WHEN n < ${draws(heavy)} THEN 1 + n % 9 END,
+      CASE WHEN n < ${draws(heavy)} THEN n * 1e18::numeric END, CASE WHEN n < ${draws(heavy)} THEN at END
+    FROM contract, generate_series(1, ${draws(heavy)}) n, LATERAL (SELECT timestamptz '2025-01-01' + n * interval '1 hour' AS at) a`,
+  'lottery totals': `UPDATE lottery_totals SET winners = ${draws(heavy) - 1}`,
+  // Everybody has some in the first ten draws, a heavy caller in a thousand.
+  'lottery tickets': `
+    INSERT INTO lottery_tickets (contract, draw_id, account, tickets)
+    SELECT '0x' || repeat('3', 40), n, u.address, 3
+    FROM users u CROSS JOIN LATERAL generate_series(1, CASE WHEN u.id IN (${[HEAVY, VAST]
+      .map((seed) => `pg_temp.user_id('${seed}', 0)`)
+      .join(', ')}) THEN 1000 ELSE 10 END) n
+    ORDER BY 1, 2, 3`,
+});
 
 /** Fills a migrated, empty database. Secondary indexes are built at the end, which is several times faster. */
 export async function fill(
   client: Client,
-  { pools: poolCount, transactions: count, heavy }: Size,
+  { pools: poolCount, transactions: count, heavy = false }: Size,
 ): Promise<void> {
   const start = Date.now() - (DAYS + 1) * 86_400_000;
   const parts: Part[] = [
@@ -173,9 +208,10 @@ export async function fill(
   const { rows: indexes } = await client.query<{ name: string; text: string }>(`
     SELECT indexname AS name, indexdef AS text FROM pg_indexes
     WHERE tablename = 'transactions' AND indexname NOT IN (SELECT conname FROM pg_constraint)`);
+  const steps = derived(heavy);
   const inserted = parts.reduce((sum, part) => sum + part.transactions, 0);
   // Steps after the transactions take, together, about twice as long.
-  const others = parts.length * 3 + Object.keys(DERIVED).length + indexes.length + 1;
+  const others = parts.length * 3 + Object.keys(steps).length + indexes.length + 1;
   const weight = (2 * inserted) / others;
   const progress = new Progress(`Filling ${poolCount} pools, ${count} transactions`, inserted * 3);
   const run = async (what: string, text: string): Promise<void> => {
@@ -199,7 +235,7 @@ export async function fill(
   }
   if (heavy) await run('member of many', MEMBER_OF_MANY);
   for (const { name, text } of indexes) await run(name, text);
-  for (const [what, text] of Object.entries(DERIVED)) await run(what, text);
+  for (const [what, text] of Object.entries(steps)) await run(what, text);
   await run('vacuum', 'VACUUM (FREEZE, ANALYZE)');
   await client.query('CHECKPOINT');
   progress.end();

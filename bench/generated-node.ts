@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { pad, toEventSelector, toHex } from 'viem';
 import { bytes16 } from '../src/chain/bytes16';
 import type { Pool } from './chain';
+import { obey } from './helper';
 
 interface Call {
   id: number;
@@ -102,4 +103,19 @@ export class GeneratedNode {
         });
       }
   }
+}
+
+/** What the constructor takes. */
+export type NodeOrders = ConstructorParameters<typeof GeneratedNode>;
+
+/** As a process of its own, whose work does not delay the clients. */
+if (require.main === module) {
+  let node: GeneratedNode;
+  obey<NodeOrders, { url: string }>(
+    async (orders) => {
+      node = await new GeneratedNode(...orders).start();
+      return { url: node.url };
+    },
+    async () => ({ url: node.url }),
+  );
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { using } from './database';
 
 const ENTRY = path.resolve(__dirname, '..', 'dist', 'src', 'indexer.js');
@@ -15,17 +16,11 @@ export interface Memory {
   heap: number;
 }
 
-/**
- * Runs the indexer as production does, until it reaches block `head`.
- * @param seen is called repeatedly with the cursor's block and the memory of the process
- * @returns seconds since it found its chain
- */
-export async function follow(
+/** Starts the indexer as production does. @returns its port, and what ends it */
+export async function startIndexer(
   url: string,
   settings: NodeJS.ProcessEnv,
-  head: number,
-  seen: (block: number, memory: () => Promise<Memory>) => unknown = () => undefined,
-): Promise<number> {
+): Promise<{ port: number; stop: () => Promise<void> }> {
   const child = fork(ENTRY, {
     execArgv: process.env.BENCH_INDEXER_FLAGS?.split(' ') ?? [],
     env: {
@@ -37,22 +32,48 @@ export async function follow(
       ...settings,
     },
   });
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('the indexer has ended');
+  });
+  ended.catch(() => undefined);
+  const message = once(child, 'message') as Promise<[{ port: number }]>;
+  const [{ port }] = await Promise.race([message, ended]);
+  return { port, stop: () => end(child) };
+}
+
+/**
+ * Runs the indexer until it reaches block `head`.
+ * @param seen is called repeatedly with the cursor's block and the memory of the process
+ * @returns seconds since it found its chain
+ */
+export async function follow(
+  url: string,
+  settings: NodeJS.ProcessEnv,
+  head: number,
+  seen: (block: number, memory: () => Promise<Memory>) => unknown = () => undefined,
+): Promise<number> {
+  const { port, stop } = await startIndexer(url, settings);
   try {
-    const [{ port }] = (await once(child, 'message')) as [{ port: number }];
     return await using(url, async (client) => {
       for (let begun: number | undefined; ; await sleep(LOOK_MS)) {
-        const { rows } = await client.query<{ block: number }>(
-          'SELECT block_number::int AS block FROM chain_cursor',
-        );
-        if (!rows[0]) continue;
+        const block = await blockOf(client);
+        if (block === undefined) continue;
         begun ??= performance.now();
-        await seen(rows[0].block, () => memoryOf(port));
-        if (rows[0].block >= head) return (performance.now() - begun) / 1000;
+        await seen(block, () => memoryOf(port));
+        if (block >= head) return (performance.now() - begun) / 1000;
       }
     });
   } finally {
-    await end(child);
+    await stop();
   }
+}
+
+/** The block that the indexer has reached, once it has found its chain. */
+export async function blockOf(client: Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ block: number }>(
+    'SELECT block_number::int AS block FROM chain_cursor',
+  );
+  return rows[0]?.block;
 }
 
 async function memoryOf(port: number): Promise<Memory> {

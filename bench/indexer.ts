@@ -17,6 +17,7 @@ import { median } from './drive';
 import { GeneratedNode } from './generated-node';
 import { type Memory, follow } from './indexer-process';
 import { Progress, say, table } from './output';
+import { CONTRACT, POOL_CONTRACTS } from './peers';
 
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -126,27 +127,18 @@ async function compare(
 
 /** Memory of the indexer while it reads a million events. */
 async function watch(database: BenchDatabase, progress: Progress): Promise<Sample[]> {
-  const contract = `0x${'c'.repeat(40)}`;
   const pools = newPools(Array.from({ length: 10 }, (_, i) => `0x${i}${'d'.repeat(39)}`));
-  const node = await new GeneratedNode(contract, pools, PER_BLOCK, MANY / PER_BLOCK).start();
+  const node = await new GeneratedNode(CONTRACT, pools, PER_BLOCK, MANY / PER_BLOCK).start();
   try {
-    const url = await database.made('indexer_memory', (client) => announce(client, contract, pools));
+    const url = await database.made('indexer_memory', (client) => announce(client, CONTRACT, pools));
     const samples: Sample[] = [];
-    const contracts = ['individual', 'cooperative', 'lottery', 'rotating'].map(
-      (type) => `${type}=${contract}`,
-    );
     let done = 0;
-    await follow(
-      url,
-      { RPC_URL: node.url, POOL_CONTRACTS: contracts.join(',') },
-      node.head,
-      async (block, memory) => {
-        progress.step('a million events', ((block - done) * PER_BLOCK) / 10);
-        done = block;
-        const events = block * PER_BLOCK;
-        if (events >= ((samples.length + 1) * MANY) / SAMPLES) samples.push({ events, ...(await memory()) });
-      },
-    );
+    await follow(url, { RPC_URL: node.url, POOL_CONTRACTS }, node.head, async (block, memory) => {
+      progress.step('a million events', ((block - done) * PER_BLOCK) / 10);
+      done = block;
+      const events = block * PER_BLOCK;
+      if (events >= ((samples.length + 1) * MANY) / SAMPLES) samples.push({ events, ...(await memory()) });
+    });
     return samples;
   } finally {
     node.stop();

@@ -1,11 +1,12 @@
-/** A table whose first column is aligned left, the others right. */
+/** A Markdown table whose first column is aligned left, the others right. */
 export function table(head: string[], rows: string[][]): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column].length)),
   );
   const line = (cells: string[]): string =>
-    cells.map((cell, i) => (i ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join('  ');
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+    `| ${cells.map((cell, i) => (i ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join(' | ')} |`;
+  const rule = widths.map((width, i) => (i ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
+  return [line(head), line(rule), ...rows.map(line)].join('\n');
 }
 
 const FRAMES = 30;

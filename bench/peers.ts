@@ -1,20 +1,27 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { freePort } from '../src/local/postgres-host';
 
-const ROOT = path.resolve(__dirname, '..');
+export const ROOT = path.resolve(__dirname, '..');
 const LOGS = path.join(__dirname, '.data', 'logs');
+const PROBE = path.join(__dirname, 'probe.js');
+
+const TYPESCRIPT = ['-r', 'ts-node/register/transpile-only'];
+const handWritten = (name: string): { script: string; flags: string[] } => ({
+  script: path.join(__dirname, 'peers', `${name}.ts`),
+  flags: TYPESCRIPT,
+});
 
 export const PEERS = {
-  /** Fastify and pg: the ceiling. */
-  bare: {
-    script: path.join(__dirname, 'peers', 'bare.ts'),
-    flags: ['-r', 'ts-node/register/transpile-only'],
-  },
+  /** Fastify on the driver pg. */
+  pg: handWritten('pg'),
+  /** Fastify on the driver postgres (postgres.js). */
+  postgres: handWritten('postgres'),
   /** What production runs. */
-  service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] },
+  service: { script: path.join(ROOT, 'dist', 'src', 'main.js'), flags: [] as string[] },
 };
 
 /** Uses another build of the service, to compare two. */
@@ -24,18 +31,31 @@ export function useService(script: string): void {
 
 export type PeerName = keyof typeof PEERS;
 
+/** What a peer's process says of itself. */
+export interface Probe {
+  /** µs of CPU since its start. */
+  cpuUs: number;
+  /** The longest stall of its event loop since the last probe. */
+  stallMs: number;
+}
+
 export interface Peer {
   name: PeerName;
   url: string;
+  probe(): Promise<Probe>;
   stop(): Promise<void>;
 }
 
 export const JWT_SECRET = randomBytes(32).toString('hex');
 export const SIWE_DOMAIN = 'bench.example';
-const CONTRACT = `0x${'c'.repeat(40)}`;
+/** Of every pool type. */
+export const CONTRACT = `0x${'c'.repeat(40)}`;
+export const POOL_CONTRACTS = ['individual', 'cooperative', 'lottery', 'rotating']
+  .map((type) => `${type}=${CONTRACT}`)
+  .join(',');
 
 /** The environment of every peer: as in production, with limits that no run reaches. */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   PATH: process.env.PATH,
   NODE_ENV: 'production',
   CHAIN_ID: '1',
@@ -43,9 +63,7 @@ const ENVIRONMENT = {
   HOST: '127.0.0.1',
   JWT_SECRET,
   SIWE_DOMAINS: SIWE_DOMAIN,
-  POOL_CONTRACTS: ['individual', 'cooperative', 'lottery', 'rotating']
-    .map((type) => `${type}=${CONTRACT}`)
-    .join(','),
+  POOL_CONTRACTS,
   RATE_LIMIT_GENERAL: '1000000000',
   RATE_LIMIT_AUTH: '1000000000',
 };
@@ -53,7 +71,7 @@ const ENVIRONMENT = {
 interface Start {
   /** Holds the data. */
   databaseUrl: string;
-  /** A copy without triggers, which bare writes to: it keeps no totals. */
+  /** A copy without triggers, which the hand-written peers write to: they keep no totals. */
   plainUrl: string;
   /** More flags for node. */
   flags?: string[];
@@ -76,10 +94,10 @@ export async function startPeer(
       ...ENVIRONMENT,
       PORT: `${port}`,
       DATABASE_URL: databaseUrl,
-      ...(name === 'bare' && { PLAIN_URL: plainUrl }),
+      ...(name !== 'service' && { PLAIN_URL: plainUrl }),
       ...env,
     },
-    execArgv: [...own, ...flags],
+    execArgv: ['-r', PROBE, ...own, ...flags],
     stdio: ['ignore', log, log, 'ipc'],
   });
   closeSync(log);
@@ -87,7 +105,23 @@ export async function startPeer(
     child.once('message', () => resolve());
     child.once('exit', (code) => reject(new Error(`${name} ended with ${code}; see ${LOGS}`)));
   });
-  return { name, url: `http://127.0.0.1:${port}`, stop: () => stopChild(child) };
+  const probe = async (): Promise<Probe> => {
+    const answer = once(child, 'message') as Promise<[Probe]>;
+    child.send('probe');
+    return (await answer)[0];
+  };
+  return { name, url: `http://127.0.0.1:${port}`, probe, stop: () => stopChild(child) };
+}
+
+export async function startPeers(names: readonly PeerName[], start: Start): Promise<Peer[]> {
+  const peers: Peer[] = [];
+  try {
+    for (const name of names) peers.push(await startPeer(name, start));
+    return peers;
+  } catch (error) {
+    for (const peer of peers) await peer.stop();
+    throw error;
+  }
 }
 
 async function stopChild(child: ChildProcess): Promise<void> {

@@ -26,7 +26,7 @@ type Costs = Map<string, number>;
 const SECONDS = 8;
 const TOP = 40;
 
-/** Where bare and service spend their time in one endpoint, by package and by function. */
+/** Where the service and its peer on pg spend their time in one endpoint, by package and by function. */
 export async function profile(database: BenchDatabase, only: string): Promise<void> {
   const filled = await database.filled({ pools: 100_000, transactions: 200_000 });
   const databaseUrl = await database.copy(filled, 'bench_data');
@@ -38,7 +38,7 @@ export async function profile(database: BenchDatabase, only: string): Promise<vo
     throw new Error(`no endpoint contains "${only}"; there are: ${all.map(({ name }) => name).join(', ')}`);
 
   const costs: Record<string, { packages: Costs; functions: Costs }> = {};
-  for (const name of ['bare', 'service'] satisfies PeerName[]) {
+  for (const name of ['pg', 'service'] satisfies PeerName[]) {
     const folder = mkdtempSync(path.join(tmpdir(), 'bench-profile-'));
     const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${folder}`];
     const peer = await startPeer(name, { databaseUrl, plainUrl, flags });
@@ -57,7 +57,7 @@ export async function profile(database: BenchDatabase, only: string): Promise<vo
   }
   console.log(`${endpoint?.name ?? SIGN_IN}: µs a request, of the process's own time`);
   for (const kind of ['packages', 'functions'] as const) {
-    console.log(`\n${differences(kind, costs.bare[kind], costs.service[kind])}`);
+    console.log(`\n${differences(kind, costs.pg[kind], costs.service[kind])}`);
   }
 }
 
@@ -100,20 +100,20 @@ function packageOf(file: string, functionName: string): string {
 const shortened = (file: string): string =>
   file.replace(/^.*node_modules\//, '').replace(/^.*\/(dist\/src|bench|src)\//, '$1/');
 
-/** The service's largest costs beyond bare's. */
-function differences(title: string, bare: Costs, service: Costs): string {
-  const names = [...new Set([...bare.keys(), ...service.keys()])].filter((name) => name !== '(idle)');
+/** The service's largest costs beyond the peer's. */
+function differences(title: string, pg: Costs, service: Costs): string {
+  const names = [...new Set([...pg.keys(), ...service.keys()])].filter((name) => name !== '(idle)');
   const rows = names
-    .map((name) => ({ name, bare: bare.get(name) ?? 0, service: service.get(name) ?? 0 }))
-    .sort((a, b) => b.service - b.bare - (a.service - a.bare));
+    .map((name) => ({ name, pg: pg.get(name) ?? 0, service: service.get(name) ?? 0 }))
+    .sort((a, b) => b.service - b.pg - (a.service - a.pg));
   const sum = (costs: Costs): number =>
     [...costs].reduce((total, [name, cost]) => total + (name === '(idle)' ? 0 : cost), 0);
-  const shown = [{ name: 'all', bare: sum(bare), service: sum(service) }, ...rows.slice(0, TOP)];
+  const shown = [{ name: 'all', pg: sum(pg), service: sum(service) }, ...rows.slice(0, TOP)];
   const cells = shown.map((each) => [
     each.name,
-    each.bare.toFixed(1),
+    each.pg.toFixed(1),
     each.service.toFixed(1),
-    (each.service - each.bare).toFixed(1),
+    (each.service - each.pg).toFixed(1),
   ]);
-  return table([title, 'bare', 'service', 'more'], cells);
+  return table([title, 'pg', 'service', 'more'], cells);
 }

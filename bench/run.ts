@@ -2,20 +2,23 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { compare } from './compare';
 import { BenchDatabase } from './database';
-import { listeners } from './listeners';
+import { fairness } from './fairness';
 import { say } from './output';
 import { useService } from './peers';
 import { profile } from './profile';
 import { scale } from './scale';
+import { start } from './start';
 
 const USAGE = `npm run bench -- [options]
 
-  (none)          compares bare and service; writes bench/results.json
-  --quick         the same within two minutes, with shorter runs
-  --only <text>   only endpoints whose name contains the text
-  --profile       where service and bare spend their time, in the endpoint that --only names
+  (none)          compares the service with two hand-written peers; writes bench/results.json
+  --quick         the same within three minutes, with shorter runs
+  --only <text>   only endpoints, or disturbances, whose name contains the text
+  --profile       where the service and its peer on pg spend their time, in the endpoint that --only names
   --service <js>  main.js of another build of the service
-  --listeners <n> reads with and without n clients that follow events; with --quick, shorter runs
+  --fairness      latency with and without 2,000 streams, a flood of sign-ins, the indexer; writes
+                  bench/results-fairness.json
+  --start         time to the first answer, memory, size of node_modules; writes bench/results-start.json
   --scale         little data against much, light callers against a heavy one; writes bench/results-scale.json
 `;
 
@@ -27,7 +30,8 @@ async function main(): Promise<void> {
       profile: { type: 'boolean', default: false },
       only: { type: 'string' },
       service: { type: 'string' },
-      listeners: { type: 'string' },
+      fairness: { type: 'boolean', default: false },
+      start: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   });
@@ -35,7 +39,8 @@ async function main(): Promise<void> {
   if (values.service) useService(values.service);
   const database = await BenchDatabase.start();
   try {
-    if (values.listeners) await listeners(database, Number(values.listeners), values.quick);
+    if (values.fairness) await fairness(database, values.only);
+    else if (values.start) await start(database);
     else if (values.scale) await scale(database);
     else if (values.profile) await profile(database, values.only ?? 'GET /pools');
     else await compare(database, values);

@@ -1,18 +1,26 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type BenchDatabase, callers, heavyCaller } from './database';
+import { type BenchDatabase, type Caller, callers, heavyCaller } from './database';
 import { drive, median } from './drive';
-import { type Endpoint, endpoints, lists, thousandthPage } from './endpoints';
+import { type Endpoint, JSON_BODY, bearer, endpoints, reading } from './endpoints';
 import { Progress, say, table } from './output';
 import { type Peer, startPeer } from './peers';
 import { signIns } from './sign-in';
 
+interface Measured {
+  /** Median latency. */
+  ms: number;
+  /** CPU of PostgreSQL per request. */
+  postgresUs: number;
+}
+
 interface Result {
   endpoint: string;
-  /** Median latency in ms with little data, or of a light caller. */
-  before: number;
-  /** With much data, or of the heavy caller. */
-  after: number;
+  /** With little data, of a light caller, or of the first page. */
+  before: Measured;
+  /** With much data, of a heavy caller, or of a deep page. */
+  after: Measured;
+  /** Of the latencies. */
   ratio: number;
   atMost: number;
 }
@@ -21,13 +29,68 @@ const SMALL = { pools: 1000, transactions: 10_000 };
 const LARGE = { pools: 1_000_000, transactions: 10_000_000, heavy: true };
 /** Few, so that the latency does not include waiting in a queue. */
 const CONNECTIONS = 4;
-const ROUNDS = 5;
-const SECONDS = 2;
+const ROUNDS = 3;
+const SECONDS = 1.5;
+const WARM_UP_SECONDS = 0.5;
 
 /** A peer and the requests to measure on it. A sign-in has no requests. */
 interface Subject {
   peer: Peer;
   endpoint?: Endpoint;
+}
+
+const get = (who: Caller[], name: string, paths: (caller: Caller) => string[]): Endpoint =>
+  reading(who, name, paths, CONNECTIONS);
+
+/** Endpoints beside those of the comparison with other servers. */
+const more = (who: Caller[]): Endpoint[] => [
+  get(who, 'GET /users/me/positions', () => ['/users/me/positions']),
+  get(who, 'GET /pools/:id/position', ({ pools }) => pools.map((id) => `/pools/${id}/position`)),
+  get(who, 'GET /lottery/me', () => ['/lottery/me']),
+  {
+    name: 'POST /events/ticket',
+    load: {
+      connections: CONNECTIONS,
+      requests: (index) => [
+        {
+          method: 'POST',
+          path: '/events/ticket',
+          headers: { ...bearer(who[index]), ...JSON_BODY },
+          body: '{}',
+        },
+      ],
+    },
+  },
+];
+
+/** First pages of one caller's lists, so small that a light caller fills them too. */
+const lists = (caller: Caller): Endpoint[] =>
+  [
+    '/pools?limit=10',
+    '/pools?type=lottery&limit=2',
+    '/transactions',
+    '/transactions?type=DEPOSIT',
+    '/transactions?order=desc',
+    `/transactions?poolId=${caller.pools[0]}`,
+    '/analytics/user',
+    '/users/me/positions?limit=10',
+    '/lottery/me?limit=10',
+  ].map((path) => get([caller], path.replace(/poolId=.*/, 'poolId='), () => [path]));
+
+/** Lists that have cursors, with the number of a page near their end; the biggest ones are those of heavy callers. */
+const DEEP = [
+  { path: '/pools?limit=10', of: 'an owner of 10,000 pools', page: 990 },
+  { path: '/transactions?limit=20', of: 'an owner of 10,000 pools', page: 4900 },
+  { path: '/transactions?limit=20', of: 'a member of 1,000 pools', page: 480 },
+  { path: '/lottery/winners?limit=10', of: 'an owner of 10,000 pools', page: 9900 },
+] as const;
+
+/** The page after the numbered one, by its cursor. */
+async function pageAfter(peer: Peer, caller: Caller, path: string, page: number): Promise<Endpoint> {
+  const answer = await fetch(`${peer.url}${path}&page=${page}`, { headers: bearer(caller) });
+  const { next } = (await answer.json()) as { next: string | null };
+  if (!next) throw new Error(`${path}: nothing follows page ${page}`);
+  return get([caller], path, () => [`${path}&after=${next}`]);
 }
 
 /** Whether requests cost the same however much data there is. Each caller's own data is of equal size. */
@@ -39,9 +102,10 @@ export async function scale(database: BenchDatabase): Promise<void> {
       peers.push(await startPeer('service', { databaseUrl: url, plainUrl: url }));
     const [small, large] = peers;
     const pairs = await Promise.all(
-      [urls.small, urls.large].map(async (url) =>
-        endpoints(await callers(url, 32), await callers(url, 64, 32), CONNECTIONS),
-      ),
+      [urls.small, urls.large].map(async (url) => {
+        const readers = await callers(url, 32);
+        return [...endpoints(readers, await callers(url, 64, 32), CONNECTIONS), ...more(readers)];
+      }),
     );
     const heavy = {
       'an owner of 1,000 pools': await heavyCaller(urls.large, 1000),
@@ -49,12 +113,10 @@ export async function scale(database: BenchDatabase): Promise<void> {
       'a member of 1,000 pools': await heavyCaller(urls.large, 1000, 'MEMBER'),
     };
     const [light] = await callers(urls.large, 1);
-    const lightLists = lists(light, CONNECTIONS);
+    const lightLists = lists(light);
 
-    const progress = new Progress(
-      'Driving',
-      (pairs[0].length + (lightLists.length + 1) * 3 + 1) * ROUNDS * 2,
-    );
+    const measures = pairs[0].length + 1 + (lightLists.length + 1) * 3 + DEEP.length;
+    const progress = new Progress('Driving', measures * ROUNDS * 2);
     const results: Result[] = [];
     const measure = async (name: string, before: Subject, after: Subject, atMost: number): Promise<void> => {
       results.push({ ...(await alternately(database, name, before, after, progress)), atMost });
@@ -63,14 +125,23 @@ export async function scale(database: BenchDatabase): Promise<void> {
       await measure(endpoint.name, { peer: small, endpoint }, { peer: large, endpoint: pairs[1][i] }, 1.3);
     }
     await measure('sign-in', { peer: small }, { peer: large }, 1.3);
+    for (const { path, of, page } of DEEP) {
+      const [first, deep] = [
+        await pageAfter(large, heavy[of], path, 1),
+        await pageAfter(large, heavy[of], path, page),
+      ];
+      const name = `${path}&after= of ${of}, page ${page}`;
+      await measure(name, { peer: large, endpoint: first }, { peer: large, endpoint: deep }, 1.3);
+    }
     for (const [who, caller] of Object.entries(heavy)) {
-      for (const [i, endpoint] of lists(caller, CONNECTIONS).entries()) {
+      for (const [i, endpoint] of lists(caller).entries()) {
         const before = { peer: large, endpoint: lightLists[i] };
         await measure(`${endpoint.name} of ${who}`, before, { peer: large, endpoint }, 3);
       }
+      const path = '/transactions?page=1000';
       const first = { peer: large, endpoint: lightLists.find(({ name }) => name === '/transactions') };
-      const last = { peer: large, endpoint: thousandthPage(caller, CONNECTIONS) };
-      await measure(`/transactions?page=1000 of ${who}`, first, last, 10);
+      const last = { peer: large, endpoint: get([caller], path, () => [path]) };
+      await measure(`${path} of ${who}`, first, last, 10);
     }
     progress.end();
     report(results);
@@ -86,22 +157,29 @@ async function alternately(
   after: Subject,
   progress: Progress,
 ): Promise<Omit<Result, 'atMost'>> {
-  const latencies: [number[], number[]] = [[], []];
+  for (const { peer, endpoint: warmed } of [before, after])
+    if (warmed) await drive(peer.url, warmed.load, { seconds: WARM_UP_SECONDS });
+  const rounds: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     for (const which of round % 2 ? ([1, 0] as const) : ([0, 1] as const)) {
-      latencies[which].push(await latency([before, after][which]));
+      rounds[which].push(await measured(database, [before, after][which]));
       await database.quiet();
       progress.step(endpoint);
     }
   }
-  const [first, second] = latencies.map(median);
-  return { endpoint, before: rounded(first), after: rounded(second), ratio: rounded(second / first) };
+  const [first, second] = rounds.map((all) => ({
+    ms: rounded(median(all.map(({ ms }) => ms))),
+    postgresUs: Math.round(median(all.map(({ postgresUs }) => postgresUs))),
+  }));
+  return { endpoint, before: first, after: second, ratio: rounded(second.ms / first.ms) };
 }
 
-async function latency({ peer, endpoint }: Subject): Promise<number> {
-  if (!endpoint) return (await signIns(peer, 5)).latency;
-  await drive(peer.url, endpoint.load, { seconds: 0.5 });
-  return (await drive(peer.url, endpoint.load, { seconds: SECONDS })).latency;
+async function measured(database: BenchDatabase, { peer, endpoint }: Subject): Promise<Measured> {
+  const begun = database.cpuUs();
+  const { latency, answers } = endpoint
+    ? await drive(peer.url, endpoint.load, { seconds: SECONDS })
+    : await signIns(peer, 5);
+  return { ms: latency, postgresUs: (database.cpuUs() - begun) / answers };
 }
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
@@ -109,12 +187,14 @@ const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 function report(results: Result[]): void {
   const rows = results.map(({ endpoint, before, after, ratio, atMost }) => [
     endpoint,
-    before.toFixed(2),
-    after.toFixed(2),
+    before.ms.toFixed(2),
+    after.ms.toFixed(2),
     ratio.toFixed(2),
     atMost.toFixed(1),
+    `${before.postgresUs}`,
+    `${after.postgresUs}`,
   ]);
-  console.log(table(['median ms', 'little', 'much', 'ratio', 'at most'], rows));
+  console.log(table(['median ms', 'little', 'much', 'ratio', 'at most', 'µs, little', 'much'], rows));
   const file = path.join(__dirname, 'results-scale.json');
   writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
   say(`written to ${path.relative(process.cwd(), file)}`);

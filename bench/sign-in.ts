@@ -57,6 +57,7 @@ export async function signIns({ url }: Peer, each: number): Promise<SignIns> {
   return {
     rate: 1 / (1 / asked.rate + 1 / verified.rate),
     latency: asked.latency + verified.latency,
+    p99: asked.p99 + verified.p99,
     answers: amount,
     samples,
   };

@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import { createSigner, createVerifier } from 'fast-jwt';
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { Pool, type QueryResultRow } from 'pg';
+import { hash } from 'node:crypto';
+import type { QueryResultRow } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
@@ -10,30 +11,35 @@ import * as auth from '../../src/auth/auth.sql';
 import { parseSiweMessage } from '../../src/auth/siwe';
 import { isSignedByKey } from '../../src/auth/wallet-signature';
 import { loadEnvironment } from '../../src/config/environment';
-import { dataSourceOptions } from '../../src/database/data-source';
-import { type TypedStatement, valuesOf } from '../../src/database/statement';
+import { pipelinedPoolOptions } from '../../src/database/data-source';
+import type { TypedStatement } from '../../src/database/statement';
+import type { CursorCodec } from '../../src/common/cursor';
 import type { PoolType, TransactionType } from '../../src/common/types';
+import { WINNER_CURSOR } from '../../src/lottery/lottery.dto';
 import * as lottery from '../../src/lottery/lottery.sql';
+import { POOL_CURSOR } from '../../src/pools/pools.dto';
 import * as pools from '../../src/pools/pools.sql';
+import { LIST_POSITIONS } from '../../src/positions/positions.sql';
+import { TRANSACTION_CURSOR } from '../../src/transactions/transactions.dto';
 import * as transactions from '../../src/transactions/transactions.sql';
 import * as users from '../../src/users/users.sql';
 import { CREATE_PLAIN_POOL } from './plain-pool.sql';
 
-/**
- * The ceiling: Fastify and pg with the service's statements, without framework, log, metrics, limits and error
- * bodies. It keeps no totals: its pools go to a copy of the tables without triggers.
- */
+/** Runs a statement on a database, and returns its rows. */
+export type Run = <P extends object, Row extends QueryResultRow>(
+  statement: TypedStatement<P, Row>,
+  parameters: P,
+) => Promise<readonly Row[]>;
+/** Connects to a database. `options` are settings of the sessions, as the service has them. */
+export type Connect = (url: string, connections: number, options: string) => Promise<Run>;
+
+/** As many as the service has: with more, PostgreSQL only switches between processes more often. */
+const READ_CONNECTIONS = 4;
+/** Simultaneous commits share a write to the disk, so here more connections help. */
+const WRITE_CONNECTIONS = 16;
+
 const environment = loadEnvironment(process.env);
-const {
-  JWT_SECRET: key,
-  SIWE_DOMAINS: domains,
-  DATABASE_POOL_SIZE: max,
-  HOST: host,
-  PORT: port,
-} = environment;
-const { extra } = dataSourceOptions(environment) as { extra: object };
-const reads = new Pool({ connectionString: environment.DATABASE_URL, max, ...extra, pipeline: false });
-const writes = new Pool({ connectionString: process.env.PLAIN_URL, max, ...extra, pipeline: false });
+const { JWT_SECRET: key, SIWE_DOMAINS: domains, HOST: host, PORT: port } = environment;
 
 const verify = createVerifier({ key, algorithms: ['HS256'], cache: 10_000 });
 const sign = createSigner({ key, expiresIn: '7d' });
@@ -55,32 +61,36 @@ interface NewPool {
 const callerOf = ({ headers }: FastifyRequest): Caller =>
   verify((headers.authorization ?? '').slice(7)) as Caller;
 
+/** The first row. */
 async function row<P extends object, Row extends QueryResultRow>(
+  run: Run,
   statement: TypedStatement<P, Row>,
   parameters: P,
-  pool = reads,
 ): Promise<Row> {
-  const { name, text } = statement;
-  const { rows } = await pool.query<Row>({ name, text, values: valuesOf(statement, parameters) });
-  if (!rows[0]) throw Object.assign(new Error('Not found'), { statusCode: 404 });
-  return rows[0];
+  const [first] = await run(statement, parameters);
+  if (!first) throw Object.assign(new Error('Not found'), { statusCode: 404 });
+  return first;
 }
 
 // PostgreSQL and the lines below write the JSON, so there is nothing left for a response schema to serialise.
 const json = (reply: FastifyReply, text: string): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(text);
-const one = (reply: FastifyReply, data: string): FastifyReply =>
-  json(reply, `{"success":true,"data":${data}}`);
 
+const get = (reply: FastifyReply, text: string): FastifyReply =>
+  json(reply.header('etag', `W/"${hash('sha1', text, 'base64url')}"`), text);
+
+/** @param codec of the list's cursors, if it has any */
 function list(
   reply: FastifyReply,
-  { total, data }: { total: number; data: string },
+  { total, data, last }: { total: number; data: string; last?: string | null },
   { page, limit }: Query<unknown>,
+  codec?: CursorCodec,
 ): FastifyReply {
   const pages = Math.ceil(total / limit);
-  return json(
+  const next = last == null || page >= pages ? null : `"${codec!.encode(last)}"`;
+  return get(
     reply,
-    `{"success":true,"data":${data},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}}`,
+    `{"success":true,"data":${data},"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}${codec ? `,"next":${next}` : ''}}`,
   );
 }
 
@@ -113,12 +123,21 @@ const newPool = {
   },
 };
 
-async function main(): Promise<void> {
+/**
+ * The service's endpoints without framework, log, metrics, limits and error bodies: Fastify with the service's
+ * statements. It keeps no totals: its pools go to a copy of the tables without triggers.
+ */
+async function listen(connect: Connect): Promise<void> {
+  const settings = pipelinedPoolOptions(environment).options!;
+  const reads = await connect(environment.DATABASE_URL, READ_CONNECTIONS, settings);
+  const signIns = await connect(environment.DATABASE_URL, WRITE_CONNECTIONS, settings);
+  const writes = await connect(process.env.PLAIN_URL!, WRITE_CONNECTIONS, settings);
+
   fastify.get('/pools', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query<PoolType>;
     const { page, limit, type = null } = query;
     const values = { address: callerOf(request).address, type, limit, offset: (page - 1) * limit };
-    return list(reply, await row(pools.LIST_POOLS, values), query);
+    return list(reply, await row(reads, pools.LIST_POOLS, values), query, POOL_CURSOR);
   });
   fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query<TransactionType>;
@@ -127,40 +146,48 @@ async function main(): Promise<void> {
     const offset = (page - 1) * limit;
     const statement =
       offset > transactions.DEEP ? transactions.LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
-    return list(reply, await row(statement, { user, address, type, limit, offset }), query);
+    return list(
+      reply,
+      await row(reads, statement, { user, address, type, limit, offset }),
+      query,
+      TRANSACTION_CURSOR,
+    );
   });
   fastify.get('/lottery/winners', { schema: page(10) }, async (request, reply) => {
     const query = request.query as Query;
     callerOf(request);
-    return list(
-      reply,
-      await row(lottery.LIST_WINNERS, { limit: query.limit, offset: (query.page - 1) * query.limit }),
-      query,
-    );
+    const values = { limit: query.limit, offset: (query.page - 1) * query.limit };
+    return list(reply, await row(reads, lottery.LIST_WINNERS, values), query, WINNER_CURSOR);
+  });
+  fastify.get('/users/me/positions', { schema: page(20) }, async (request, reply) => {
+    const query = request.query as Query;
+    const { page, limit } = query;
+    const values = { reader: callerOf(request).address, limit, offset: (page - 1) * limit };
+    return list(reply, await row(reads, LIST_POSITIONS, values), query);
   });
 
   type Params = { id: string };
-  const get = <P extends object>(
+  const one = <P extends object>(
     path: string,
     statement: TypedStatement<P, { data: string | null }>,
     values: (caller: Caller, id: string) => P,
   ): void => {
     fastify.get(path, async (request, reply) => {
       const caller = callerOf(request);
-      const { data } = await row(statement, values(caller, (request.params as Params).id));
-      return one(reply, data!);
+      const { data } = await row(reads, statement, values(caller, (request.params as Params).id));
+      return get(reply, `{"success":true,"data":${data}}`);
     });
   };
-  get('/pools/:id', pools.POOL_DETAIL, ({ address }, pool) => ({ pool, address }));
-  get('/pools/:id/yield', pools.POOL_YIELD, ({ address }, pool) => ({ pool, address }));
-  get('/transactions/:id', transactions.TRANSACTION_BY_HASH, ({ address }, hash) => ({
+  one('/pools/:id', pools.POOL_DETAIL, ({ address }, pool) => ({ pool, address }));
+  one('/pools/:id/yield', pools.POOL_YIELD, ({ address }, pool) => ({ pool, address }));
+  one('/transactions/:id', transactions.TRANSACTION_BY_HASH, ({ address }, hash) => ({
     hash: hash.toLowerCase(),
     address,
   }));
-  get('/analytics/user', analytics.USER_ANALYTICS, ({ userId: user }) => ({ user }));
-  get('/analytics/pools', analytics.POOL_ANALYTICS, () => ({}));
-  get('/auth/me', users.ME, ({ userId: user }) => ({ user }));
-  get('/lottery/current', lottery.CURRENT_DRAW, () => ({}));
+  one('/analytics/user', analytics.USER_ANALYTICS, ({ userId: user }) => ({ user }));
+  one('/analytics/pools', analytics.POOL_ANALYTICS, () => ({}));
+  one('/auth/me', users.ME, ({ userId: user }) => ({ user }));
+  one('/lottery/current', lottery.CURRENT_DRAW, () => ({}));
 
   fastify.post('/pools', { schema: newPool }, async (request, reply) => {
     const { userId, address } = callerOf(request);
@@ -190,16 +217,14 @@ async function main(): Promise<void> {
       deposit: pool.depositId,
       amount: pool.balance,
     };
-    await row(CREATE_PLAIN_POOL, values, writes);
-    return one(reply.code(201), JSON.stringify(pool));
+    await writes(CREATE_PLAIN_POOL, values);
+    return json(reply.code(201), `{"success":true,"data":${JSON.stringify(pool)}}`);
   });
 
   fastify.post('/auth/nonce', async (request, reply) => {
     const { address } = request.body as { address: string };
     const nonce = generateNonce();
-    const { name, text } = auth.ISSUE_NONCE;
-    const values = valuesOf(auth.ISSUE_NONCE, { nonce, address: address.toLowerCase() });
-    await reads.query({ name, text, values });
+    await signIns(auth.ISSUE_NONCE, { nonce, address: address.toLowerCase() });
     return json(reply, JSON.stringify({ success: true, data: { nonce }, nonce }));
   });
   fastify.post('/auth/verify', async (request, reply) => {
@@ -208,7 +233,7 @@ async function main(): Promise<void> {
     if (!(await isSignedByKey(message, siwe.address as Address, signature as Hex)))
       return reply.code(401).send();
     const values = { nonce: siwe.nonce, address: siwe.address.toLowerCase(), newId: uuidv7() };
-    const { generation: _, ...user } = await row(auth.SIGN_IN, values);
+    const { generation: _, ...user } = await row(signIns, auth.SIGN_IN, values);
     const payload = { token: sign({ userId: user.id, address: user.address }), user };
     return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
   });
@@ -219,7 +244,9 @@ async function main(): Promise<void> {
   process.send?.('listening');
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.stack}\n`);
-  process.exit(1);
-});
+export function serve(connect: Connect): void {
+  listen(connect).catch((error: Error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  });
+}

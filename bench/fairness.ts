@@ -1,0 +1,179 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { machineCpuUs } from './cpu';
+import { type BenchDatabase, callers } from './database';
+import { DISTURBANCES, type Disturbance } from './disturbances';
+import { median, percentile } from './drive';
+import { type Endpoint, endpoints } from './endpoints';
+import { rounded } from './measure';
+import { Progress, say, table } from './output';
+import { pace } from './pace';
+import { type Peer, startPeer } from './peers';
+
+const SIZE = { pools: 1000, transactions: 10_000 };
+const ENDPOINTS = ['GET /auth/me', 'GET /pools/:id', 'POST /pools'];
+/** Requests a second to each endpoint: a small part of what the service can answer. */
+const PLAN = { rate: 200, seconds: 3.5 };
+/** Until then the compiler's work would be measured. */
+const WARM_UP = { rate: 500, seconds: 3 };
+const ROUNDS = 3;
+const GOAL = { ratio: 2, stallMs: 20 };
+
+/** In ms. */
+interface Latency {
+  p50: number;
+  p99: number;
+}
+
+interface Phase {
+  /** Of each endpoint. */
+  latencies: Latency[];
+  /** The longest stall of the service's event loop. */
+  stallMs: number;
+  /** Share of the machine's CPU time that was in use. */
+  busy: number;
+}
+
+interface Result extends Record<'without' | 'with', Latency & Omit<Phase, 'latencies'>> {
+  endpoint: string;
+  disturbance: string;
+  /** p99 with the disturbance to that without. */
+  ratio: number;
+}
+
+/**
+ * Latency of usual requests without and with what may disturb them, in turn. Writes results-fairness.json.
+ * @param only measure only disturbances whose name contains this
+ */
+export async function fairness(database: BenchDatabase, only = ''): Promise<void> {
+  const filled = await database.filled(SIZE);
+  const chosen = DISTURBANCES.filter(({ name }) => name.includes(only));
+  const progress = new Progress('Disturbing', chosen.length * ROUNDS);
+  const results: Result[] = [];
+  const deeds: Record<string, Record<string, number>[]> = {};
+  for (const disturbance of chosen) {
+    const databaseUrl = await database.copy(filled, 'bench_fairness');
+    const env = { TRUST_PROXY: '127.0.0.1', ...disturbance.env };
+    const peer = await startPeer('service', { databaseUrl, plainUrl: databaseUrl, env });
+    try {
+      const rounds = new Rounds(peer, await usual(databaseUrl));
+      deeds[disturbance.name] = await rounds.of(disturbance, databaseUrl, progress);
+      results.push(...rounds.results(disturbance.name));
+    } finally {
+      await peer.stop();
+    }
+  }
+  progress.end();
+  report(results, deeds);
+}
+
+async function usual(databaseUrl: string): Promise<Endpoint[]> {
+  const all = endpoints(await callers(databaseUrl, 32), await callers(databaseUrl, 32, 32));
+  return ENDPOINTS.map((name) => all.find((endpoint) => endpoint.name === name)!);
+}
+
+class Rounds {
+  private readonly without: Phase[] = [];
+  private readonly with: Phase[] = [];
+  private clients = 0;
+
+  constructor(
+    private readonly peer: Peer,
+    private readonly chosen: Endpoint[],
+  ) {}
+
+  /** @returns what the disturbance did in each round */
+  async of(
+    disturbance: Disturbance,
+    databaseUrl: string,
+    progress: Progress,
+  ): Promise<Record<string, number>[]> {
+    const begin = await disturbance.prepare({ url: this.peer.url, databaseUrl });
+    await this.drive(WARM_UP);
+    const deeds: Record<string, number>[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      this.without.push(await this.phase());
+      const end = await begin();
+      this.with.push(await this.phase());
+      deeds.push(await end());
+      progress.step(disturbance.name);
+    }
+    return deeds;
+  }
+
+  /** Medians of the rounds, but the longest stall of all. */
+  results(disturbance: string): Result[] {
+    return this.chosen.map(({ name }, i) => {
+      const [without, withIt] = [this.without, this.with].map((phases) => ({
+        p50: rounded(median(phases.map(({ latencies }) => latencies[i].p50)), 2),
+        p99: rounded(median(phases.map(({ latencies }) => latencies[i].p99)), 2),
+        stallMs: rounded(Math.max(...phases.map(({ stallMs }) => stallMs)), 1),
+        busy: rounded(median(phases.map(({ busy }) => busy)), 2),
+      }));
+      const ratio = rounded(withIt.p99 / without.p99, 2);
+      return { endpoint: name, disturbance, without, with: withIt, ratio };
+    });
+  }
+
+  private async phase(): Promise<Phase> {
+    await this.peer.probe();
+    const machine = machineCpuUs();
+    const times = await this.drive(PLAN);
+    const { all, used } = machineCpuUs();
+    const { stallMs } = await this.peer.probe();
+    return {
+      latencies: times.map((each) => ({ p50: median(each), p99: percentile(each, 0.99) })),
+      stallMs,
+      busy: (used - machine.used) / (all - machine.all),
+    };
+  }
+
+  /** All endpoints at the same time. @returns latencies of each @throws Error when an answer is not 2xx */
+  private async drive({ rate, seconds }: typeof PLAN): Promise<number[][]> {
+    const count = this.chosen.length;
+    const requests = this.chosen.map(({ load }) =>
+      Array.from({ length: load.connections }, (_, i) => load.requests(i)).flat(),
+    );
+    const times = this.chosen.map((): number[] => []);
+    await pace(
+      this.peer.url,
+      { rate: rate * count, amount: rate * count * seconds },
+      (n) => {
+        const own = requests[n % count];
+        const request = own[Math.floor(n / count) % own.length];
+        return { ...request, headers: { ...request.headers, 'x-forwarded-for': this.newAddress() } };
+      },
+      (n, status, ms) => {
+        if (status >= 300) throw new Error(`${this.chosen[n % count].name} was answered with ${status}`);
+        times[n % count].push(ms);
+      },
+    );
+    return times;
+  }
+
+  /** Each request comes from another client, so that no limit holds for it. */
+  private newAddress(): string {
+    const n = ++this.clients;
+    return `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`;
+  }
+}
+
+function report(results: Result[], deeds: Record<string, Record<string, number>[]>): void {
+  const rows = results.map((each) => [
+    `${each.endpoint}, ${each.disturbance}`,
+    ...[each.without, each.with].flatMap(({ p50, p99 }) => [p50.toFixed(2), p99.toFixed(2)]),
+    each.ratio.toFixed(2),
+    ...[each.without, each.with].map(({ stallMs }) => stallMs.toFixed(1)),
+    ...[each.without, each.with].map(({ busy }) => `${Math.round(busy * 100)} %`),
+  ]);
+  const titles = ['p50', 'p99', 'p50 with', 'p99 with', 'ratio', 'stall', 'stall with', 'CPU', 'CPU with'];
+  console.log(table(['ms', ...titles], rows));
+  for (const [name, rounds] of Object.entries(deeds)) console.log(`${name}: ${JSON.stringify(rounds)}`);
+  const missed = results.filter((each) => each.ratio > GOAL.ratio || each.with.stallMs > GOAL.stallMs);
+  say(
+    `${missed.length} of ${results.length} rows miss a goal (ratio ${GOAL.ratio}, stall ${GOAL.stallMs} ms).`,
+  );
+  const file = path.join(__dirname, 'results-fairness.json');
+  writeFileSync(file, `${JSON.stringify({ results, deeds }, null, 2)}\n`);
+  say(`Written to ${path.relative(process.cwd(), file)}`);
+}

@@ -2,31 +2,30 @@ import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Environment } from '../config/environment';
+import { type ConnectionSettings, startOptions } from './connection-settings';
 import { DatabasePool } from './database-pool';
 
 /**
  * Every named statement of the API touches few rows by key, so one generic plan of nested index scans fits all
  * values. Requests then need no planning, and plans do not change with the statistics.
  */
-const NAMED_STATEMENT_SETTINGS = [
-  'plan_cache_mode=force_generic_plan',
-  'enable_seqscan=off',
-  'enable_hashjoin=off',
-  'enable_mergejoin=off',
-  'jit=off',
-  'lock_timeout=800ms',
-  'TimeZone=UTC',
-];
+const NAMED_STATEMENT_SETTINGS = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  lock_timeout: '800',
+  TimeZone: 'UTC',
+};
 /** PostgreSQL's defaults, for repositories, transactions, reports and migrations, however long they take. */
-const API_SETTINGS = ['TimeZone=UTC'];
-const INDEXER_SETTINGS = ['jit=off', 'TimeZone=UTC'];
+const API_SETTINGS = { TimeZone: 'UTC' };
+const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
 
 /** With more connections the server only switches between processes more often. */
 const MAX_READS = 4;
 const MAX_WRITES = 8;
 const CONNECT_TIMEOUT_MS = 1500;
-
-const settingsOf = (settings: string[]): string => settings.map((setting) => `-c ${setting}`).join(' ');
 
 export type Application = 'api' | 'indexer';
 type Settings = Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
@@ -42,6 +41,13 @@ export function poolSizes(total: number): { typeorm: number; reads: number; writ
   return { typeorm: total - named, reads, writes: named - reads };
 }
 
+/** What the connections for named statements need, and `checkSettings` looks for. */
+export const namedStatementSettings = ({ statementTimeout }: Settings): ConnectionSettings => ({
+  ...NAMED_STATEMENT_SETTINGS,
+  // Also ends statements of a process that is gone. The pool itself answers every request within 5 s.
+  statement_timeout: `${statementTimeout - CONNECT_TIMEOUT_MS}`,
+});
+
 /** Options of the pool for named statements. */
 export function pipelinedPoolOptions(environment: Settings): PoolConfig {
   const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
@@ -51,9 +57,7 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
     max: reads + writes,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     pipeline: true,
-    // Together with the wait for a connection this stays below 5 s, within which every request is answered.
-    statement_timeout: environment.statementTimeout - CONNECT_TIMEOUT_MS,
-    options: settingsOf(NAMED_STATEMENT_SETTINGS),
+    options: startOptions(namedStatementSettings(environment)),
     keepAlive: true,
     idleTimeoutMillis: 30_000,
   };
@@ -77,7 +81,7 @@ export function dataSourceOptions(
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     driver: { Pool: DatabasePool },
     extra: {
-      options: settingsOf(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
+      options: startOptions(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
       keepAlive: true,
       idleTimeoutMillis: 30_000,
     },

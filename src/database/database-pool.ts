@@ -1,24 +1,49 @@
 import type { Socket } from 'node:net';
-import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
-import { DatabaseUnavailable } from './unavailable';
+import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { DatabaseUnavailable, OutcomeUnknown } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
 
-/** pg's client with the overloads of `query` as one, and with the socket that its types omit. */
-const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 'query'> & {
+/** pg's client with the overloads of `query` as one, and with members that its types omit. */
+const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 'query' | 'emit'> & {
   query(...args: unknown[]): unknown;
-  readonly connection: { readonly stream: Socket };
+  emit(event: string, ...args: unknown[]): boolean;
+  getTransactionStatus(): 'I' | 'T' | 'E' | null;
+  readonly connection: { readonly stream: Socket } & NodeJS.EventEmitter;
 };
+
+/** With these PostgreSQL ends a session by itself, between statements or in one, whose transaction it rolls back. */
+const SESSION_ENDS = /^(25P03|25P04|57P01|57P04|57P05)$/;
+/** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns with 01000 if it gives up. */
+const WAIT_FOR_STANDBYS = 'SyncRepWaitForLSN';
+const CONNECTION_EXCEPTION = /^08...$/;
+
+/** How far a statement had come when it failed. */
+export interface Progress {
+  /** Whether it may have changed something. */
+  writes: boolean;
+  /** Whether the server had reported its completion, so that only the commit was left. */
+  completed: boolean;
+}
 
 /** A connection that knows when it is lost. pg reports this by errors that differ from others only in their text. */
 export class DatabaseClient extends PgClient {
   private isLost = false;
+  private endedByServer = false;
+  private unreplicated = false;
+  /** Set by the pool. */
+  inUse = false;
 
   constructor(config?: PoolConfig) {
     super(config);
-    // pg emits this before it fails the statements. Without a listener it would end the process.
-    this.on('error', () => (this.isLost = true));
+    // Before pg's own listener, which fails the statements.
+    this.connection.on('errorMessage', ({ code }: DatabaseError) => {
+      if (SESSION_ENDS.test(code ?? '')) this.endedByServer = true;
+    });
+    this.on('notice', ({ code, routine }) => {
+      if (code === '01000' && routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
+    });
   }
 
   get lost(): boolean {
@@ -31,17 +56,48 @@ export class DatabaseClient extends PgClient {
     this.connection.stream.destroy();
   }
 
-  /** The error of a failed statement: `DatabaseUnavailable` if its connection was lost. */
-  describe(error: Error): Error {
+  /**
+   * pg emits this before it fails the statements. Whoever uses the connection learns of it by those. TypeORM would
+   * throw errors that do not tell the reason. An unhandled one would end the process.
+   */
+  override emit(event: string, ...args: unknown[]): boolean {
+    if (event === 'error') this.isLost = true;
+    const isHandled = event === 'error' && (this.inUse || this.listenerCount('error') === 0);
+    return isHandled || super.emit(event, ...args);
+  }
+
+  /**
+   * The error of a failed statement: if its connection was lost, `OutcomeUnknown` if it may have been done, or else
+   * `DatabaseUnavailable`. It was not done if the server said so, or ended the session by itself, unless only the
+   * commit was left then. A pooler's connection exception (08) says nothing about it.
+   */
+  describe(error: Error, { writes, completed }: Progress): Error {
+    const { code = '' } = error as { code?: string };
+    const isAnswer = error instanceof DatabaseError && !CONNECTION_EXCEPTION.test(code);
+    const isUndone = this.endedByServer ? !completed : isAnswer;
+    if (writes && !isUndone && (this.isLost || error instanceof DatabaseError))
+      return new OutcomeUnknown('database connection lost during a write', { cause: error });
     return this.isLost ? new DatabaseUnavailable('database connection lost', { cause: error }) : error;
   }
 
-  /** As pg's `query`, but the promise, which TypeORM uses, rejects with the error of `describe`. */
+  /** Whether a commit since the last call gave up waiting for its standbys. */
+  takeUnreplicated(): boolean {
+    const { unreplicated } = this;
+    this.unreplicated = false;
+    return unreplicated;
+  }
+
+  /**
+   * As pg's `query`, but the promise, which TypeORM uses, rejects with the error of `describe`. What a transaction
+   * did before its COMMIT is undone when the connection is lost.
+   */
   override query(...args: unknown[]): unknown {
+    const writes = !this.isLost && (this.getTransactionStatus() !== 'T' || args[0] === 'COMMIT');
     const result = super.query(...args);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {
-      throw this.describe(error);
+      // This does not see when a statement completes.
+      throw this.describe(error, { writes, completed: true });
     });
   }
 }
@@ -49,9 +105,11 @@ export class DatabaseClient extends PgClient {
 /** A pool of such connections. When it cannot give one, it throws `DatabaseUnavailable`. */
 export class DatabasePool extends Pool {
   constructor(options: PoolConfig) {
-    super({ ...options, Client: DatabaseClient as unknown as PoolConfig['Client'] });
+    super({ Client: DatabaseClient as unknown as PoolConfig['Client'], ...options });
     // An idle connection that ends has left the pool. The next request gets another one.
     this.on('error', () => undefined);
+    this.on('acquire', (client) => ((client as PoolClient & DatabaseClient).inUse = true));
+    this.on('release', (_, client) => ((client as PoolClient & DatabaseClient).inUse = false));
   }
 
   override connect(): Promise<PoolClient>;

@@ -18,6 +18,12 @@ const expired = makeCounterProvider({
   labelNames: ['table'],
 });
 
+const standbyReads = makeCounterProvider({
+  name: 'standby_reads_total',
+  help: 'Reads that DATABASE_READ_URL is for: by a standby, or by the primary because standbys were behind, failed or paused',
+  labelNames: ['outcome'],
+});
+
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -36,7 +42,7 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, ExpiredRows, connections, expired],
+      providers: [Database, ExpiredRows, connections, expired, standbyReads],
       exports: [Database, ExpiredRows, connections],
     };
   }

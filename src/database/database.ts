@@ -1,11 +1,15 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Pool, QueryResultRow } from 'pg';
+import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Environment } from '../config/environment';
-import { pipelinedPoolOptions, poolSizes } from './data-source';
+import { checkSettings, onceAvailable } from './connection-settings';
+import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from './database-pool';
 import { PipelinedPool } from './pipelined-pool';
+import { StandbyReads } from './standby-reads';
 import { type TypedStatement, valuesOf } from './statement';
 
 /** Statements in flight on one connection. */
@@ -20,18 +24,23 @@ const END_MS = 1000;
  * hydrating entities in TypeORM costs several times the statement itself.
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
- * the reason. A failed write was not done and will not be, unless the connection was lost: then the server may still
- * do it until 3.5 s after the request.
+ * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or
+ * the server may still do it until 3.5 s after the request, or a commit that waits for its standby may succeed later.
+ *
+ * While the database moves to another server, statements wait for it, and those that were certainly not done are sent
+ * again, until 3.2 s after the request.
  */
 @Injectable()
-export class Database implements OnApplicationShutdown {
+export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly pool: DatabasePool;
   private readonly reads: PipelinedPool;
+  private readonly standbys?: StandbyReads;
   private readonly writes: PipelinedPool;
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    environment: Environment,
+    private readonly environment: Environment,
+    @InjectMetric('standby_reads_total') standbyReads: Counter<'outcome'>,
   ) {
     // The database recognises the indexer's writes by this name.
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
@@ -43,6 +52,19 @@ export class Database implements OnApplicationShutdown {
     this.reads = reads
       ? new PipelinedPool(this.pool, { width: reads, depth: READ_DEPTH, guarded: false })
       : this.writes;
+    if (!environment.DATABASE_READ_URL) return;
+    const width = Math.max(reads, 1);
+    const options = {
+      ...pipelinedPoolOptions(environment),
+      connectionString: environment.DATABASE_READ_URL,
+      max: width,
+    };
+    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, this.reads, standbyReads);
+  }
+
+  /** @throws Error when a pooler does not pass on the connections' settings */
+  async onModuleInit(): Promise<void> {
+    await onceAvailable(() => checkSettings(this.pool, namedStatementSettings(this.environment)));
   }
 
   /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
@@ -66,12 +88,14 @@ export class Database implements OnApplicationShutdown {
     return (await this.readAll(statement, values))[0];
   }
 
-  /** All rows of a statement that only reads. */
+  /** All rows of a statement that only reads. A standby may serve it, if the statement is marked for it. */
   readAll<P extends object, Row extends QueryResultRow>(
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    return this.reads.run<Row>(statement, valuesOf(statement, values));
+    const parameters = valuesOf(statement, values);
+    if (statement.onStandby && this.standbys) return this.standbys.run<Row>(statement, parameters);
+    return this.reads.run<Row>(statement, parameters, false);
   }
 
   /** The first row of a statement that writes. The statement is a transaction of its own. */
@@ -94,6 +118,8 @@ export class Database implements OnApplicationShutdown {
     if (this.pool.ending) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
-    await Promise.race([this.pool.end(), late]).finally(() => clearTimeout(timer));
+    await Promise.race([Promise.all([this.pool.end(), this.standbys?.end()]), late]).finally(() =>
+      clearTimeout(timer),
+    );
   }
 }

@@ -94,6 +94,8 @@ const PgQuery = Query as unknown as new (config: QueryConfig, callback: Callback
  * begun.
  */
 export class GuardedQuery extends PgQuery {
+  /** Whether the server has reported the statement's completion, so that only its commit is left. */
+  completed = false;
   private begun = false;
 
   /** @param deadline as a `performance.now()` */
@@ -115,7 +117,10 @@ export class GuardedQuery extends PgQuery {
 
   /** The first completion is the guard's. */
   override handleCommandComplete(message: unknown, connection: Connection): void {
-    if (this.begun) super.handleCommandComplete(message, connection);
+    if (this.begun) {
+      this.completed = true;
+      super.handleCommandComplete(message, connection);
+    }
     this.begun = true;
   }
 

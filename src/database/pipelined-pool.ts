@@ -1,41 +1,20 @@
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
 import type { DatabaseClient } from './database-pool';
 import { GuardedQuery, ServerClock } from './deadline';
+import { Outage } from './outage';
 import type { Statement } from './statement';
-import { DatabaseUnavailable } from './unavailable';
+import {
+  CONNECTION_ENDS,
+  DatabaseUnavailable,
+  LOCKED,
+  NOT_PREPARED,
+  OutcomeUnknown,
+  REPEATABLE,
+} from './unavailable';
+import { LIMITS, type Work, WorkQueue, afterIo, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;
-
-/** Limits in ms from the request for a statement. */
-export interface TimeLimits {
-  /** It is sent by then or never. */
-  sendMs: number;
-  /** A guarded statement is done by then or never. */
-  deadlineMs: number;
-  /** It is answered by then. This is after the deadline, so that the server can report what happened. */
-  answerMs: number;
-}
-/** Together with the rest of a request this stays below 5 s. */
-const LIMITS: TimeLimits = { sendMs: 1500, deadlineMs: 3500, answerMs: 4500 };
-
-/** Reads what has arrived before a timeout counts, because in a busy process timers run before sockets. */
-const afterIo = (ms: number, callback: () => void): NodeJS.Timeout =>
-  setTimeout(() => setImmediate(callback), ms);
-
-/** After these errors the connection is not used again: shutdown, crash, a demoted server, a missing statement. */
-const CONNECTION_ENDS = /^(08...|25006|26000|57P..)$/;
-/** A prepared statement is missing, as poolers lose them. Nothing was done, so it can be sent again. */
-const NOT_PREPARED = '26000';
-
-interface Work {
-  statement: Statement;
-  values: unknown[];
-  requested: number;
-  callback: (error: Error | null, result?: QueryResult) => void;
-  timeout?: NodeJS.Timeout;
-  repeated?: boolean;
-}
 
 /** A connection of the pool while it has statements to run. */
 interface PipelinedConnection {
@@ -49,7 +28,8 @@ interface PipelinedConnection {
   /** It gets no more statements and closes after its last answer. */
   retired: boolean;
   release: (destroy: boolean) => void;
-  watchdog?: NodeJS.Timeout;
+  /** Waits for the answer to the oldest statement. */
+  watchdog?: { timer: NodeJS.Timeout; oldest: Work };
 }
 
 export interface PipelineOptions {
@@ -72,14 +52,18 @@ export interface PipelineOptions {
  */
 export class PipelinedPool {
   private connections: PipelinedConnection[] = [];
-  private readonly queue: Work[] = [];
   private readonly clocks = new WeakMap<PoolClient, ServerClock>();
+  private readonly outage = new Outage();
+  private readonly queue: WorkQueue;
+  private succeededAt = -Infinity;
 
   constructor(
     private readonly pool: Pool,
     private readonly options: PipelineOptions,
     private readonly limits = LIMITS,
-  ) {}
+  ) {
+    this.queue = new WorkQueue(limits, this.outage, (work) => this.isStalled(work));
+  }
 
   /** Statements that are not sent yet. */
   get waiting(): number {
@@ -87,15 +71,25 @@ export class PipelinedPool {
   }
 
   /**
-   * @throws DatabaseUnavailable, or pg's DatabaseError. A guarded statement that failed was not done and will not be,
-   * unless its connection was lost: then the server may still do it until the deadline.
+   * Sends a statement again, while there is time, when its connection is lost, if it only reads or was certainly not
+   * done.
+   * @param writes whether it may change something
+   * @param requested as a `performance.now()`, from which the limits count
+   * @throws OutcomeUnknown if it may have been done, or may still be until the deadline; DatabaseUnavailable, or pg's
+   * DatabaseError. After these a guarded statement was not done and will not be.
    */
-  run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
+  run<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+    writes = true,
+    requested = performance.now(),
+  ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const work: Work = {
         statement,
         values,
-        requested: performance.now(),
+        writes,
+        requested,
         callback: (error, result) => (error ? reject(error) : resolve(result!.rows as Row[])),
       };
       const connection = this.connections.length < this.options.width ? undefined : this.leastBusy(work);
@@ -115,25 +109,23 @@ export class PipelinedPool {
 
   private takes({ client, retired, sent, preparing }: PipelinedConnection, { statement }: Work): boolean {
     return (
-      client !== undefined && !retired && sent.size < this.options.depth && !preparing.has(statement.name)
+      client?.lost === false && !retired && sent.size < this.options.depth && !preparing.has(statement.name)
     );
   }
 
-  private enqueue(work: Work): void {
-    work.timeout = afterIo(this.limits.sendMs, () => {
-      const index = this.queue.indexOf(work);
-      if (index < 0) return;
-      this.queue.splice(index, 1);
-      work.callback(new DatabaseUnavailable('all database connections are busy'));
-    });
-    this.queue.push(work);
-    if (this.connections.length < this.options.width) this.open();
+  /** Whether a connection can be waited for. */
+  private get isConnected(): boolean {
+    return this.connections.some(({ client, retired }) => client && !retired);
   }
 
-  private dequeue(index = 0): Work | undefined {
-    const [work] = this.queue.splice(index, 1);
-    clearTimeout(work?.timeout);
-    return work;
+  /** Whether no statement has succeeded since this one was requested, as while commits wait for a new standby. */
+  private isStalled(work: Work): boolean {
+    return !this.isConnected || this.succeededAt < work.requested;
+  }
+
+  private enqueue(work: Work): void {
+    this.queue.add(work);
+    if (this.connections.length < this.options.width) this.open();
   }
 
   private open(): void {
@@ -146,6 +138,7 @@ export class PipelinedPool {
     this.connections.push(connection);
     const opened = (error: Error | null, client: PoolClient): void => {
       if (error) return this.failed(connection, error);
+      this.outage.over();
       const opening = this.connections.filter((each) => !each.client).length;
       connection.client = client as NonNullable<PipelinedConnection['client']>;
       connection.clock = this.clocks.get(client);
@@ -153,48 +146,56 @@ export class PipelinedPool {
       this.fill(connection, Math.ceil(this.queue.length / opening));
     };
     // Callbacks, because the driver's promises around each of the two steps cost more than the steps.
-    this.pool.connect((error, client, release) => {
-      if (error || !client) return this.failed(connection, error!);
-      connection.release = release;
-      if (!this.options.guarded || this.clocks.has(client)) return opened(null, client);
-      ServerClock.read(client, (failed, clock) => {
-        this.clocks.set(client, clock);
-        opened(failed && new DatabaseUnavailable('no answer on a new connection', { cause: failed }), client);
+    const connect = (): void =>
+      this.pool.connect((error, client, release) => {
+        if (error || !client) return this.failed(connection, error!);
+        connection.release = release;
+        if (!this.options.guarded || this.clocks.has(client)) return opened(null, client);
+        ServerClock.read(client, (failed, clock) => {
+          this.clocks.set(client, clock);
+          const error = failed && new DatabaseUnavailable('no answer on a new connection', { cause: failed });
+          opened(error, client);
+        });
       });
-    });
+    const { pause } = this.outage;
+    if (pause > 0) setTimeout(connect, pause);
+    else connect();
   }
 
-  /** One statement gets the error; the others try for themselves. */
+  /** Statements wait for another connection, but not in a long outage. */
   private failed(connection: PipelinedConnection, error: Error): void {
     connection.retired = true;
-    this.dequeue()?.callback(error);
+    this.outage.failed(error);
+    if (this.pool.ending || (this.outage.isLong && !this.isConnected)) this.queue.refuseAll(error);
     this.end(connection);
   }
 
   private fill(connection: PipelinedConnection, most: number): void {
-    for (let i = 0; i < most; i++) {
-      const index = this.queue.findIndex((work) => this.takes(connection, work));
-      if (index < 0) break;
-      this.send(connection, this.dequeue(index)!);
+    for (let i = 0; i < most && connection.sent.size < this.options.depth; i++) {
+      const work = this.queue.take((each) => this.takes(connection, each));
+      if (!work) break;
+      this.send(connection, work);
     }
     if (connection.sent.size === 0) this.end(connection);
   }
 
   private send(connection: PipelinedConnection, work: Work): void {
-    const { client, clock, sent, preparing } = connection;
-    const { statement, values, requested } = work;
+    const { client, clock, sent, preparing, watchdog } = connection;
+    const { statement, values, writes, requested } = work;
     const { name, text } = statement;
     const first = client!.connection.parsedStatements[name] === undefined;
     if (first) preparing.add(name);
     sent.add(work);
-    connection.watchdog ??= this.watch(connection);
+    if (!watchdog || requested < watchdog.oldest.requested) this.watch(connection, work);
     const answered = (error: Error | null, result?: QueryResult): void => {
       sent.delete(work);
       if (first) preparing.delete(name);
-      this.settle(connection, work, error && client!.describe(error), result);
+      const completed = guarded?.completed ?? false;
+      this.settle(connection, work, error && client!.describe(error, { writes, completed }), result);
     };
     const query = { name, text, values };
-    if (clock) client!.query(new GuardedQuery(query, clock, requested + this.limits.deadlineMs, answered));
+    const guarded = clock && new GuardedQuery(query, clock, requested + this.limits.deadlineMs, answered);
+    if (guarded) client!.query(guarded);
     else client!.query(query, answered);
   }
 
@@ -204,32 +205,44 @@ export class PipelinedPool {
     error: Error | null,
     result?: QueryResult,
   ): void {
-    const { code } = (error ?? {}) as { code?: string };
-    if (connection.client!.lost || CONNECTION_ENDS.test(code ?? '')) connection.retired = true;
-    const repeat = code === NOT_PREPARED && !work.repeated;
+    const client = connection.client!;
+    const cause = error instanceof OutcomeUnknown ? error.cause : error;
+    const { code = '' } = (cause ?? {}) as { code?: string };
+    if (client.lost || CONNECTION_ENDS.test(code)) {
+      connection.retired = true;
+      if (code !== NOT_PREPARED || work.failure) this.outage.delay();
+    }
+    if (!error) this.succeededAt = performance.now();
+    const isUndone =
+      REPEATABLE.test(code) || (code === LOCKED && this.isStalled(work)) || (error !== null && client.lost);
+    const inTime = performance.now() < work.requested + this.limits.resendMs;
+    const repeat = isUndone && inTime && !(error instanceof OutcomeUnknown);
     if (repeat) {
-      work.repeated = true;
+      work.failure = error!;
       this.enqueue(work);
     }
     if (!connection.retired) this.fill(connection, this.options.depth);
     else if (connection.sent.size === 0) this.end(connection);
-    if (!repeat) work.callback(error, result);
+    if (repeat) return;
+    if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
+    else work.callback(error, result);
   }
 
   /** Closes the connection when the server does not answer in time. All its statements then fail. */
-  private watch(connection: PipelinedConnection): NodeJS.Timeout {
-    const [oldest] = connection.sent;
-    const left = oldest.requested + this.limits.answerMs - performance.now();
-    return afterIo(left, () => {
+  private watch(connection: PipelinedConnection, oldest: Work): void {
+    clearTimeout(connection.watchdog?.timer);
+    const timer = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
+      if (connection.watchdog?.timer !== timer) return;
       connection.watchdog = undefined;
-      const [next] = connection.sent;
-      if (next === oldest) connection.client!.cut();
-      else if (next) connection.watchdog = this.watch(connection);
+      const sent = [...connection.sent];
+      if (sent.includes(oldest)) connection.client!.cut();
+      else if (sent.length > 0) this.watch(connection, sent.reduce(older));
     });
+    connection.watchdog = { timer, oldest };
   }
 
   private end(connection: PipelinedConnection): void {
-    clearTimeout(connection.watchdog);
+    clearTimeout(connection.watchdog?.timer);
     this.connections = this.connections.filter((each) => each !== connection);
     connection.release(connection.retired);
     if (this.queue.length > 0) this.open();

@@ -27,6 +27,8 @@ type TypeOf<Value> =
 export interface TypedStatement<Parameters extends object, Row extends QueryResultRow> extends Statement {
   /** Parameter names in the order of their numbers. */
   readonly parameters: readonly (keyof Parameters & string)[];
+  /** It costs the primary so much that it is worth a standby. See `StandbyReads`. */
+  readonly onStandby?: boolean;
   /** Only carries the type; never set. */
   readonly row?: Row;
 }
@@ -47,6 +49,7 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
   name: string,
   types: { readonly [Name in keyof Parameters]: TypeOf<Parameters[Name]> },
   text: string,
+  { onStandby }: Pick<TypedStatement<Parameters, Row>, 'onStandby'> = {},
 ): TypedStatement<Parameters, Row> {
   const known = types as Readonly<Record<string, string>>;
   const parameters: string[] = [];
@@ -61,7 +64,7 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
   });
   for (const parameter of Object.keys(known))
     if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
-  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[] };
+  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby };
 }
 
 /** The values of a statement's parameters, in the order of their numbers. */

@@ -1,4 +1,4 @@
-import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '../common/types';
 import { Pool } from './pool.entity';
 
@@ -6,8 +6,6 @@ import { Pool } from './pool.entity';
 @Entity('pool_members')
 @Index('pool_members_address_idx', ['address', 'poolId', 'type'])
 @Index('pool_members_member_idx', ['address', 'poolId'], { where: `role = 'MEMBER'` })
-@Check('pool_members_role_check', `role IN ('OWNER', 'MEMBER')`)
-@Check('pool_members_address_check', 'is_address(address)')
 export class PoolMember {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
   poolId: string;

@@ -1,4 +1,4 @@
-import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { User } from '../auth/user.entity';
 import type { PoolType } from '../common/types';
 
@@ -7,11 +7,6 @@ import type { PoolType } from '../common/types';
  * counts from transactions and accruals, and refuses to let anyone else write them.
  */
 @Entity('pools')
-@Check('pools_type_check', `type IN ('individual', 'cooperative', 'lottery', 'rotating')`)
-@Check('pools_contract_address_check', 'is_address(contract_address)')
-@Check('pools_balance_check', 'balance >= 0')
-@Check('pools_total_yield_check', 'total_yield >= 0')
-@Check('pools_claimed_yield_check', 'claimed_yield >= 0')
 export class Pool {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'pools_pkey' })

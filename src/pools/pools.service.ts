@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
-import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuthenticatedUser } from '../auth/current-user';
 import { namedError, invalidToken, validationFailed } from '../common/errors';
@@ -14,7 +12,6 @@ import { canonicalAmount } from '../common/rules';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 import type { TypedStatement } from '../database/statement';
-import { IdempotencyKey } from './idempotency-key.entity';
 import {
   type CreatePoolRequest,
   type CreatedPool,
@@ -28,6 +25,7 @@ import {
 import {
   CREATE_POOL,
   CREATE_POOL_ONCE,
+  FIRST_ANSWER,
   LEAVE_POOL,
   LIST_POOLS,
   LIST_POOLS_AFTER,
@@ -41,10 +39,12 @@ const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
 
 @Injectable()
 export class PoolsService {
+  /** Ids made so far, modulo 2^31. */
+  private made = 0;
+
   constructor(
     private readonly database: Database,
     private readonly environment: Environment,
-    @InjectRepository(IdempotencyKey) private readonly answers: Repository<IdempotencyKey>,
     @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
   ) {}
 
@@ -80,6 +80,12 @@ export class PoolsService {
     return new JsonText(readable(row).data);
   }
 
+  /** Ids of the same millisecond sort in the order in which this process made them. */
+  private newId(msecs: number): string {
+    this.made = (this.made + 1) & 0x7fffffff;
+    return uuidv7({ msecs, seq: this.made });
+  }
+
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement.
    * @param key makes a repeated request return the first answer for 24 hours
@@ -97,14 +103,14 @@ export class PoolsService {
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
 
-    const now = new Date();
+    const now = Date.now();
     const pool: CreatedPool = {
-      id: uuidv7({ msecs: now.getTime() }),
+      id: this.newId(now),
       type: request.type,
       contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!.at(-1)!,
       balance: amount,
-      createdAt: now.toISOString(),
-      depositId: uuidv7({ msecs: now.getTime() }),
+      createdAt: new Date(now).toISOString(),
+      depositId: this.newId(now),
     };
     const values: NewPool = {
       pool: pool.id,
@@ -162,7 +168,7 @@ export class PoolsService {
     key: string,
     requestHash: string,
   ): Promise<JsonText<CreatedPool>> {
-    const first = await this.answers.findOneBy({ userId, key });
+    const first = await this.database.read(FIRST_ANSWER, { owner: userId, key });
     if (!first) throw namedError('idempotency_in_progress');
     if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
     return new JsonText(first.response);

@@ -46,6 +46,7 @@ export const LIST_POOLS = statement<
       ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+  { onStandby: true },
 );
 
 /** Like LIST_POOLS, but after the pool `after`. */
@@ -62,6 +63,7 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
       ) found
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+  { onStandby: true },
 );
 
 /** SQL: whether the address may read the pool, as its owner or a member. */
@@ -81,6 +83,7 @@ export const POOL_DETAIL = statement<{ pool: string; address: string }, Readable
         WHERE m.pool_id = p.id AND m.address <> u.address),
       'transactions', ${newestTransactions(100)})::text END AS data
     FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
+  { onStandby: true },
 );
 
 /**
@@ -98,6 +101,7 @@ export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableR
       'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
       'lastClaimed', iso(p.last_claimed_at))::text END AS data
     FROM pools p WHERE p.id = :pool`,
+  { onStandby: true },
 );
 
 export interface NewPool {
@@ -162,6 +166,16 @@ export const CREATE_POOL_ONCE = statement<
       INSERT INTO new_pools SELECT ${NEW_POOL} FROM record RETURNING pool_id AS id
     )
     SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
+);
+
+/** The first answer to a request with the key. */
+export const FIRST_ANSWER = statement<
+  { owner: string; key: string },
+  { requestHash: string; response: string }
+>(
+  'first_answer',
+  { owner: 'uuid', key: 'text' },
+  `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :owner AND key = :key`,
 );
 
 /**

@@ -18,10 +18,6 @@ import { Pool } from './pool.entity';
   where: `status IN ('PENDING', 'EXPIRED') AND NOT by_owner`,
 })
 @Index('transactions_gas_idx', ['blockNumber'], { where: `status = 'CONFIRMED' AND gas_used IS NULL` })
-@Check('transactions_type_check', `type IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM')`)
-@Check('transactions_status_check', `status IN ('PENDING', 'CONFIRMED', 'EXPIRED')`)
-@Check('transactions_account_check', 'is_address(account)')
-@Check('transactions_amount_check', 'amount >= 0')
 @Check(
   'transactions_confirmed_check',
   `(status = 'CONFIRMED') = (tx_hash IS NOT NULL AND block_number IS NOT NULL AND log_index IS NOT NULL)`,

@@ -1,9 +1,8 @@
-import { Check, Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { Pool } from './pool.entity';
 
 /** Yield that the chain credited to a pool. Its total yield and apr are derived from this ledger. */
 @Entity('yield_accruals')
-@Check('yield_accruals_amount_check', 'amount >= 0')
 export class YieldAccrual {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'yield_accruals_pkey' })
   poolId: string;

@@ -19,7 +19,9 @@ module.exports = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   testEnvironment: 'node',
-  testTimeout: 60_000,
+  testTimeout: 120_000,
+  // Tests wait a third of their time, so one fewer than the processors, as is jest's default, leaves half of two idle.
+  maxWorkers: '100%',
   globalSetup: '<rootDir>/test/support/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/postgres.teardown.ts',
   transform: {

@@ -10,7 +10,7 @@ import {
   size,
   concat,
 } from 'viem';
-import { type DevClient, anvilRpc, connect, deploy, devAccount } from '../src/local/deploy';
+import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { MAX_CHECKS } from '../src/auth/wallet-signature';
 import { createLogger } from '../src/common/logger';
@@ -118,12 +118,13 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
 
   /** Shows that the delegated code works on this chain; otherwise the refusals above would prove nothing. */
   async function execute(address: Address): Promise<void> {
-    await client.writeContract({
+    const hash = await client.writeContract({
       ...contracts.LookupWallet,
       address,
       functionName: 'setUrl',
       args: [bait.url],
     });
+    await receiptOf(client, hash);
     const call = client.readContract({
       ...contracts.LookupWallet,
       address,

@@ -1,5 +1,5 @@
 import { encodeFunctionData, toFunctionSelector, type Address } from 'viem';
-import { artifacts, deploy, execute, read, type DevClient } from '../src/local/deploy';
+import { artifacts, deploy, execute, read, receiptOf, type DevClient } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';
@@ -22,7 +22,7 @@ describe('a hostile token', () => {
   /** Calls made on the token; `act` passes one on as the token's own account. */
   const tell = async (functionName: string, ...args: unknown[]): Promise<void> => {
     const hash = await t.owner.writeContract({ abi: hostile.abi, address: token, functionName, args });
-    await t.owner.waitForTransactionReceipt({ hash, checkReplacement: false });
+    await receiptOf(t.owner, hash);
   };
   const ask = (functionName: string, ...args: unknown[]) =>
     t.owner.readContract({ abi: hostile.abi, address: token, functionName, args });

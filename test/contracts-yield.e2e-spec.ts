@@ -1,5 +1,5 @@
 import { maxUint256, parseEther } from 'viem';
-import { type DevClient, artifacts } from '../src/local/deploy';
+import { type DevClient, artifacts, receiptOf } from '../src/local/deploy';
 import { YieldModel } from '../src/verify/yield-model';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';
@@ -144,7 +144,7 @@ describe('savers', () => {
       const gas = await t.owner.estimateContractGas({ ...sent, blockTag: 'latest' });
       await t.after(DAY);
       const hash = await t.alice.writeContract({ ...sent, gas });
-      const { status } = await t.owner.waitForTransactionReceipt({ hash, checkReplacement: false });
+      const { status } = await receiptOf(t.owner, hash);
       expect([functionName, status]).toEqual([functionName, 'success']);
     };
     await deposit(t.alice, 100n);

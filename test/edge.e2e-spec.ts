@@ -52,12 +52,12 @@ describe('a service that clients reach directly', () => {
   });
 
   it('names at most 20 details of bounded length', async () => {
-    const many = Array.from({ length: 15_000 }, () => 1);
+    const many = Array.from({ length: 1_400 }, () => 1);
     const bad = await app.post('/pools', { type: 'lottery', initialDeposit: TEN, members: many }, user);
     expect([bad.status, bad.body.details.length]).toEqual([400, 20]);
     expect(bad.body.details[19]).toEqual({ field: 'members[19]', message: 'must be a wallet address' });
     const deep = '['.repeat(20) + ']'.repeat(20);
-    const keys = Array.from({ length: 100 }, (_, i) => `"${i}${'x'.repeat(500)}":${deep}`);
+    const keys = Array.from({ length: 60 }, (_, i) => `"${i}${'x'.repeat(500)}":${deep}`);
     const long = await app.post('/pools', `{${keys.join(',')}}`, user);
     expect([long.status, long.body.details.length]).toEqual([400, 20]);
     expect(long.text.length).toBeLessThan(20 * 300);

@@ -1,4 +1,4 @@
-import { BadRequestException, ConflictException, Controller, Get, Module, Param } from '@nestjs/common';
+import { All, BadRequestException, ConflictException, Controller, Module, Param } from '@nestjs/common';
 import { ThrottlerException } from '@nestjs/throttler';
 import jwt from 'jsonwebtoken';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import { Public } from '../src/auth/auth.guard';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '../src/common/error-codes';
 import { ApiError } from '../src/common/errors';
 import { createLogger } from '../src/common/logger';
-import { DatabaseUnavailable } from '../src/database/unavailable';
+import { DatabaseUnavailable, OutcomeUnknown } from '../src/database/unavailable';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
 import { EventReader } from './support/event-source';
 import { addTransaction } from './support/ledger';
@@ -20,12 +20,13 @@ const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
 @Controller('throwing')
 @Public()
 class ThrowingController {
-  @Get(':what')
+  @All(':what')
   throwing(@Param('what') what: string): never {
     if (what === 'conflict') throw new ConflictException('There is one');
     if (what === 'bad_request') throw new BadRequestException('Not so');
     if (what === 'rate_limited') throw new ThrottlerException();
     if (what === 'unavailable') throw new DatabaseUnavailable('connection lost');
+    if (what === 'outcome_unknown') throw new OutcomeUnknown('connection lost');
     if (what === 'unauthorized') throw new ApiError(401, 'Not you');
     throw new Error('a fault');
   }
@@ -75,9 +76,13 @@ const send = (url: string, request: Omit<Request, 'url'> = {}): Promise<Response
   app.send({ url, ip: `203.0.113.${++clients}`, ...request });
 const post = (url: string, body: unknown, request: Omit<Request, 'url'> = {}): Promise<Response> =>
   send(url, { method: 'POST', body, ...request });
-const thrown = async (what: string): Promise<Response> => {
+const thrown = async (what: string, method: 'GET' | 'POST' = 'GET'): Promise<Response> => {
   // Not by the check of the document, which does not have it.
-  const answer = await app.nest.inject({ url: `/throwing/${what}`, remoteAddress: `203.0.113.${++clients}` });
+  const answer = await app.nest.inject({
+    method,
+    url: `/throwing/${what}`,
+    remoteAddress: `203.0.113.${++clients}`,
+  });
   return { status: answer.statusCode, body: answer.json(), headers: {}, text: answer.payload };
 };
 const create = (fields: object, headers: Record<string, string> = {}): Promise<Response> =>
@@ -156,6 +161,7 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   },
   internal_error: () => thrown('fault'),
   unavailable: () => thrown('unavailable'),
+  outcome_unknown: () => thrown('outcome_unknown', 'POST'),
   busy: async () => {
     // As many as may be checked by the chain at once, and one more.
     const answers = await Promise.all(Array.from({ length: 17 }, signIn));
@@ -179,6 +185,10 @@ describe('codes of errors', () => {
     ]);
     const logged = lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'request', status, code }));
+  });
+
+  it('a request that only reads has no outcome that could be unknown', async () => {
+    expect(await thrown('outcome_unknown')).toMatchObject({ status: 503, body: { code: 'unavailable' } });
   });
 
   it('are listed in the document', async () => {

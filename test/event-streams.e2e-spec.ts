@@ -8,7 +8,7 @@ import { OutboxPoller } from '../src/outbox/outbox-poller';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 import { EventReader } from './support/event-source';
 
-jest.setTimeout(30_000);
+jest.setTimeout(120_000);
 
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
 let user: SignedIn;

@@ -7,9 +7,10 @@ import { drain } from '../src/shutdown';
 import { type SignedIn, settings, until, useApp } from './support/app';
 import { EventReader } from './support/event-source';
 import { addTransaction } from './support/ledger';
+import { readable } from './support/outbox';
 import { newWallet } from './support/wallet';
 
-jest.setTimeout(30_000);
+jest.setTimeout(120_000);
 
 const app = useApp({ EVENT_STREAMS_PER_USER: '3' });
 let owner: SignedIn;
@@ -36,6 +37,8 @@ async function follow(
   user: { token: string },
   { path = '/events', headers = {}, port = app.port! } = {},
 ): Promise<EventReader> {
+  // A stream begins after what can be read when it opens.
+  await readable(app);
   const reader = await new EventReader().open(port, path, { ...bearer(user), ...headers });
   open.push(reader);
   return reader;

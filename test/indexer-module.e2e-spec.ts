@@ -89,7 +89,7 @@ describe('a module in the indexer', () => {
   function startProcess(overrides: NodeJS.ProcessEnv = {}): IndexerProcess {
     const entry = path.join(__dirname, 'support', 'indexer-with-module.ts');
     return new IndexerProcess(
-      spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', entry], {
+      spawn(process.execPath, ['-r', require.resolve('./support/typescript'), entry], {
         env: {
           PATH: process.env.PATH,
           NODE_ENV: 'test',

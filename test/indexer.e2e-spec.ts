@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
 import { bytes16 } from '../src/chain/bytes16';
-import { artifacts, deploy, deployContracts, devAccount, execute, fund } from '../src/local/deploy';
+import {
+  artifacts,
+  deploy,
+  deployContracts,
+  devAccount,
+  execute,
+  fund,
+  receiptOf,
+} from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
@@ -78,7 +86,7 @@ describe('the indexer', () => {
         functionName: name,
         args: [bytes16(pool), NO_REF, saver.address, amount],
       })
-      .then((hash) => bench.owner.waitForTransactionReceipt({ hash, checkReplacement: false }));
+      .then((hash) => receiptOf(bench.owner, hash));
 
   it('confirms the deposit whose reference the event carries', async () => {
     const { id } = await newPool();
@@ -211,7 +219,7 @@ describe('the indexer', () => {
     ) => {
       const data = encodeFunctionData({ abi: artifacts[name].abi, functionName, args });
       const call = { abi: ContractWallet.abi, address: wallet, functionName: 'execute', args: [to, data] };
-      return bench.owner.waitForTransactionReceipt({ hash: await bench.owner.writeContract(call) });
+      return receiptOf(bench.owner, await bench.owner.writeContract(call));
     };
     await act(token, 'TestToken', 'approve', [contracts.cooperative, 9n]);
     const { transactionHash } = await act(contracts.cooperative, 'SavingsPool', 'deposit', [

@@ -94,6 +94,53 @@ describe('the database refuses what totals would not follow', () => {
   });
 });
 
+it('whoever repairs derived data cannot change an address', async () => {
+  await expect(
+    app.sql(
+      `SELECT set_config('savings.repair', 'on', true); UPDATE users SET address = '0x${'9'.repeat(40)}'`,
+    ),
+  ).rejects.toMatchObject({ code: '23001' });
+});
+
+describe('the database refuses a value that is none of its kind', () => {
+  const pool = (type: string, contract: string): string =>
+    `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+     SELECT gen_random_uuid(), '${type}', id, '${contract}', now(), now() FROM users LIMIT 1`;
+  const member = (address: string, role: string, type: string): string =>
+    `INSERT INTO pool_members SELECT id, '${address}', '${role}', '${type}' FROM pools LIMIT 1`;
+  const transaction = (type: string, status: string, account: string, amount: string): string =>
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)
+     SELECT gen_random_uuid(), id, '${type}', '${status}', '${account}', ${amount}, now() FROM pools LIMIT 1`;
+  const accrual = (amount: string): string =>
+    `INSERT INTO yield_accruals SELECT 99, 1, id, ${amount}, 1, now() FROM pools LIMIT 1`;
+  const address = `0x${'8'.repeat(40)}`;
+
+  it.each([
+    `INSERT INTO users VALUES (gen_random_uuid(), '0x12', now())`,
+    pool('savings', CONTRACTS.lottery),
+    pool('lottery', '0x12'),
+    member('0x12', 'MEMBER', 'lottery'),
+    member(address, 'GUEST', 'lottery'),
+    member(address, 'MEMBER', 'savings'),
+    transaction('GIFT', 'PENDING', address, '5'),
+    transaction('DEPOSIT', 'GONE', address, '5'),
+    transaction('DEPOSIT', 'PENDING', address.toUpperCase(), '5'),
+    transaction('DEPOSIT', 'PENDING', address, '-1'),
+    transaction('WITHDRAWAL', 'PENDING', address, '10 ^ 70'),
+    transaction('YIELD_CLAIM', 'CONFIRMED', address, '5'),
+    accrual('-1'),
+  ])('%s', async (statement) => {
+    await expect(app.sql(statement)).rejects.toMatchObject({ code: '23514' });
+  });
+
+  it.each([transaction('DEPOSIT', 'PENDING', address, '10 ^ 78'), accrual('10 ^ 78')])(
+    '%s',
+    async (statement) => {
+      await expect(app.sql(statement)).rejects.toMatchObject({ code: '22003' });
+    },
+  );
+});
+
 describe('a transaction that says whose pool it is must be right', () => {
   const insert = `INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, created_at)
     VALUES ($1, $2, $3, $4, 'DEPOSIT', 'PENDING', $5, 5, now())`;

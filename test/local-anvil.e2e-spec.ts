@@ -37,7 +37,7 @@ async function startElsewhere(
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
   const code = `require(${JSON.stringify(launcher)}).startAnvil(${JSON.stringify(options)})
     .then((node) => { console.log(JSON.stringify(node)); if (${Boolean(options.stateFile)}) setInterval(() => {}, 1e6); })`;
-  const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', code], {
+  const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   cleanups.push(() => child.kill('SIGKILL'));

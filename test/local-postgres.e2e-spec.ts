@@ -39,7 +39,7 @@ async function start(
 function startElsewhere(name = 'one', ephemeral = false) {
   const options = JSON.stringify({ dir: join(dir, name), database: 'savings', ephemeral });
   const code = `require(${JSON.stringify(launcher)}).startPostgres(${options}).then((s) => console.log(JSON.stringify(s)))`;
-  const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', '-e', code], {
+  const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   cleanups.push(() => child.kill('SIGKILL'));

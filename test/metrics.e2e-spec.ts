@@ -29,6 +29,7 @@ describe('metrics', () => {
       ['sign_ins_total', 'counter'],
       ['pools_created_total', 'counter'],
       ['database_connections', 'gauge'],
+      ['standby_reads_total', 'counter'],
       ['nodejs_eventloop_lag_seconds', 'gauge'],
       ['process_resident_memory_bytes', 'gauge'],
     ])

@@ -17,7 +17,7 @@ import { type SignedIn, TEN, settings, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from './support/paper-chain';
 
-jest.setTimeout(20_000);
+jest.setTimeout(120_000);
 
 const ALL = { ...BEGINNING, rows: 1000, events: 1_000_000 };
 

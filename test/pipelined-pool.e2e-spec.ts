@@ -1,13 +1,15 @@
 import { randomInt } from 'node:crypto';
-import { Pool, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolConfig } from 'pg';
 import { DatabasePool } from '../src/database/database-pool';
-import { type PipelineOptions, PipelinedPool, type TimeLimits } from '../src/database/pipelined-pool';
-import { DatabaseUnavailable, isUnavailable } from '../src/database/unavailable';
+import { type PipelineOptions, PipelinedPool } from '../src/database/pipelined-pool';
+import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
+import type { TimeLimits } from '../src/database/work-queue';
 import { until } from './support/app';
 import { type TestDatabase, emptyDatabase } from './support/database';
 import { DelayedProxy } from './support/delayed-proxy';
+import { Proxy } from './support/proxy';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 const WIDTH = 2;
 const DEPTH = 3;
@@ -106,7 +108,8 @@ describe('PipelinedPool', () => {
   });
 
   it('lets a statement fail without affecting others of its name while its preparation waits for a lock', async () => {
-    const [pipelined] = open({ width: 1, depth: 4 }, { options: '-c lock_timeout=600ms' });
+    const limits = { sendMs: 1500, resendMs: 500, deadlineMs: 3500, answerMs: 4500 };
+    const [pipelined] = open({ width: 1, depth: 4 }, { limits, options: '-c lock_timeout=600ms' });
     const unlock = await lockTable();
     const pending = insert(pipelined, 1, 2, 3, 4);
     await expect(pending[0]).rejects.toMatchObject({ code: '55P03' });
@@ -182,7 +185,7 @@ describe('PipelinedPool', () => {
           () => false,
         ),
       );
-    const limits = { sendMs: 150, deadlineMs: 300, answerMs: 900 };
+    const limits = { sendMs: 150, resendMs: 200, deadlineMs: 300, answerMs: 900 };
 
     it('however long a lock is held', async () => {
       const [pipelined] = open(
@@ -301,10 +304,123 @@ describe('PipelinedPool', () => {
       ).rows.map(({ pid }) => pid);
     const before = await pids();
     await opened[0].query('SET default_transaction_read_only = on');
-    const error = await pipelined.run(INSERT, [2]).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: '25006' });
-    expect(isUnavailable(error)).toBe(true);
-    expect(await pipelined.run(INSERT, [3])).toEqual([{ id: 3 }]);
+    expect(await pipelined.run(INSERT, [2])).toEqual([{ id: 2 }]);
     expect(await pids()).not.toEqual(before);
+    expect(await stored()).toEqual([1, 2]);
+  });
+
+  describe('while the database moves to another server', () => {
+    const SLEEP = { name: 'sleep', text: 'SELECT pg_sleep($1)::text AS value' };
+    const working = async (event: string): Promise<number[]> =>
+      (
+        await admin.query<{ pid: number }>(
+          `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'admin'
+           AND wait_event_type = $1`,
+          [event],
+        )
+      ).rows.map(({ pid }) => pid);
+    const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
+      promise.then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+
+    it('a server that stays read-only is told to the caller, in time', async () => {
+      const limits = { sendMs: 200, resendMs: 500, deadlineMs: 3500, answerMs: 4500 };
+      const options = '-c default_transaction_read_only=on';
+      const [pipelined] = open({ width: 1 }, { limits, options });
+      const error = await failureOf(pipelined.run(INSERT, [1]));
+      expect(error).toMatchObject({ code: '25006' });
+      expect(isUnavailable(error)).toBe(true);
+    });
+
+    it('statements whose session the server ended before they were done run once, on another', async () => {
+      const [pipelined] = open({}, { options: '-c lock_timeout=0' });
+      await Promise.all(insert(pipelined, 1, 2));
+      const unlock = await lockTable();
+      const pending = Promise.all(insert(pipelined, 3, 4, 5, 6, 7));
+      await until(async () => (await working('Lock')).length === WIDTH);
+      const before = await working('Lock');
+      await admin.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) pid', [before]);
+      await until(
+        async () => (await working('Lock')).filter((pid) => !before.includes(pid)).length === WIDTH,
+      );
+      await unlock();
+      await pending;
+      expect(await stored()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    });
+
+    it('statements wait while nobody is served, as when commits wait for a standby', async () => {
+      const limits = { sendMs: 1, resendMs: 20_000, deadlineMs: 30_000, answerMs: 40_000 };
+      const [pipelined] = open({ width: 1, depth: 1 }, { limits, options: '-c lock_timeout=50ms' });
+      await Promise.all(insert(pipelined, 1));
+      const attempts = async (): Promise<string | undefined> =>
+        (
+          await admin.query<{ begun: string }>(
+            `SELECT query_start::text AS begun FROM pg_stat_activity WHERE datname = current_database()
+             AND application_name <> 'admin' AND wait_event_type = 'Lock'`,
+          )
+        ).rows[0]?.begun;
+      const unlock = await lockTable();
+      const pending = Promise.all(insert(pipelined, 2, 3));
+      const seen = new Set<string | undefined>();
+      await until(async () => seen.add(await attempts()).size > 3);
+      await unlock();
+      await pending;
+      expect(await stored()).toEqual([1, 2, 3]);
+    });
+
+    it('statements wait while connections are refused', async () => {
+      const proxy = await Proxy.start(database.url);
+      const [pipelined] = open({}, { connectionString: proxy.url });
+      try {
+        proxy.refuse();
+        const pending = Promise.all(insert(pipelined, 1, 2, 3));
+        // Behind the connections of the pool.
+        await expect(new Client({ connectionString: proxy.url }).connect()).rejects.toThrow();
+        proxy.restore();
+        await pending;
+        expect(await stored()).toEqual([1, 2, 3]);
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    it('a lost connection: what reads is sent again, what writes may have been done', async () => {
+      const proxy = await Proxy.start(database.url);
+      const [reads] = open({ width: 1, guarded: false }, { connectionString: proxy.url });
+      const [writes] = open({ width: 1 }, { connectionString: proxy.url });
+      try {
+        const read = reads.run(SLEEP, ['0.5'], false);
+        const written = [writes.run(SLEEP, ['60']), ...insert(writes, 1)].map(failureOf);
+        await until(async () => (await working('Timeout')).length === 2);
+        proxy.restore();
+        expect(await read).toEqual([{ value: '' }]);
+        for (const error of await Promise.all(written)) {
+          expect(error).toBeInstanceOf(OutcomeUnknown);
+          expect(isUnavailable(error)).toBe(true);
+        }
+      } finally {
+        await proxy.stop();
+      }
+    });
+
+    it('a statement behind younger ones is answered in its own time', async () => {
+      const limits = { sendMs: 40_000, resendMs: 20_000, deadlineMs: 40_000, answerMs: 40_000 };
+      const [reads] = open({ width: 1, guarded: false }, { limits });
+      const younger = reads.run(SLEEP, ['5'], false);
+      await until(async () => (await working('Timeout')).length === 1);
+      const older = reads.run(ECHO, [1], false, performance.now() - limits.answerMs + 200);
+      expect(await failureOf(older)).toBeInstanceOf(DatabaseUnavailable);
+      expect(await younger).toEqual([{ value: '' }]);
+    });
+
+    it('in a long outage nobody waits', async () => {
+      const limits = { sendMs: 100_000, resendMs: 100_000, deadlineMs: 110_000, answerMs: 120_000 };
+      const connectionString = 'postgres://postgres@127.0.0.1:1/none';
+      const [closed] = open({}, { limits, connectionString });
+      for (let round = 0; round < 3; round++)
+        expect(await failureOf(closed.run(INSERT, [1]))).toMatchObject({ cause: { code: 'ECONNREFUSED' } });
+    });
   });
 });

@@ -59,6 +59,18 @@ describe('a valid request', () => {
     },
   );
 
+  it('gives ids that sort in the order of creation, also within a millisecond', async () => {
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now());
+    const ids: string[] = [];
+    try {
+      for (let i = 0; i < 6; i++) ids.push((await app.createPool(me)).id as string);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(new Set(ids.map((id) => id.slice(0, 13))).size).toBe(1);
+    expect([...ids].sort()).toEqual(ids);
+  });
+
   it('creates the DEPOSIT in the same step, pending and without a hash', async () => {
     const pool = await app.createPool(me, { initialDeposit: '12345678901234567890' });
     const list = await app.get(`/transactions?poolId=${pool.id}`, me);

@@ -138,7 +138,7 @@ describe('positions are what the contracts answer, to the unit', () => {
         expect(BigInt(rest.earned)).toBe(BigInt(claimed) + BigInt(rest.claimable));
         expect(rest.blockNumber).toBe(head - confirmations);
       }
-      for (const { id } of known) expect(found[`${id} ${t.accounts[1]}`].earned).not.toBe('0');
+      expect(known.some(({ id }) => found[`${id} ${t.accounts[1]}`].earned !== '0')).toBe(true);
     },
   );
 });

@@ -62,6 +62,34 @@ describe('schema', () => {
     expect(upQueries.map(({ query }) => query)).toEqual([]);
   });
 
+  /** An empty database of an account without further rights, as managed servers give it. */
+  async function ownedDatabase(): Promise<TestDatabase> {
+    const database = await emptyDatabase();
+    const admin = new Client({ connectionString: database.url });
+    await admin.connect();
+    const url = new URL(database.url);
+    [url.username, url.password] = [`owner_${url.pathname.slice(1)}`, 'test'];
+    await admin.query(`CREATE ROLE ${url.username} LOGIN PASSWORD '${url.password}'`);
+    await admin.query(`ALTER DATABASE ${url.pathname.slice(1)} OWNER TO ${url.username}`);
+    const drop = async (): Promise<void> => {
+      await admin.query(`REASSIGN OWNED BY ${url.username} TO CURRENT_USER; DROP OWNED BY ${url.username};
+        DROP ROLE ${url.username}`);
+      await admin.end();
+      await database.drop();
+    };
+    return { url: url.href, drop };
+  }
+
+  it('needs no superuser', async () => {
+    const source = await open(await ownedDatabase());
+    const [{ rolsuper }] = await source.query<{ rolsuper: boolean }[]>(
+      'SELECT rolsuper FROM pg_roles WHERE rolname = current_user',
+    );
+    expect(rolsuper).toBe(false);
+    await source.runMigrations({ transaction: 'each' });
+    expect(await source.showMigrations()).toBe(false);
+  });
+
   it('can be undone, one migration after the other, and redone with the same result', async () => {
     const source = await open(await emptyDatabase());
     const states: unknown[] = [await objects(source)];
@@ -326,6 +354,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.POOL_YIELD, { pool, address: caller }),
     run(pools.CREATE_POOL, newPool),
     run(pools.CREATE_POOL_ONCE, { ...newPool, key: 'a key', requestHash: 'hash', answer: '{}' }),
+    run(pools.FIRST_ANSWER, { owner: user, key: 'key7' }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
     run(transactions.LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),

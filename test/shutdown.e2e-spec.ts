@@ -154,7 +154,7 @@ describe('the process', () => {
 
   function start(env: Record<string, string>) {
     const main = join(__dirname, '../src/main.ts');
-    const child = spawn(process.execPath, ['-r', 'ts-node/register/transpile-only', main], {
+    const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), main], {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

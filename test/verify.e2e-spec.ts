@@ -3,10 +3,12 @@ import { Client } from 'pg';
 import { type Report, exitCode } from '../src/verify/findings';
 import { Progress } from '../src/verify/progress';
 import { Verification } from '../src/verify/verify';
-import { type SignedIn, TEN, useApp } from './support/app';
+import { type SignedIn, TEN, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
 import { perform, step } from './support/random-ledger';
 import { differences } from './support/recount';
+
+const WRITES_PER_VERIFICATION = 40;
 
 const app = useApp({ DATABASE_POOL_SIZE: '6' });
 let users: SignedIn[];
@@ -231,13 +233,18 @@ describe('verification of what is derived', () => {
     await fc.assert(property, { numRuns: 15 });
   });
 
-  /** Requests, payments, members and accruals, all at once, until stopped. */
-  async function traffic(running: () => boolean): Promise<number> {
+  /**
+   * Requests, payments, members and accruals, all at once, until stopped. There is a limit for each verification: what
+   * is written without end makes verifying slower, so that still more is written, and a busy machine never ends.
+   */
+  async function traffic(verifications: () => number, running: () => boolean): Promise<number> {
     let committed = 0;
+    const allowed = (): Promise<void> =>
+      until(() => !running() || committed < WRITES_PER_VERIFICATION * (verifications() + 1));
     const writer = async (name: string): Promise<void> => {
       const client = new Client({ connectionString: app.database.url, application_name: name });
       await client.connect();
-      while (running()) {
+      for (; running(); await allowed()) {
         const [steps] = fc.sample(fc.array(step, { minLength: 1, maxLength: 4 }), 1);
         try {
           await client.query('BEGIN');
@@ -252,7 +259,7 @@ describe('verification of what is derived', () => {
       await client.end();
     };
     const requests = async (): Promise<void> => {
-      while (running()) {
+      for (; running(); await allowed()) {
         const body = { type: 'rotating', initialDeposit: TEN, members: [users[1].address] };
         const { status } = await app.post('/pools', body, users[committed % 3]);
         expect([201, 503]).toContain(status);
@@ -265,9 +272,13 @@ describe('verification of what is derived', () => {
 
   it('raises no false alarm during traffic', async () => {
     let running = true;
-    const writers = traffic(() => running);
+    let verifications = 0;
+    const writers = traffic(
+      () => verifications,
+      () => running,
+    );
     try {
-      for (let i = 0; i < 30; i += 1) expect((await verified()).listed).toEqual([]);
+      for (; verifications < 30; verifications += 1) expect((await verified()).listed).toEqual([]);
     } finally {
       running = false;
     }
@@ -276,9 +287,13 @@ describe('verification of what is derived', () => {
 
   it('repairs during traffic, to the unit', async () => {
     let running = true;
-    const writers = traffic(() => running);
+    let verifications = 0;
+    const writers = traffic(
+      () => verifications,
+      () => running,
+    );
     try {
-      for (let i = 0; i < 8; i += 1) {
+      for (; verifications < 8; verifications += 1) {
         await corrupt(
           `UPDATE pools SET balance = balance + 5, claim_count = 9, apr_bps = 1, last_claim_id = NULL
            WHERE id IN (SELECT id FROM pools ORDER BY id LIMIT 20)`,

@@ -11,7 +11,7 @@ import { type SignedIn, settings, until, useApp } from './support/app';
 import { addTransaction } from './support/ledger';
 import { Receiver, isSigned } from './support/receiver';
 
-jest.setTimeout(20_000);
+jest.setTimeout(120_000);
 
 const app = useApp({ WEBHOOK_ALLOW_PRIVATE: 'true' });
 const receivers: Receiver[] = [];

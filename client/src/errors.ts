@@ -33,6 +33,7 @@ const STATUSES = {
   too_many_connections: 429,
   internal_error: 500,
   unavailable: 503,
+  outcome_unknown: 503,
   busy: 503,
   chain_unknown: 503,
 } as const satisfies Record<ErrorCode, number>;

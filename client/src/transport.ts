@@ -3,8 +3,8 @@ import type { TokenStore } from './tokens.js';
 import { backoff, wait } from './wait.js';
 
 export interface RetryOptions {
-  /** How often a request is sent at most. */
-  attempts: number;
+  /** How often a request is sent at most. By default 6 times, and with an idempotency key until `maxTotalMs`. */
+  attempts?: number;
   /**
    * The longest single wait, in ms, that the service may ask for by Retry-After. If it asks for more, its error is
    * thrown.
@@ -14,8 +14,11 @@ export interface RetryOptions {
   maxTotalMs: number;
 }
 
-export const DEFAULT_RETRY: RetryOptions = { attempts: 6, maxWaitMs: 30_000, maxTotalMs: 120_000 };
+export const DEFAULT_RETRY: RetryOptions = { maxWaitMs: 30_000, maxTotalMs: 120_000 };
 
+const ATTEMPTS = 6;
+/** The service answers within 5 s. An attempt without an answer by then is lost. */
+const ANSWER_MS = 15_000;
 const FIRST_WAIT_MS = 250;
 const MOST_WAIT_MS = 8_000;
 /** Statuses that a proxy returns when the service does not answer. */
@@ -25,7 +28,8 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 
 /**
  * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request rejected by
- * a rate limit, and after 503 or no answer, requests that only read or have an Idempotency-Key.
+ * a rate limit, and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a
+ * key gets the answer of its first attempt that was carried out, however long that takes.
  */
 export class Transport {
   constructor(
@@ -45,16 +49,17 @@ export class Transport {
    */
   readonly fetch = async (input: Request): Promise<Response> => {
     const end = Date.now() + this.retry.maxTotalMs;
+    const attempts = this.retry.attempts ?? (input.headers.has(IDEMPOTENCY_KEY) ? Infinity : ATTEMPTS);
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
       const token = await this.tokens.get();
-      const outcome = await this.attempt(input, token);
+      const outcome = await this.attempt(input, token, Math.min(ANSWER_MS, end - Date.now()));
       if (outcome instanceof Response && outcome.status === 401 && token && !renewed) {
         renewed = true;
         if ((await isExpired(outcome)) && (await this.renew(token))) continue;
       }
       const pause = this.pause(input, outcome, attempt);
-      if (pause === undefined || attempt >= this.retry.attempts || Date.now() + pause > end) {
+      if (pause === undefined || attempt >= attempts || Date.now() + pause > end) {
         if (outcome instanceof Response) return outcome;
         throw outcome;
       }
@@ -73,9 +78,19 @@ export class Transport {
     throw outcome;
   }
 
-  private async attempt(input: Request, token: string | null): Promise<Response | NoAnswerError> {
+  /** @param answerMs the longest wait for an answer to begin */
+  private async attempt(
+    input: Request,
+    token: string | null,
+    answerMs?: number,
+  ): Promise<Response | NoAnswerError> {
+    const limit = new AbortController();
+    const abort = (): void => limit.abort(input.signal?.reason);
+    if (input.signal?.aborted) abort();
+    input.signal?.addEventListener('abort', abort, { once: true });
+    const timer = answerMs === undefined ? undefined : setTimeout(() => limit.abort(), answerMs);
     // A body can be read only once, so each attempt gets a copy.
-    const request = input.clone();
+    const request = new Request(input.clone(), { signal: limit.signal });
     if (token !== null && !request.headers.has('authorization'))
       request.headers.set('authorization', `Bearer ${token}`);
     try {
@@ -83,6 +98,8 @@ export class Transport {
     } catch (error) {
       input.signal?.throwIfAborted();
       return new NoAnswerError('no answer', undefined, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -94,8 +111,8 @@ export class Transport {
     if (!(outcome instanceof Response)) return repeatable ? usual : undefined;
     const { status } = outcome;
     // The first request with this key is still running; a later attempt gets its answer.
-    if (status === 409 && input.headers.has(IDEMPOTENCY_KEY)) return usual;
-    if (status !== 429 && !(repeatable && GATEWAY.has(status))) return undefined;
+    const inProgress = status === 409 && input.headers.has(IDEMPOTENCY_KEY);
+    if (status !== 429 && !inProgress && !(repeatable && GATEWAY.has(status))) return undefined;
     const asked = retryAfterSeconds(outcome);
     if (asked === undefined) return usual;
     return asked * 1000 <= this.retry.maxWaitMs ? Math.max(asked * 1000, usual) : undefined;

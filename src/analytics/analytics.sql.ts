@@ -20,6 +20,7 @@ export const POOL_ANALYTICS = statement<object, { data: string }>(
         'lottery', sum(pools) FILTER (WHERE type = 'lottery')::bigint,
         'rotating', sum(pools) FILTER (WHERE type = 'rotating')::bigint))::text AS data
     FROM pool_totals`,
+  { onStandby: true },
 );
 
 export const USER_ANALYTICS = statement<{ user: string }, { data: string }>(
@@ -52,4 +53,5 @@ export const USER_ANALYTICS = statement<{ user: string }, { data: string }>(
       FROM pools WHERE owner_id = u.id
     ) p
     WHERE u.id = :user`,
+  { onStandby: true },
 );

@@ -12,8 +12,11 @@ export class NonceResponse {
   @ApiProperty({ description: 'Single use, valid for 600 seconds' }) nonce: string;
 }
 
-/** Characters. Typical messages have a few hundred; parsing one of 64 KB blocks the process for 200 ms. */
-export const MAX_MESSAGE = 8 * 1024;
+/**
+ * Characters. Typical messages have a few hundred. Parsing blocks the process: up to 15 ms for one of 4 KB, with some
+ * hundred resources.
+ */
+export const MAX_MESSAGE = 4 * 1024;
 /** Hex characters: 132 for an EOA, a few thousand for contract wallets (ERC-6492 with its factory call). */
 export const MAX_SIGNATURE = 16 * 1024;
 

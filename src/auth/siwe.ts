@@ -20,12 +20,16 @@ export interface SiweClaims {
 // Lines end with a line feed, and the statement is one line followed by an empty one: a valid message matches once.
 const NONCE = /\nChain ID: \d{1,32}\nNonce: ([a-zA-Z0-9]{8,64})\nIssued At: /;
 
+/** Characters: a host name (253), scheme, port and the fixed words. It is the part that is slowest to parse. */
+const MAX_FIRST_LINE = 512;
+
 /**
  * Finds address and nonce in linear time, so that the nonce can be looked up before the message is parsed.
  * @returns undefined when the text is not an EIP-4361 message
  */
 export function scanSiweMessage(text: string): SiweClaims | undefined {
-  const [, address] = text.split('\n', 2);
+  const [domain = '', address] = text.split('\n', 2);
+  if (domain.length > MAX_FIRST_LINE) return undefined;
   const nonce = NONCE.exec(text)?.[1];
   return nonce && address && ADDRESS.test(address) ? { address: address.toLowerCase(), nonce } : undefined;
 }

@@ -1,8 +1,7 @@
-import { Check, Column, Entity, PrimaryColumn, Unique } from 'typeorm';
+import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 
 @Entity('users')
 @Unique('users_address_key', ['address'])
-@Check('users_address_check', 'is_address(address)')
 export class User {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' })
   id: string;

@@ -100,6 +100,7 @@ describe('plainForwardedFor', () => {
     ['192.0.2.1, unknown, 10.0.0.1', '10.0.0.1'],
     ['192.0.2.1, unknown', ''],
     [',', ''],
+    [`192.0.2.1, ${Array(32).fill('10.0.0.1').join(', ')}`, Array(32).fill('10.0.0.1').join(', ')],
   ])('of %j is %j', (header, plain) => expect(plainForwardedFor(header)).toBe(plain));
 });
 

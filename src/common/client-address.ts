@@ -21,16 +21,19 @@ function mappedAddress(groups: number[]): string | undefined {
   return [groups[6] >> 8, groups[6] & 255, groups[7] >> 8, groups[7] & 255].join('.');
 }
 
+/** No service has more proxies in a row. Each one costs a look-up in the ranges of TRUST_PROXY. */
+const MAX_HOPS = 32;
+
 /**
- * An X-Forwarded-For header reduced to plain addresses. Everything left of an invalid entry is dropped, because
- * nobody can tell who wrote it.
+ * An X-Forwarded-For header reduced to plain addresses. Everything left of an invalid entry, or of the last 32, is
+ * dropped, because nobody can tell who wrote it.
  */
 export function plainForwardedFor(header: string): string {
   const addresses: string[] = [];
   for (const entry of header.split(',').reverse()) {
     if (entry.trim() === '') continue;
     const address = plainAddress(entry);
-    if (address === undefined) break;
+    if (address === undefined || addresses.length === MAX_HOPS) break;
     addresses.push(address);
   }
   return addresses.reverse().join(', ');

@@ -75,7 +75,12 @@ export const ERRORS = {
     'The caller has too many event streams open',
   ),
   internal_error: named(500, 'Internal server error', 'A fault of the service'),
-  unavailable: named(503, 'Service unavailable', 'The database did not answer in time'),
+  unavailable: named(503, 'Service unavailable', 'The database did not answer in time; nothing was changed'),
+  outcome_unknown: named(
+    503,
+    'Service unavailable',
+    'The connection to the database was lost during a write: it may have been done, or may still be',
+  ),
   busy: named(503, 'Service unavailable', 'Too many contract wallets are being checked: send it again'),
   chain_unknown: named(503, 'The chain is not known yet', 'The indexer has not seen the chain yet'),
 };

@@ -3,12 +3,14 @@ import { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isUnavailable } from '../database/unavailable';
+import { isOutcomeUnknown, isUnavailable } from '../database/unavailable';
 import type { ErrorCode } from './error-codes';
 import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
 import { describeViolations } from './validation.pipe';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
+/** Errors that ask the client to wait a second, besides those with status 503. */
+const SOON_OVER: unknown[] = ['too_many_connections', 'idempotency_in_progress'];
 
 /** Texts for errors of the framework, and for exceptions without a text. */
 const TEXTS: Record<number, string> = {
@@ -52,10 +54,14 @@ declare module 'fastify' {
   }
 }
 
-/** Turns anything thrown into the status and body of the interface. */
-export function describeError(error: unknown): ErrorAnswer {
+/**
+ * Turns anything thrown into the status and body of the interface.
+ * @param reads whether the request only reads, so that it has no outcome
+ */
+export function describeError(error: unknown, reads = false): ErrorAnswer {
   if (error instanceof ApiError) return answer(error.getStatus(), error.message, error);
   if (error instanceof HttpException) return describeException(error);
+  if (isOutcomeUnknown(error) && !reads) return describeError(serviceUnavailable('outcome_unknown'));
   if (isUnavailable(error)) return describeError(serviceUnavailable());
   const { code, expose, statusCode, message } = (error ?? {}) as Record<string, unknown>;
   // By convention of the http-errors package, this text is meant for the client.
@@ -164,14 +170,15 @@ export function sendError(
   }
   // The router's own text would repeat the path.
   const unknownRoute = request.is404 && error instanceof NotFoundException;
-  const { status, body } = describeError(unknownRoute ? notFound() : error);
+  const reads = request.method === 'GET' || request.method === 'HEAD';
+  const { status, body } = describeError(unknownRoute ? notFound() : error, reads);
   if (status >= 500) request.log.error({ reqId: request.id, code: body.code, err: error }, body.error);
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,
     // The handler may have set headers before it failed.
     'cache-control': 'no-store',
-    ...((status === 503 || body.code === 'too_many_connections') && { 'retry-after': '1' }),
+    ...((status === 503 || SOON_OVER.includes(body.code)) && { 'retry-after': '1' }),
   };
   if ('raw' in reply) {
     reply.errorCode = body.code;

@@ -71,4 +71,5 @@ export const invalidToken = (
 export const authenticationFailed = (): ApiError => namedError('authentication_failed');
 export const forbidden = (): ApiError => namedError('forbidden');
 export const notFound = (): ApiError => namedError('not_found');
-export const serviceUnavailable = (): ApiError => namedError('unavailable');
+export const serviceUnavailable = (code: 'unavailable' | 'outcome_unknown' = 'unavailable'): ApiError =>
+  namedError(code);

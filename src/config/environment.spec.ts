@@ -131,6 +131,7 @@ const WRONG: Record<string, string[]> = {
   NODE_ENV: ['prod', 'Production'],
   PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
   DATABASE_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
+  DATABASE_READ_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
   DATABASE_POOL_SIZE: ['0', '501', 'many'],
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
   RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],

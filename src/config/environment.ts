@@ -61,6 +61,11 @@ export class Environment {
   @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// address' })
   DATABASE_URL: string;
 
+  /** Leads to standbys. Some reads go there; see `StandbyReads`. */
+  @IsOptional()
+  @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// address' })
+  DATABASE_READ_URL?: string;
+
   @Integer() @IsInt() @Min(2) @Max(500) DATABASE_POOL_SIZE = 20;
 
   /**

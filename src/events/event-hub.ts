@@ -1,4 +1,5 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { SessionWatch } from '../auth/session-watch';
 import { namedError } from '../common/errors';
 import { Environment } from '../config/environment';
@@ -6,11 +7,13 @@ import { Database } from '../database/database';
 import { BEGINNING, type Cursor, type LedgerEvent, cursorText, parseCursor } from '../outbox/ledger-event';
 import { OutboxPoller } from '../outbox/outbox-poller';
 import { READ_OUTBOX } from '../outbox/outbox.sql';
-import { type EventStream, type Readers } from './event-stream';
+import { EventBatch, type Readers } from './event-batch';
+import type { EventStream } from './event-stream';
 import { OPEN_STREAM, READERS_OF_POOLS } from './events.sql';
 
-const PING_MS = 15_000;
 const SWEEP_MS = 1000;
+/** How many streams are written to before the process turns to its other work. */
+const STREAMS_PER_TURN = 50;
 /** How much of the outbox is read at once. */
 const ROWS = 200;
 const EVENTS = 1000;
@@ -34,7 +37,6 @@ export class EventHub implements OnModuleDestroy {
   private cursor?: string;
   private leave?: () => void;
   private timer?: NodeJS.Timeout;
-  private sinceSweep = 0;
   private stopping = false;
 
   constructor(
@@ -94,7 +96,6 @@ export class EventHub implements OnModuleDestroy {
     clearInterval(this.timer);
     this.leave?.();
     this.timer = this.leave = this.cursor = undefined;
-    this.sinceSweep = 0;
   }
 
   private async look(): Promise<void> {
@@ -107,9 +108,14 @@ export class EventHub implements OnModuleDestroy {
     // While we waited, the last stream may have left and others may have come.
     if (events.length === 0 || this.cursor !== cursor) return;
     this.cursor = events.at(-1)!.id;
-    for (const stream of this.streams)
-      if (stream.live && asked.has(stream)) stream.send(events, readers);
-      else if (stream.live) void this.catchUp(stream);
+    const batch = new EventBatch(events, readers);
+    let written = 0;
+    for (const stream of [...this.streams]) {
+      if (!stream.live) continue;
+      if (asked.has(stream)) stream.send(batch);
+      else void this.catchUp(stream);
+      if (++written % STREAMS_PER_TURN === 0) await nextTurn();
+    }
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
@@ -120,7 +126,7 @@ export class EventHub implements OnModuleDestroy {
       while (!stream.isClosed && this.cursor !== undefined && stream.cursor < this.cursor) {
         const events = await this.read(stream.cursor);
         if (events.length === 0) break;
-        stream.send(events, await this.readersOf(events, [stream]));
+        stream.send(new EventBatch(events, await this.readersOf(events, [stream])));
         await stream.drained();
       }
       stream.live = true;
@@ -159,9 +165,6 @@ export class EventHub implements OnModuleDestroy {
 
   private sweep(): void {
     this.sessions.sweep();
-    this.sinceSweep += SWEEP_MS;
-    if (this.sinceSweep < PING_MS) return;
-    this.sinceSweep = 0;
-    for (const stream of this.streams) stream.ping();
+    for (const stream of this.streams) stream.keepAlive(SWEEP_MS);
   }
 }

@@ -1,22 +1,22 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../auth/current-user';
-import type { LedgerEvent, Topic } from '../outbox/ledger-event';
+import type { Topic } from '../outbox/ledger-event';
+import type { EventBatch } from './event-batch';
 
 /** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
 const MAX_BUFFERED = 256 * 1024;
 const DRAIN_POLL_MS = 20;
+const PING_MS = 15_000;
 /** Clients are told to wait a random time in this range before they reconnect, so that they do not all come at once. */
 const RETRY_MS = { least: 1000, most: 5000 };
-
-/** By pool: which of the listening addresses may read its events. */
-export type Readers = Map<string, Set<string>>;
 
 /** One client that follows events: what it may read and how far it has read. */
 export class EventStream {
   /** False while it catches up. */
   live = false;
   private closed = false;
+  private sincePingMs = 0;
 
   /** @param cursor the stream starts after it */
   constructor(
@@ -34,14 +34,9 @@ export class EventStream {
   }
 
   /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
-  send(events: LedgerEvent[], readers: Readers): void {
-    let text = '';
-    for (const event of events) {
-      if (event.id <= this.cursor || !this.topics.has(event.topic) || !this.mayRead(event, readers)) continue;
-      text += `id: ${event.id}\nevent: ${event.topic}\ndata: ${JSON.stringify(event)}\n\n`;
-    }
-    const last = events.at(-1)?.id;
-    if (last !== undefined && last > this.cursor) this.cursor = last;
+  send(batch: EventBatch): void {
+    const text = batch.textFor(this.session.address, this.topics, this.cursor);
+    if (batch.last !== undefined && batch.last > this.cursor) this.cursor = batch.last;
     if (text) this.write(text);
   }
 
@@ -50,8 +45,20 @@ export class EventStream {
     this.write(`event: reload\ndata: {}\n\n`);
   }
 
+  /**
+   * To call regularly: sends a comment every 15 seconds. Each stream counts for itself, so that those opened at
+   * different times are not all written to at once.
+   * @param elapsedMs since the last call
+   */
+  keepAlive(elapsedMs: number): void {
+    this.sincePingMs += elapsedMs;
+    if (this.sincePingMs < PING_MS) return;
+    this.sincePingMs = 0;
+    this.ping();
+  }
+
   /** Includes the cursor, so that a client that gets no events does not reconnect with an old one. */
-  ping(): void {
+  private ping(): void {
     this.write(`: ping\nid: ${this.cursor}\n\n`);
   }
 
@@ -63,16 +70,6 @@ export class EventStream {
   /** Waits until the client has taken most of what was sent. */
   async drained(): Promise<void> {
     while (!this.isClosed && this.response.writableLength > MAX_BUFFERED / 4) await sleep(DRAIN_POLL_MS);
-  }
-
-  private mayRead(event: LedgerEvent, readers: Readers): boolean {
-    const { address } = this.session;
-    const topic = event.topic === 'transaction.reverted' ? event.reverted : event.topic;
-    if (topic.startsWith('draw.')) return true;
-    if ('account' in event && event.account === address) return true;
-    return (
-      'poolId' in event && event.poolId !== undefined && readers.get(event.poolId)?.has(address) === true
-    );
   }
 
   private write(text: string): void {

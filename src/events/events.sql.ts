@@ -2,6 +2,7 @@ import type { Session } from '../auth/current-user';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '../database/expired-rows';
 import { statement } from '../database/statement';
 import type { Cursor } from '../outbox/ledger-event';
+import { END_OF_OUTBOX } from '../outbox/outbox.sql';
 
 export const ISSUE_TICKET = statement<
   { digest: string; session: string; seconds: number },
@@ -33,14 +34,17 @@ export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
   removeExpired('event_tickets', 'expires_at', 'now()'),
 );
 
-/** The current end of the outbox, and whether every event after the given cursor is still kept. */
+/**
+ * The current end of the outbox, and whether every event after the given cursor is still kept. None counts as kept for a
+ * cursor from before a restore, which may have taken back what the client has seen.
+ */
 export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
   'open_event_stream',
   { xid: 'text', position: 'bigint', item: 'integer' },
   `
-    SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS xid,
-      (r.xid, r.position, 0) < (:xid::xid8, :position, :item) AND :xid::xid8 <= pg_snapshot_xmax(pg_current_snapshot())
-      AS kept
+    SELECT ${END_OF_OUTBOX}::text AS xid,
+      (r.xid, r.position, 0) < (:xid::xid8, :position, :item) AND :xid::xid8 >= r.era
+        AND :xid::xid8 <= outbox_xid(pg_snapshot_xmax(pg_current_snapshot())) AS kept
     FROM outbox_removed r WHERE r.id = 1`,
 );
 

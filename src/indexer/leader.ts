@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { checkSettings, startOptions } from '../database/connection-settings';
 
 /** Key of the session advisory lock that the leading indexer holds. */
 const LEADER_LOCK = 4_361_001;
@@ -7,20 +8,36 @@ const STALE_BEAT_S = 10;
 /** Time between checks of the leader's heartbeat. */
 const CHECK_MS = 500;
 
-/** Opens a connection with the planner's defaults and no statement timeout, as a batch may take long. */
+/** The planner's defaults and no statement timeout, as a batch may take long. */
+const SETTINGS = {
+  jit: 'off',
+  TimeZone: 'UTC',
+  // A leader that hangs in a transaction holds locks that requests wait for.
+  idle_in_transaction_session_timeout: '10000',
+  statement_timeout: '0',
+  plan_cache_mode: 'auto',
+  enable_seqscan: 'on',
+};
+
+/** Opens the leader's connection. @throws Error when a pooler does not pass on its settings */
 export async function connect(url: string): Promise<Client> {
   const client = new Client({
     connectionString: url,
     application_name: 'indexer',
-    // A leader that hangs in a transaction holds locks that requests wait for.
-    options: '-c jit=off -c TimeZone=UTC -c idle_in_transaction_session_timeout=10s',
+    options: startOptions(SETTINGS),
     connectionTimeoutMillis: 3000,
     keepAlive: true,
   });
   // Without a listener, losing an idle connection would end the process. The next query fails anyway.
   client.on('error', () => undefined);
   await client.connect();
-  return client;
+  try {
+    await checkSettings(client, SETTINGS);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   createWalletClient,
   defineChain,
@@ -6,6 +7,8 @@ import {
   parseEther,
   publicActions,
   toHex,
+  TransactionReceiptNotFoundError,
+  WaitForTransactionReceiptTimeoutError,
   type Abi,
   type Address,
   type Hash,
@@ -39,6 +42,7 @@ const GIFT = parseEther('25');
 /** One block for each of five transactions, and some more for a chain that mines by itself meanwhile. */
 const FINISHED_DRAW_BLOCKS = 20;
 const OPEN_DRAW_SECONDS = 7 * 86_400;
+const RECEIPT_TIMEOUT_MS = 60_000;
 /** The default smallest deposit: small beside a pool's first deposit of 10 tokens, too much to send as dust. */
 export const MINIMUM_DEPOSIT = parseEther('0.01');
 
@@ -87,11 +91,27 @@ export async function deploy(
 }
 
 async function mined(client: DevClient, hash: Hash): Promise<TransactionReceipt> {
-  // While viem looks for a replacement it misses the block with the transaction. On a quiet chain it then waits until
-  // its timeout.
-  const receipt = await client.waitForTransactionReceipt({ hash, checkReplacement: false });
+  const receipt = await receiptOf(client, hash);
   if (receipt.status !== 'success') throw new Error(`transaction ${hash} reverted`);
   return receipt;
+}
+
+/**
+ * Asks for the receipt until it is there. viem's `waitForTransactionReceipt` asks once for each block; if the receipt
+ * is there only after the number of its block, it waits for a next block, which does not come on a quiet chain.
+ * @throws WaitForTransactionReceiptTimeoutError after a minute
+ */
+export async function receiptOf(client: DevClient, hash: Hash): Promise<TransactionReceipt> {
+  const end = Date.now() + RECEIPT_TIMEOUT_MS;
+  for (;;) {
+    try {
+      return await client.getTransactionReceipt({ hash });
+    } catch (error) {
+      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+      if (Date.now() > end) throw new WaitForTransactionReceiptTimeoutError({ hash });
+      await delay(client.pollingInterval);
+    }
+  }
 }
 
 /**

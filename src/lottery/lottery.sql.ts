@@ -25,6 +25,7 @@ export const CURRENT_DRAW = statement<object, { data: string }>(
       'ticketPrice', d.ticket_price::text, 'participants', d.participants, ${tickets('totalTickets', 'd.total_tickets')},
       'drawTime', iso(d.draw_time), 'status', d.status)::text AS data
     FROM ${OPEN_DRAW} d`,
+  { onStandby: true },
 );
 
 const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
@@ -48,6 +49,7 @@ export const LIST_WINNERS = statement<
       SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
       ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
     ) d`,
+  { onStandby: true },
 );
 
 /** Like LIST_WINNERS, but after a draw. */
@@ -67,6 +69,7 @@ export const LIST_WINNERS_AFTER = statement<
         ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit + 1
       ) found
     ) d`,
+  { onStandby: true },
 );
 
 /**
@@ -95,4 +98,5 @@ export const LIST_TICKETS = statement<
       ) held
       ORDER BY c.position DESC, held.draw_id DESC LIMIT :limit OFFSET :offset
     ) t JOIN lottery_draws d ON d.contract = t.contract AND d.draw_id = t.draw_id`,
+  { onStandby: true },
 );

@@ -70,14 +70,14 @@ export function completeDocument(document: OpenAPIObject): OpenAPIObject {
     for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
       // Stated even where no token is needed, so that readers know it was not forgotten.
       operation.security ??= [];
-      nameErrors(path, operation, examples);
+      nameErrors(path, method, operation, examples);
       const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
       if (etag) operation.responses['304'] = { description: UNCHANGED };
       for (const parameter of (operation.parameters ?? []) as ParameterObject[])
         completeParameter(path, parameter);
       addExample(bodyOf(operation), document);
       for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
-        response.headers = { ...headersOf(status, operation), ...response.headers };
+        response.headers = { ...headersOf(status, response, operation), ...response.headers };
         if (etag && ['200', '304'].includes(status)) response.headers.ETag = refTo('ETag');
         addExample(response.content?.[JSON_TYPE], document);
       }
@@ -102,10 +102,17 @@ function takeExtension<T>(operation: OperationObject, name: string): T | undefin
 }
 
 /** Makes each possible error a named example of its status. All operations share the examples. */
-function nameErrors(path: string, operation: OperationObject, used: Record<string, unknown>): void {
+function nameErrors(
+  path: string,
+  method: string,
+  operation: OperationObject,
+  used: Record<string, unknown>,
+): void {
   const listed = takeExtension<DocumentedError[]>(operation, ERRORS_OF_OPERATION);
   const codesOf = (error: DocumentedError): ErrorCode[] =>
-    typeof error === 'string' ? [error] : usualErrors(error, path, bodyOf(operation) !== undefined);
+    typeof error === 'string'
+      ? [error]
+      : usualErrors(error, path, bodyOf(operation) !== undefined, method === 'get');
   for (const [key, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
     const status = Number(key);
     const content = response.content?.[JSON_TYPE];
@@ -126,10 +133,16 @@ function nameErrors(path: string, operation: OperationObject, used: Record<strin
 const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
 
 /** Every answer that counts toward a rate limit has the limit's headers. */
-function headersOf(status: string, { responses }: OperationObject): Record<string, ReferenceObject> {
+function headersOf(
+  status: string,
+  { content }: ResponseObject,
+  { responses }: OperationObject,
+): Record<string, ReferenceObject> {
   // Answered before a request exists.
   if (status === '431') return {};
-  const names = ['X-Request-Id', ...(['429', '503'].includes(status) ? ['Retry-After'] : [])];
+  const inProgress: ErrorCode = 'idempotency_in_progress';
+  const waits = ['429', '503'].includes(status) || inProgress in (content?.[JSON_TYPE]?.examples ?? {});
+  const names = ['X-Request-Id', ...(waits ? ['Retry-After'] : [])];
   if ('429' in responses) names.push(...LIMITED);
   return Object.fromEntries(names.map((name) => [name, refTo(name)]));
 }

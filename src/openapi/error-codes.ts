@@ -7,7 +7,7 @@ export const statusOf = (error: DocumentedError): number =>
   typeof error === 'number' ? error : ERRORS[error].status;
 
 /** The usual errors of a status. */
-export function usualErrors(status: number, path: string, hasBody: boolean): ErrorCode[] {
+export function usualErrors(status: number, path: string, hasBody: boolean, reads: boolean): ErrorCode[] {
   const usual: Record<number, ErrorCode[]> = {
     400: hasBody ? ['validation_failed', 'invalid_json'] : ['validation_failed'],
     401: ['invalid_token', 'token_expired', 'token_revoked'],
@@ -19,7 +19,7 @@ export function usualErrors(status: number, path: string, hasBody: boolean): Err
     422: ['idempotency_key_reused'],
     429: path.startsWith('/auth/') ? ['rate_limited_general', 'rate_limited_auth'] : ['rate_limited_general'],
     500: ['internal_error'],
-    503: ['unavailable'],
+    503: reads ? ['unavailable'] : ['unavailable', 'outcome_unknown'],
   };
   return usual[status] ?? [];
 }

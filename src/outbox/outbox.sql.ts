@@ -2,8 +2,11 @@ import type { ExpiryParameters, ExpiryResult } from '../database/expired-rows';
 import { statement } from '../database/statement';
 import type { Cursor, LedgerEvent } from './ledger-event';
 
+/** Where a reader starts that wants only new events. */
+export const END_OF_OUTBOX = 'outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))';
+
 /** A row can be read once its own transaction and all older ones have ended. */
-const READABLE = 'o.xid < pg_snapshot_xmin(pg_current_snapshot())';
+const READABLE = `o.xid < ${END_OF_OUTBOX}`;
 
 export interface OutboxRow {
   xid: string;
@@ -25,9 +28,6 @@ export const READ_OUTBOX = statement<Cursor & { rows: number; events: number }, 
       ) next
     ) next WHERE before < :events ORDER BY next.xid, next.position`,
 );
-
-/** Where a reader starts that wants only new events. */
-export const END_OF_OUTBOX = 'pg_snapshot_xmin(pg_current_snapshot())';
 
 export const ADD_CONSUMER = statement<{ name: string; fromNow: boolean }, never>(
   'add_outbox_consumer',

@@ -40,6 +40,7 @@ export const POOL_POSITION = statement<{ pool: string; reader: string }, Readabl
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :reader
     ${ACCRUED}
     WHERE p.id = :pool`,
+  { onStandby: true },
 );
 
 /** Newest pool first. */
@@ -57,4 +58,5 @@ export const LIST_POSITIONS = statement<
     ) o
     LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
     ${ACCRUED}`,
+  { onStandby: true },
 );

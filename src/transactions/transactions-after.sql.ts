@@ -99,17 +99,24 @@ const ofPool = (order: Order): string => `
 
 const ALL_TYPES = { ...TYPES, user: 'uuid' } as const;
 export const TRANSACTIONS_AFTER = {
-  asc: statement<Parameters & { user: string }, CursorPageRow>('transactions_asc', ALL_TYPES, all('asc')),
-  desc: statement<Parameters & { user: string }, CursorPageRow>('transactions_desc', ALL_TYPES, all('desc')),
+  asc: statement<Parameters & { user: string }, CursorPageRow>('transactions_asc', ALL_TYPES, all('asc'), {
+    onStandby: true,
+  }),
+  desc: statement<Parameters & { user: string }, CursorPageRow>('transactions_desc', ALL_TYPES, all('desc'), {
+    onStandby: true,
+  }),
 };
 
 const POOL_TYPES = { ...TYPES, pool: 'uuid' } as const;
 type PoolRow = ReadableRow & Pick<CursorPageRow, 'next'>;
 export const POOL_TRANSACTIONS_AFTER = {
-  asc: statement<Parameters & { pool: string }, PoolRow>('pool_transactions_asc', POOL_TYPES, ofPool('asc')),
+  asc: statement<Parameters & { pool: string }, PoolRow>('pool_transactions_asc', POOL_TYPES, ofPool('asc'), {
+    onStandby: true,
+  }),
   desc: statement<Parameters & { pool: string }, PoolRow>(
     'pool_transactions_desc',
     POOL_TYPES,
     ofPool('desc'),
+    { onStandby: true },
   ),
 };

@@ -93,6 +93,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
             ':limit + :offset',
           )}) t
         ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
+  { onStandby: true },
 );
 
 /** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
@@ -148,6 +149,7 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
         UNION ALL
         SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
       ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
+  { onStandby: true },
 );
 
 /** An outsider's payments into one pool. Found by account, as the pool may be large: `IS TRUE` avoids its index. */
@@ -182,6 +184,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
       items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`),
       items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`),
     )}`,
+  { onStandby: true },
 );
 
 const TRANSACTION_DETAIL = `
@@ -200,10 +203,12 @@ export const TRANSACTION_BY_HASH = statement<{ hash: string; address: string }, 
   'transaction_by_hash',
   { hash: 'text', address: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.tx_hash = :hash ORDER BY NOT readable, t.log_index LIMIT 1`,
+  { onStandby: true },
 );
 
 export const TRANSACTION_BY_ID = statement<{ id: string; address: string }, ReadableRow>(
   'transaction_by_id',
   { id: 'uuid', address: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.id = :id`,
+  { onStandby: true },
 );

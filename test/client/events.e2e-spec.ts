@@ -15,9 +15,10 @@ import { OutboxPoller } from '../../src/outbox/outbox-poller';
 import { drain } from '../../src/shutdown';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
 import { addTransaction } from '../support/ledger';
+import { readable } from '../support/outbox';
 import { newWallet } from '../support/wallet';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 const app = useApp();
 let owner: SignedIn;
@@ -28,6 +29,8 @@ beforeAll(async () => {
   await app.listen();
   owner = await app.signIn();
   ({ id: pool } = (await app.createPool(owner)) as { id: string });
+  // A stream begins after what can be read when it opens.
+  await readable(app);
 });
 afterEach(async () => {
   for (const follower of open.splice(0)) await follower.stop();

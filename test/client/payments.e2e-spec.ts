@@ -8,7 +8,7 @@ import { type DevClient, connect, devAccount, execute } from '../../src/local/de
 import { TEN, TestApp, settings } from '../support/app';
 import { ChainBench } from '../support/chain-bench';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 const OTHER_CHAIN = 5;
 const bench = new ChainBench();

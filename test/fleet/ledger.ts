@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { TEN } from '../support/app';
 import { type Fleet } from '../support/fleet';
 import { eventually } from '../support/processes';
+import { type Wallet } from '../support/wallet';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
@@ -38,14 +39,15 @@ export class Depositors {
   }
 
   async start(count = 6): Promise<void> {
-    for (let i = 0; i < count; i++) this.callers.push(await signIn(this.clients[i % this.clients.length]));
+    for (let i = 0; i < count; i++)
+      this.callers.push(await signIn(this.clients[i % this.clients.length], this.wallet(i)));
     this.work = Promise.all(this.callers.map((caller, index) => this.deposit(caller, index)));
   }
 
-  /** Waits for that many more acknowledged pools. */
-  async progress(count: number): Promise<void> {
+  /** Waits for that many more acknowledged pools, at most `limit` ms. */
+  async progress(count: number, limit?: number): Promise<void> {
     const goal = this.acknowledged.size + count;
-    await eventually(() => this.acknowledged.size >= goal);
+    await eventually(() => this.acknowledged.size >= goal, limit);
   }
 
   /** Waits until every client has its answer. */
@@ -55,25 +57,49 @@ export class Depositors {
     for (const client of this.clients) client.close();
   }
 
-  private async deposit({ token }: Caller, index: number): Promise<void> {
+  /** That of a client, if it is not to be a new one. */
+  protected wallet(_index: number): Wallet | undefined {
+    return undefined;
+  }
+
+  /** What a client does with its pool before it creates the next one. */
+  protected async created(_pool: Created, _caller: Caller, _index: number): Promise<void> {}
+
+  private async deposit(caller: Caller, index: number): Promise<void> {
+    const { token } = caller;
     for (let turn = index; !this.stopping && !this.fleet.stopped;) {
       const amount = (BigInt(TEN) + this.next++).toString();
       const body = { type: TYPES[Number(this.next % 4n)], initialDeposit: amount };
       const headers = { 'idempotency-key': randomUUID() };
+      const earlier: Answer[] = [];
       while (!this.fleet.stopped) {
         const replica = turn++ % this.clients.length;
         this.requests++;
+        const begun = Date.now();
         const answer = await this.clients[replica].send('/pools', { method: 'POST', body, token, headers });
         if (answer.status === 201) {
           this.acknowledged.set(answer.body.data.id as string, amount);
           this.acknowledgedBy[replica]++;
+          await this.created({ ...answer.body.data, begun, earlier } as Created, caller, index);
           break;
         }
         this.failures.push(answer);
+        earlier.push(answer);
         await wait(BACKOFF_MS);
       }
     }
   }
+}
+
+/** What POST /pools answered, when the request with this answer began, in ms since 1970, and the answers before it. */
+export interface Created {
+  id: string;
+  type: 'individual' | 'cooperative' | 'lottery' | 'rotating';
+  depositId: string;
+  balance: string;
+  createdAt: string;
+  begun: number;
+  earlier: Answer[];
 }
 
 export interface Audit {
@@ -89,8 +115,15 @@ export interface Audit {
   totalsRight: boolean;
 }
 
-/** Compares the database with what the clients were told. */
-export async function audit(fleet: Fleet, { acknowledged }: Depositors): Promise<Audit> {
+/**
+ * Compares the database with what the clients were told.
+ * @param paid pools whose deposit the chain has, and the indexer must have confirmed
+ */
+export async function audit(
+  fleet: Fleet,
+  { acknowledged }: Depositors,
+  paid: Iterable<string> = [],
+): Promise<Audit> {
   const [found] = await fleet.sql<Audit>(
     `
     WITH told AS (SELECT * FROM unnest($1::uuid[], $2::numeric[]) AS t (id, amount)),
@@ -98,7 +131,8 @@ export async function audit(fleet: Fleet, { acknowledged }: Depositors): Promise
       SELECT p.id, p.balance,
         (SELECT count(*) FROM transactions t WHERE t.pool_id = p.id) AS transactions,
         (SELECT count(*) FROM transactions t WHERE t.pool_id = p.id
-          AND t.type = 'DEPOSIT' AND t.status = 'PENDING' AND t.amount = p.balance) AS deposits,
+          AND t.type = 'DEPOSIT' AND t.amount = p.balance
+          AND t.status = CASE WHEN p.id = ANY ($3::uuid[]) THEN 'CONFIRMED' ELSE 'PENDING' END) AS deposits,
         (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'OWNER') AS owners
       FROM pools p
     ),
@@ -112,7 +146,7 @@ export async function audit(fleet: Fleet, { acknowledged }: Depositors): Promise
       (SELECT sum(pools) FROM pool_totals) = (SELECT count(*) FROM pools)
         AND (SELECT sum(deposited) FROM pool_totals) = (SELECT sum(amount) FROM transactions)
         AND (SELECT sum(deposited) FROM account_days) = (SELECT sum(amount) FROM transactions) AS "totalsRight"`,
-    [[...acknowledged.keys()], [...acknowledged.values()]],
+    [[...acknowledged.keys()], [...acknowledged.values()], [...paid]],
   );
   return found;
 }

@@ -1,21 +1,56 @@
 import { CHAIN_STATE } from '../../src/chain/chain.sql';
 import { freePort } from '../../src/local/postgres-host';
-import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
+import { ChainBench, type IndexerProcess, eventually } from '../support/chain-bench';
 import type { Faults } from '../support/chain-proxy';
 
 /** In which health and metrics must tell of a fault. */
 const NOTICE_MS = 30_000;
 
-describe('health tells within 30 s', () => {
-  const bench = useChain();
-  let port: number;
-  let indexer: IndexerProcess;
+interface Told {
+  api: string;
+  own: string;
+  synced: number;
+  stalled: number;
+  lag: number;
+}
+
+/** An indexer that follows a chain of its own, and what is told of it. */
+class Watched {
+  readonly bench = new ChainBench();
+  private port: number;
+  private indexer: IndexerProcess;
+
+  async start(): Promise<void> {
+    await this.bench.start();
+    await this.bench.mine(300);
+    this.port = await freePort();
+    this.follow();
+    await this.bench.converged();
+    await this.synced();
+  }
+
+  follow(settings: NodeJS.ProcessEnv = {}): void {
+    this.indexer = this.bench.indexer({ INDEXER_PORT: `${this.port}`, ...settings });
+  }
+
+  end(): Promise<void> {
+    return this.indexer.end();
+  }
+
+  /** Waits until it is told so. */
+  told(what: string, wanted: (told: Told) => boolean, deadline?: number): Promise<Told> {
+    return eventually(what, () => this.seen(), wanted, deadline);
+  }
+
+  synced(): Promise<Told> {
+    return this.told('synced', ({ api, own }) => api === 'synced' && own === 'synced');
+  }
 
   /** As the API's /health, the indexer's own, and Prometheus see it. */
-  async function seen(): Promise<{ api: string; own: string; synced: number; stalled: number; lag: number }> {
-    const [row] = await bench.sql<{ state: string; stale: boolean }>(CHAIN_STATE.text);
+  private async seen(): Promise<Told> {
+    const [row] = await this.bench.sql<{ state: string; stale: boolean }>(CHAIN_STATE.text);
     const get = (path: string): Promise<string> =>
-      fetch(`http://127.0.0.1:${port}${path}`).then(
+      fetch(`http://127.0.0.1:${this.port}${path}`).then(
         (answer) => answer.text(),
         // It has yet to start.
         () => '{}',
@@ -31,50 +66,60 @@ describe('health tells within 30 s', () => {
       lag: value('indexer_lag_blocks'),
     };
   }
-  const synced = (): Promise<unknown> =>
-    eventually('synced', seen, ({ api, own }) => api === 'synced' && own === 'synced');
+}
 
-  beforeAll(async () => {
-    await bench.mine(300);
-    port = await freePort();
-    indexer = bench.indexer({ INDEXER_PORT: `${port}` });
-    await bench.converged();
-    await synced();
-  });
-  afterEach(async () => {
-    bench.proxy.faults = {};
-    await bench.converged();
-    await synced();
-  });
+async function tells(watched: Watched, fault: Faults, state: string): Promise<void> {
+  const { bench } = watched;
+  await bench.deposit(bench.pools[0], 1n);
+  await bench.converged();
+  bench.proxy.faults = fault;
+  await bench.deposit(bench.pools[0], 2n);
+  const notice = await watched.told('notice', ({ api, own }) => api === state && own === state, NOTICE_MS);
+  expect(notice.synced).toBe(0);
+  await watched.told('the alert', ({ stalled }) => stalled > 20, NOTICE_MS);
+  bench.proxy.faults = {};
+  await bench.converged();
+  await watched.synced();
+}
 
-  const faults: [string, Faults, string][] = [
-    ['that every call is refused', { refuse: () => true }, 'disconnected'],
-    ['that no request is answered', { http: () => 'hang' }, 'disconnected'],
-    ['that events are left out', { logs: () => [] }, 'disconnected'],
-    ['that the node is 200 blocks behind', { behind: () => 200 }, 'disconnected'],
+async function tellsOfStandstill(watched: Watched): Promise<void> {
+  await watched.end();
+  watched.follow({ MAX_HEAD_AGE: '10' });
+  await watched.bench.mine(1);
+  await watched.bench.converged();
+  await watched.told('notice', ({ api, own }) => api === 'syncing' && own === 'syncing', NOTICE_MS);
+  await watched.end();
+  watched.follow();
+  await watched.bench.converged();
+  await watched.synced();
+}
+
+describe('health tells within 30 s', () => {
+  const faults: [string, (watched: Watched) => Promise<void>][] = [
+    ['that every call is refused', (watched) => tells(watched, { refuse: () => true }, 'disconnected')],
+    ['that no request is answered', (watched) => tells(watched, { http: () => 'hang' }, 'disconnected')],
+    ['that events are left out', (watched) => tells(watched, { logs: () => [] }, 'disconnected')],
+    [
+      'that the node is 200 blocks behind',
+      (watched) => tells(watched, { behind: () => 200 }, 'disconnected'),
+    ],
+    ['that the node stands still, on a chain with a block every few seconds', tellsOfStandstill],
   ];
-  it.each(faults)('%s', async (_, fault, state) => {
-    await bench.deposit(bench.pools[0], 1n);
-    await bench.converged();
-    bench.proxy.faults = fault;
-    await bench.deposit(bench.pools[0], 2n);
-    const told = await eventually(
-      'notice',
-      seen,
-      ({ api, own }) => api === state && own === state,
-      NOTICE_MS,
-    );
-    expect(told.synced).toBe(0);
-    await eventually('the alert', seen, ({ stalled }) => stalled > 20, NOTICE_MS);
+  const all = faults.map(([, fault]) => ({ watched: new Watched(), fault, outcome: Promise.resolve() }));
+
+  // All at once, because each mostly waits; but they start one after another, because that is work.
+  beforeAll(async () => {
+    for (const each of all) await each.watched.start();
+    for (const each of all) {
+      each.outcome = each.fault(each.watched);
+      each.outcome.catch(() => undefined);
+    }
+  });
+  afterAll(async () => {
+    for (const { watched } of all) await watched.bench.stop();
   });
 
-  it('that the node stands still, on a chain with a block every few seconds', async () => {
-    await indexer.end();
-    indexer = bench.indexer({ INDEXER_PORT: `${port}`, MAX_HEAD_AGE: '10' });
-    await bench.mine(1);
-    await bench.converged();
-    await eventually('notice', seen, ({ api, own }) => api === 'syncing' && own === 'syncing', NOTICE_MS);
-    await indexer.end();
-    indexer = bench.indexer({ INDEXER_PORT: `${port}` });
+  it.each(faults.map(([name], i) => [name, i] as const))('%s', async (_, i) => {
+    await all[i].outcome;
   });
 });

@@ -195,8 +195,13 @@ export class TestApp {
     return (await this.pool.query<Row>(text, values)).rows;
   }
 
+  /** Tries again after a 503, as a client does: on a busy machine the first connection to PostgreSQL may be late. */
   async nonce(address?: string): Promise<string> {
-    const answer = address ? await this.post('/auth/nonce', { address }) : await this.get('/auth/nonce');
+    const ask = (): Promise<Response> =>
+      address ? this.post('/auth/nonce', { address }) : this.get('/auth/nonce');
+    let answer = await ask();
+    await until(async () => answer.status !== 503 || (answer = await ask()).status !== 503);
+    if (answer.status !== 200) throw new Error(`no nonce: ${answer.text}`);
     return (answer.body as { nonce: string }).nonce;
   }
 

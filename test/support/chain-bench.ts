@@ -247,12 +247,12 @@ export class ChainBench {
     return row && { ...row, number: Number(row.number) };
   }
 
-  /** Waits until the database stands at the chain's head. */
-  async atHead(): Promise<void> {
+  /** Waits until the database stands at the chain's head, which is this block or a later one. */
+  async atHead(block = 0n): Promise<void> {
     await eventually(
       'the head',
       async () => [await this.cursor().catch(() => undefined), await this.owner.getBlock()] as const,
-      ([cursor, head]) => cursor?.hash === head.hash,
+      ([cursor, head]) => head.number >= block && cursor?.hash === head.hash,
     );
   }
 

@@ -10,7 +10,7 @@ import {
   fund,
   read,
 } from '../../src/local/deploy';
-import type { DevClient } from '../../src/local/deploy';
+import { type DevClient, receiptOf } from '../../src/local/deploy';
 import { contractAbi } from '../../src/chain/contract.abi';
 import { startAnvil, type AnvilNode } from '../../src/local/anvil';
 
@@ -102,9 +102,7 @@ export class ContractBench {
         hashes.push(await client.writeContract({ ...call, gas, nonce, maxFeePerGas, maxPriorityFeePerGas }));
       }
       await this.mine(1);
-      const receipts = await Promise.all(
-        hashes.map((hash) => this.owner.waitForTransactionReceipt({ hash, checkReplacement: false })),
-      );
+      const receipts = await Promise.all(hashes.map((hash) => receiptOf(this.owner, hash)));
       const places = receipts.map(({ blockNumber, transactionIndex }) => [blockNumber, transactionIndex]);
       expect(places).toEqual(receipts.map((_, index) => [receipts[0].blockNumber, index]));
       return receipts.map(({ status }) => status === 'success');

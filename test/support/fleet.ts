@@ -1,5 +1,5 @@
 import { Client, type QueryResultRow } from 'pg';
-import { anvilRpc, connect, deployContracts } from '../../src/local/deploy';
+import { type Deployment, anvilRpc, connect, deployContracts } from '../../src/local/deploy';
 import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import { freePort } from '../../src/local/postgres-host';
 import { CONTRACTS, JWT_SECRET } from './app';
@@ -23,13 +23,15 @@ export class Fleet {
     readonly replicas: Replica[],
     readonly indexers: Service[],
     readonly database: TestDatabase,
-    private readonly chain?: AnvilNode,
+    readonly chain?: AnvilNode,
+    readonly deployment?: Deployment,
   ) {}
 
   static async start({ replicas = 2, settings, database, indexed }: FleetOptions = {}): Promise<Fleet> {
     const shared = database ?? (await freshDatabase());
     const chain = indexed ? await startAnvil() : undefined;
-    const contracts = chain ? (await deployContracts(chain.url)).contracts : CONTRACTS;
+    const deployment = chain && (await deployContracts(chain.url));
+    const contracts = deployment?.contracts ?? CONTRACTS;
     const environment = {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
@@ -52,7 +54,7 @@ export class Fleet {
     const indexers = indexed
       ? [1, 2].map(() => new Service('indexer', { ...environment, CHAIN_ID: '' }))
       : [];
-    const fleet = new Fleet(members, indexers, shared, chain);
+    const fleet = new Fleet(members, indexers, shared, chain, deployment);
     try {
       await Promise.all([...members, ...indexers].map((each) => each.start()));
       // As an indexer that is up to date would: without one /health is never `healthy`.

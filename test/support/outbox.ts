@@ -1,4 +1,5 @@
 import type { LedgerEvent } from '../../src/outbox/ledger-event';
+import { type TestApp, until } from './app';
 
 export interface PublishedRow {
   count: number;
@@ -7,6 +8,18 @@ export interface PublishedRow {
 
 /** The whole outbox, in the order in which readers get it. */
 export const READ_ALL = 'SELECT count, items FROM outbox ORDER BY xid, position';
+
+/** Waits until readers get all that is written. Transactions of other tests on the same server delay it. */
+export async function readable(app: TestApp): Promise<void> {
+  const [{ xid }] = await app.sql<{ xid: string }>('SELECT pg_current_xact_id()::text AS xid');
+  await until(async () => {
+    const [{ ended }] = await app.sql<{ ended: boolean }>(
+      'SELECT pg_snapshot_xmin(pg_current_snapshot()) > $1::xid8 AS ended',
+      [xid],
+    );
+    return ended;
+  });
+}
 
 /** What the tables say that events should have told: one row for each event that holds, as `foldOutbox` gives them. */
 export const TOLD = `

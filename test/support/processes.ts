@@ -19,6 +19,11 @@ abstract class Child {
     return this.process.pid;
   }
 
+  /** The end of what it has written. */
+  get output(): string {
+    return this.log;
+  }
+
   get running(): boolean {
     return this.process !== undefined && this.process.exitCode === null && this.process.signalCode === null;
   }

@@ -13,6 +13,7 @@ import { Source, WINDOW } from '../../src/indexer/source';
 import { type AnvilNode, startAnvil } from '../../src/local/anvil';
 import * as dev from '../../src/local/deploy';
 import { POOL_POSITION } from '../../src/positions/positions.sql';
+import { until } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 
 /** Enough for every call; given, so that nothing is estimated and a call that reverts is mined all the same. */
@@ -44,6 +45,7 @@ export class PositionBench {
   accounts: Address[] = [];
   cursor: Cursor;
   source: Source;
+  private mines = true;
   private anvil: AnvilNode;
   private owner: dev.DevClient;
   private database: TestDatabase;
@@ -103,18 +105,20 @@ export class PositionBench {
     return dev.anvilRpc(this.owner, method, ...params);
   }
 
-  /** Signed by the node. What the contract refuses is mined without effect. */
-  send(from: Address, to: Address, functionName: string, args: unknown[]): Promise<unknown> {
+  /** Signed by the node, and mined before this answers. What the contract refuses is mined without effect. */
+  async send(from: Address, to: Address, functionName: string, args: unknown[]): Promise<void> {
     const data = encodeFunctionData({ abi, functionName, args });
-    return this.rpc('eth_sendTransaction', { from, to, data, gas: GAS });
+    const hash = await this.rpc('eth_sendTransaction', { from, to, data, gas: GAS });
+    // The node answers before it mines.
+    if (this.mines) await until(async () => (await this.rpc('eth_getTransactionReceipt', hash)) !== null);
   }
 
   /** What `work` sends is mined as one block, at one second. */
   async inOneBlock(work: () => Promise<unknown>): Promise<void> {
-    await this.rpc('evm_setAutomine', false);
+    await this.rpc('evm_setAutomine', (this.mines = false));
     await work();
     await this.rpc('anvil_mine', '0x1');
-    await this.rpc('evm_setAutomine', true);
+    await this.rpc('evm_setAutomine', (this.mines = true));
   }
 
   async view(to: Address, functionName: string, args: unknown[], block: number | 'latest'): Promise<bigint> {

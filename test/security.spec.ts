@@ -40,10 +40,11 @@ describe('the threats in SECURITY.md', () => {
 });
 
 it('the tests also run on the Node.js of the image', () => {
-  const [, tested] = /"test:node24": "npx -y -p node@(\d+)\./.exec(read('package.json'))!;
+  const [, tested] = /"node24": "npx -y -p node@(\d+)\./.exec(read('package.json'))!;
   expect(tested).toBe('24');
   const images = [...read('Dockerfile').matchAll(/^FROM node:(\d+)/gm)].map(([, major]) => major);
   expect(images).toEqual(['24', '24']);
-  expect(read('.ci/run')).toContain('tests test:recipe');
+  for (const tests of ['tests test:recipe', '"${on_image[@]}" test:faults', '"${on_image[@]}" test:cluster'])
+    expect(read('.ci/run')).toContain(tests);
   expect(read('scripts/recipe.ts')).toContain('npm run test:node24');
 });

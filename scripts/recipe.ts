@@ -13,7 +13,9 @@ const ROOT = path.join(__dirname, '..');
  */
 const LEFT_OUT = [
   ...['/node_modules/', '/src/local/', '/test/browser/', '/test/client/', '/test/contracts', '/test/local-'],
-  ...['/test/(indexer(?!-module)|positions-contract|verify|pipelined|outage|standby|shutdown|refused-writes|health)'],
+  ...[
+    '/test/(indexer(?!-module)|positions-contract|verify|statement-pools|outage|standby|shutdown|refused-writes|health)',
+  ],
 ];
 
 /** What "Adding a module" in CONTRIBUTING.md says to do. */

@@ -5,14 +5,16 @@ import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Environment } from '../config/environment';
+import { BatchedPool } from './batched-pool';
 import { checkSettings, onceAvailable } from './connection-settings';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from './database-pool';
 import { PipelinedPool } from './pipelined-pool';
 import { StandbyReads } from './standby-reads';
+import type { StatementPool } from './statement-pool';
 import { type TypedStatement, valuesOf } from './statement';
 
-/** Statements in flight on one connection. */
+/** Statements in flight on one connection. Reads are answered together. */
 const READ_DEPTH = 32;
 /** Waiting commits share one write to the disk, but statements behind a locked one wait with it. */
 const WRITE_DEPTH = 4;
@@ -33,7 +35,7 @@ const END_MS = 1000;
 @Injectable()
 export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly pool: DatabasePool;
-  private readonly reads: PipelinedPool;
+  private readonly reads: StatementPool;
   private readonly standbys?: StandbyReads;
   private readonly writes: PipelinedPool;
 
@@ -46,12 +48,10 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
     this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
     const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
-    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH, guarded: true });
+    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH });
     // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
     // it.
-    this.reads = reads
-      ? new PipelinedPool(this.pool, { width: reads, depth: READ_DEPTH, guarded: false })
-      : this.writes;
+    this.reads = reads ? new BatchedPool(this.pool, { width: reads, depth: READ_DEPTH }) : this.writes;
     if (!environment.DATABASE_READ_URL) return;
     const width = Math.max(reads, 1);
     const options = {

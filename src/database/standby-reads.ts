@@ -2,9 +2,11 @@ import { Logger } from '@nestjs/common';
 import { DatabaseError, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
+import { BatchedPool } from './batched-pool';
 import { DatabaseClient, DatabasePool } from './database-pool';
-import { PipelinedPool } from './pipelined-pool';
+import type { ReadBatch } from './read-batch';
 import type { Statement } from './statement';
+import type { PoolSize, StatementPool } from './statement-pool';
 import { DatabaseUnavailable } from './unavailable';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
@@ -53,8 +55,6 @@ const REPLAYED = {
     WHERE pg_is_in_recovery()`,
 };
 
-type Callback = (error: Error | null, result?: QueryResult) => void;
-
 /**
  * A connection to a standby. The first row of every result is the `Position` that this standby had replayed before
  * the statement began. Both are sent at once, and answered in order, as transactions of their own: so the statement's
@@ -62,18 +62,21 @@ type Callback = (error: Error | null, result?: QueryResult) => void;
  */
 class StandbyClient extends DatabaseClient {
   override query(...args: unknown[]): unknown {
-    const [statement, callback] = args as [unknown, Callback];
+    const [batch] = args as [ReadBatch];
     let position: object | undefined;
     super.query({ ...REPLAYED, values: [] }, (_error: Error | null, result?: QueryResult<Position>) => {
       position = result?.rows[0];
       // It was promoted, or tells no position: another connection may lead to a standby.
       if (!position) this.cut();
     });
-    return super.query(statement, (error: Error | null, result?: QueryResult) => {
-      if (error) callback(error);
-      else if (!position) callback(new DatabaseUnavailable('the server tells no position'));
-      else callback(null, Object.assign(result!, { rows: [position, ...(result!.rows as unknown[])] }));
-    });
+    const { answered } = batch;
+    batch.answered = (index, error, result, skipped) => {
+      if (error) answered(index, error, undefined, skipped);
+      else if (!position) answered(index, new DatabaseUnavailable('the server tells no position'));
+      else
+        answered(index, null, Object.assign(result!, { rows: [position, ...(result!.rows as unknown[])] }));
+    };
+    return super.query(batch);
   }
 }
 
@@ -90,7 +93,7 @@ type Outcome = (typeof OUTCOMES)[number];
 export class StandbyReads {
   private readonly logger = new Logger(StandbyReads.name);
   private readonly pool: DatabasePool;
-  private readonly standby: PipelinedPool;
+  private readonly standby: BatchedPool;
   /** The question that is not sent yet. A read must not join one that is, because the answer may be older. */
   private question?: Promise<Position>;
   private asked: Promise<unknown> = Promise.resolve();
@@ -102,15 +105,15 @@ export class StandbyReads {
 
   constructor(
     options: PoolConfig,
-    limits: { width: number; depth: number },
-    private readonly primary: PipelinedPool,
+    size: PoolSize,
+    private readonly primary: StatementPool,
     private readonly outcomes: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
     this.pool = new DatabasePool({ ...options, Client: StandbyClient as unknown as PoolConfig['Client'] });
-    this.standby = new PipelinedPool(
+    this.standby = new BatchedPool(
       this.pool,
-      { ...limits, guarded: false },
+      size,
       // What fails is not sent again, because the primary can serve it.
       { sendMs: STANDBY_MS, resendMs: 0, deadlineMs: STANDBY_MS, answerMs: STANDBY_MS },
     );

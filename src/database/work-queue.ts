@@ -65,6 +65,13 @@ export class WorkQueue {
     return work;
   }
 
+  /** Removes the first `most` statements. */
+  takeFirst(most: number): Work[] {
+    const works = this.waiting.splice(0, most);
+    for (const { timeout } of works) clearTimeout(timeout);
+    return works;
+  }
+
   refuseAll(error: Error): void {
     for (const work of this.waiting.splice(0)) {
       clearTimeout(work.timeout);

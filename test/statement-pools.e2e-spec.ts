@@ -1,7 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { Client, Pool, type PoolConfig } from 'pg';
+import { BatchedPool } from '../src/database/batched-pool';
 import { DatabasePool } from '../src/database/database-pool';
-import { type PipelineOptions, PipelinedPool } from '../src/database/pipelined-pool';
+import { PipelinedPool } from '../src/database/pipelined-pool';
+import type { Statement } from '../src/database/statement';
+import type { PoolSize, StatementPool } from '../src/database/statement-pool';
 import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
 import type { TimeLimits } from '../src/database/work-queue';
 import { until } from './support/app';
@@ -16,7 +19,7 @@ const DEPTH = 3;
 const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };
 const INSERT = { name: 'insert', text: 'INSERT INTO item VALUES ($1) RETURNING id' };
 
-describe('PipelinedPool', () => {
+describe('pools of statements', () => {
   let database: TestDatabase;
   let admin: Pool;
   const opened: Pool[] = [];
@@ -38,9 +41,9 @@ describe('PipelinedPool', () => {
   });
 
   const open = (
-    options: Partial<PipelineOptions> = {},
+    { reads, ...size }: Partial<PoolSize> & { reads?: boolean } = {},
     { limits, ...config }: PoolConfig & { limits?: TimeLimits } = {},
-  ): [PipelinedPool, Pool] => {
+  ): [StatementPool, Pool] => {
     const pool = new DatabasePool({
       connectionString: database.url,
       max: WIDTH + 1,
@@ -49,9 +52,10 @@ describe('PipelinedPool', () => {
       ...config,
     });
     opened.push(pool);
-    return [new PipelinedPool(pool, { width: WIDTH, depth: DEPTH, guarded: true, ...options }, limits), pool];
+    const Statements = reads ? BatchedPool : PipelinedPool;
+    return [new Statements(pool, { width: WIDTH, depth: DEPTH, ...size }, limits), pool];
   };
-  const insert = (pool: PipelinedPool, ...ids: number[]): Promise<unknown>[] =>
+  const insert = (pool: StatementPool, ...ids: number[]): Promise<unknown>[] =>
     ids.map((id) => pool.run(INSERT, [id]));
   const connections = async (): Promise<number> => {
     const { rows } = await admin.query<{ pid: number }>(
@@ -78,9 +82,9 @@ describe('PipelinedPool', () => {
   };
 
   it.each([true, false])(
-    'gives everyone the own answer, over no more connections than allowed (guarded: %s)',
-    async (guarded) => {
-      const [pipelined, pool] = open({ guarded });
+    'gives everyone the own answer, over no more connections than allowed (reads: %s)',
+    async (reads) => {
+      const [pipelined, pool] = open({ reads });
       const answers = await Promise.all(range(500).map((value) => pipelined.run(ECHO, [value])));
       expect(answers).toEqual(range(500).map((value) => [{ value }]));
       expect(await connections()).toBe(WIDTH);
@@ -105,6 +109,78 @@ describe('PipelinedPool', () => {
     );
     expect(await stored()).toEqual([1, 2, 3, 4, 5]);
     expect(await connections()).toBe(WIDTH);
+  });
+
+  describe('reads', () => {
+    const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS value' };
+    const BEGUN = { name: 'begun', text: 'SELECT transaction_timestamp()::text AS value' };
+    const read = (pool: StatementPool, statement: Statement, values: unknown[]): Promise<unknown> =>
+      pool.run(statement, values, false);
+    const reasons = (results: PromiseSettledResult<unknown>[]): unknown[] =>
+      results.map((each) =>
+        each.status === 'rejected' ? (each.reason as { code: string }).code : each.value,
+      );
+
+    it('go together when they come together', async () => {
+      const [reads] = open({ reads: true, width: 1, depth: 8 });
+      const begun = await Promise.all(range(16).map(() => read(reads, BEGUN, [])));
+      expect(new Set(begun.map((rows) => JSON.stringify(rows))).size).toBe(2);
+    });
+
+    it.each([true, false])('fail alone (prepared before: %s)', async (prepared) => {
+      const [reads] = open({ reads: true, width: 1, depth: 8 });
+      if (prepared) await read(reads, DIVIDE, [1]);
+      const missing = { name: 'missing', text: 'SELECT FROM nothing' };
+      const results = await Promise.allSettled([
+        ...[1, 0, 2, 0, 3].map((by) => read(reads, DIVIDE, [by])),
+        read(reads, missing, []),
+        read(reads, missing, []),
+        read(reads, DIVIDE, [4]),
+      ]);
+      expect(reasons(results)).toEqual([
+        [{ value: 12 }],
+        '22012',
+        [{ value: 6 }],
+        '22012',
+        [{ value: 4 }],
+        '42P01',
+        '42P01',
+        [{ value: 3 }],
+      ]);
+      expect(await connections()).toBe(1);
+    });
+
+    it('are sent without those that cannot be', async () => {
+      const [reads] = open({ reads: true, width: 1, depth: 8 });
+      const circular: unknown[] = [];
+      circular.push({ circular });
+      const other = { name: DIVIDE.name, text: 'SELECT 1' };
+      const results = await Promise.allSettled([
+        read(reads, DIVIDE, [3]),
+        read(reads, other, []),
+        read(reads, ECHO, [{ circular }]),
+        read(reads, DIVIDE, [2]),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+      expect(await read(reads, DIVIDE, [12])).toEqual([{ value: 1 }]);
+    });
+
+    it('are sent again when a pooler has forgotten them', async () => {
+      const [reads, pool] = open({ reads: true, width: 1 });
+      await read(reads, DIVIDE, [1]);
+      await pool.query('DEALLOCATE ALL');
+      const results = await Promise.all([12, 6, 4].map((by) => read(reads, DIVIDE, [by])));
+      expect(results).toEqual([[{ value: 1 }], [{ value: 2 }], [{ value: 3 }]]);
+    });
+
+    it('that wait behind a slow one are refused in time', async () => {
+      const limits = { sendMs: 100, resendMs: 200, deadlineMs: 300, answerMs: 5000 };
+      const [reads] = open({ reads: true, width: 1 }, { limits });
+      const slow = read(reads, { name: 'slow', text: 'SELECT pg_sleep(2)::text AS value' }, []);
+      await until(() => reads.waiting === 0);
+      await expect(read(reads, ECHO, [1])).rejects.toThrow('all database connections are busy');
+      expect(await slow).toEqual([{ value: '' }]);
+    });
   });
 
   it('lets a statement fail without affecting others of its name while its preparation waits for a lock', async () => {
@@ -178,7 +254,7 @@ describe('PipelinedPool', () => {
 
   describe('a refused statement does not take effect later', () => {
     // On a busy machine even a connection takes longer than the short times here.
-    const eventually = (pool: PipelinedPool, id: number): Promise<void> =>
+    const eventually = (pool: StatementPool, id: number): Promise<void> =>
       until(() =>
         pool.run(INSERT, [id]).then(
           () => true,
@@ -388,7 +464,7 @@ describe('PipelinedPool', () => {
 
     it('a lost connection: what reads is sent again, what writes may have been done', async () => {
       const proxy = await Proxy.start(database.url);
-      const [reads] = open({ width: 1, guarded: false }, { connectionString: proxy.url });
+      const [reads] = open({ width: 1, reads: true }, { connectionString: proxy.url });
       const [writes] = open({ width: 1 }, { connectionString: proxy.url });
       try {
         const read = reads.run(SLEEP, ['0.5'], false);
@@ -407,7 +483,7 @@ describe('PipelinedPool', () => {
 
     it('a statement behind younger ones is answered in its own time', async () => {
       const limits = { sendMs: 40_000, resendMs: 20_000, deadlineMs: 40_000, answerMs: 40_000 };
-      const [reads] = open({ width: 1, guarded: false }, { limits });
+      const [reads] = open({ width: 1, reads: true }, { limits });
       const younger = reads.run(SLEEP, ['5'], false);
       await until(async () => (await working('Timeout')).length === 1);
       const older = reads.run(ECHO, [1], false, performance.now() - limits.answerMs + 200);

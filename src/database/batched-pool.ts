@@ -1,0 +1,38 @@
+import { ReadBatch } from './read-batch';
+import { type StatementConnection, StatementPool } from './statement-pool';
+import { older } from './work-queue';
+
+/** Statements that go together although another connection is free. */
+const BATCH = 4;
+
+/**
+ * For statements that only read. A connection has one batch in flight, and those that come meanwhile are the next one:
+ * the more load, the larger the batches, which cost the server and this process far less than single statements.
+ */
+export class BatchedPool extends StatementPool {
+  private turn?: NodeJS.Immediate;
+
+  /** What has come in one turn of the event loop goes together. */
+  protected attend(): void {
+    this.turn ??= setImmediate(() => {
+      this.turn = undefined;
+      const wanted = Math.ceil(this.queue.length / BATCH) - this.opening;
+      for (let i = 0; i < wanted && this.connections.length < this.size.width; i++) this.open();
+    });
+  }
+
+  protected fill(connection: StatementConnection, most: number): void {
+    const { client, sent } = connection;
+    if (sent.size > 0) return;
+    const works = client!.lost ? [] : this.queue.takeFirst(Math.min(Math.max(most, BATCH), this.size.depth));
+    if (works.length === 0) return this.end(connection);
+    for (const work of works) sent.add(work);
+    this.watch(connection, works.reduce(older));
+    client!.query(
+      new ReadBatch(works, (index, error, result, skipped) => {
+        const failure = error && client!.describe(error, { writes: works[index].writes, completed: false });
+        this.settle(connection, works[index], failure, result, skipped);
+      }),
+    );
+  }
+}

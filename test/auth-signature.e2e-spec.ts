@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type Hex,
   compactSignatureToHex,
   parseSignature,
+  recoverMessageAddress,
   serializeSignature,
   signatureToCompactSignature,
 } from 'viem';
@@ -111,6 +113,23 @@ describe('signature', () => {
     expect(await refused('signature')).toBe(wrong + 1);
     expect(await withSignature(() => `0x${'11'.repeat(8192)}`)).toBe(401);
     expect(await refused('malformed')).toBe(malformed + 2);
+  });
+
+  it('is recovered as viem does it, whatever its parts are', async () => {
+    const message = 'any';
+    const part = (max: bigint): Hex => hex((BigInt(`0x${randomBytes(40).toString('hex')}`) % max) + 1n);
+    let recovered = 0;
+    for (let i = 0; i < 60; i++) {
+      const last = ['00', '01', '1b', '1c'][i % 4];
+      const signature: Hex = `${part(ORDER - 1n)}${part(ORDER / 2n).slice(2)}${last}`;
+      const address = await recoverMessageAddress({ message, signature }).catch(() => undefined);
+      if (address) recovered++;
+      expect(isSignedByKey(message, address ?? wallet.address, signature)).toBe(address !== undefined);
+      expect(isSignedByKey(message, wallet.address, signature)).toBe(false);
+    }
+    // About half of all numbers are the x of a point.
+    expect(recovered).toBeGreaterThan(0);
+    expect(recovered).toBeLessThan(60);
   });
 
   it('must come from the address in the message', async () => {

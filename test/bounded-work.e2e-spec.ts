@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { AuthService } from '../src/auth/auth.service';
 import type { Session } from '../src/auth/current-user';
 import { scanSiweMessage } from '../src/auth/siwe';
 import { MAX_VALUES } from '../src/common/validation.pipe';
@@ -67,6 +68,39 @@ describe('the work for one request is bounded:', () => {
     expect(scanSiweMessage(message(512))).toMatchObject({ nonce: 'abcdefgh1234' });
     expect(scanSiweMessage(message(513))).toBeUndefined();
   });
+});
+
+it('the process turns to other work between one sign-in and the next', async () => {
+  const SIGN_INS = 12;
+  const nonces = await Promise.all(Array.from({ length: SIGN_INS }, () => app.nonce()));
+  const bodies = await Promise.all(
+    nonces.map(async (nonce) => {
+      const message = siweMessage({ address: user.wallet.address, nonce });
+      return { message, signature: await user.wallet.signMessage({ message }) };
+    }),
+  );
+  const turns: number[] = [];
+  let turn = 0;
+  let counting = true;
+  const count = (): void => {
+    turn++;
+    if (counting) setImmediate(count);
+  };
+  const service = app.nest.get<AuthService, Record<'parse', () => unknown>>(AuthService, { strict: false });
+  const parse = service.parse.bind(service);
+  const parsing = jest.spyOn(service, 'parse').mockImplementation((...args) => {
+    turns.push(turn);
+    return parse(...args);
+  });
+  try {
+    count();
+    const answers = await Promise.all(bodies.map((body) => app.post('/auth/verify', body)));
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 200));
+    expect(new Set(turns).size).toBe(SIGN_INS);
+  } finally {
+    counting = false;
+    parsing.mockRestore();
+  }
 });
 
 describe('the work for many listeners is divided:', () => {

@@ -230,8 +230,7 @@ async function listen(connect: Connect): Promise<void> {
   fastify.post('/auth/verify', async (request, reply) => {
     const { message, signature } = request.body as { message: string; signature: string };
     const siwe = parseSiweMessage(message, { domains });
-    if (!(await isSignedByKey(message, siwe.address as Address, signature as Hex)))
-      return reply.code(401).send();
+    if (!isSignedByKey(message, siwe.address as Address, signature as Hex)) return reply.code(401).send();
     const values = { nonce: siwe.nonce, address: siwe.address.toLowerCase(), newId: uuidv7() };
     const { generation: _, ...user } = await row(signIns, auth.SIGN_IN, values);
     const payload = { token: sign({ userId: user.id, address: user.address }), user };

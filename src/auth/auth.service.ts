@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { generateNonce } from 'siwe';
 import type { Address } from 'viem';
 import { v7 as uuidv7 } from 'uuid';
+import { Turns } from '../common/turns';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
@@ -14,6 +15,8 @@ import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature'
 
 @Injectable()
 export class AuthService {
+  private readonly turns = new Turns();
+
   constructor(
     private readonly database: Database,
     private readonly jwt: JwtService,
@@ -41,9 +44,10 @@ export class AuthService {
     if (!claims) throw new SignInRefused('malformed');
     const { nonce, address } = claims;
     if (!(await this.database.read(FIND_NONCE, { nonce, address }))) throw new SignInRefused('nonce');
+    await this.turns.next();
     const signer = this.parse(message, claims);
     if (
-      !(await isSignedByKey(message, signer, signature)) &&
+      !isSignedByKey(message, signer, signature) &&
       !(await this.contracts.verify(message, signer, signature))
     )
       throw new SignInRefused('signature');

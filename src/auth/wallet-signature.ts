@@ -6,17 +6,26 @@ import {
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
   hashMessage,
+  hexToBytes,
   isErc6492Signature,
   isHex,
-  recoverMessageAddress,
+  keccak256,
   size,
   slice,
 } from 'viem';
+import { recover } from 'tiny-secp256k1';
 import { CallReverted, ChainRpc, ChainUnavailable } from '../chain/chain-rpc';
 import { SignInRefused } from './sign-in-refused';
 
 /** Half the order of secp256k1. A signature with a larger s is the malleated twin of a valid one (EIP-2). */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+/** By the last byte of a signature. */
+const RECOVERY_IDS = new Map<number, 0 | 1>([
+  [0, 0],
+  [1, 1],
+  [27, 0],
+  [28, 1],
+]);
 /** The end of an ERC-8010 signature, which carries an EIP-7702 authorization and calls. */
 const ERC8010_SUFFIX = '8010'.repeat(16);
 
@@ -28,11 +37,17 @@ export const isSignature = (signature: string): signature is Hex =>
  * Verifies an EIP-191 signature of a key (EOA) without the chain. Policy: 65 bytes with low s; the compact form of
  * EIP-2098 is refused.
  */
-export async function isSignedByKey(message: string, address: Address, signature: Hex): Promise<boolean> {
+export function isSignedByKey(message: string, address: Address, signature: Hex): boolean {
   if (size(signature) !== 65 || BigInt(slice(signature, 32, 64)) > HALF_ORDER) return false;
+  const bytes = hexToBytes(signature);
+  const recovery = RECOVERY_IDS.get(bytes[64]);
+  if (recovery === undefined) return false;
   try {
-    return (await recoverMessageAddress({ message, signature })).toLowerCase() === address.toLowerCase();
+    // libsecp256k1, because what viem uses takes six times as long, in which nobody else is served.
+    const key = recover(hexToBytes(hashMessage(message)), bytes.subarray(0, 64), recovery, false);
+    return key !== null && slice(keccak256(key.subarray(1)), 12) === address.toLowerCase();
   } catch {
+    // A part of the signature is zero, or not below the order.
     return false;
   }
 }

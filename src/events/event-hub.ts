@@ -159,7 +159,7 @@ export class EventHub implements OnModuleDestroy {
       pools: [...pools],
       addresses: [...addresses],
     });
-    for (const { pool, address } of rows) readers.get(pool)!.add(address);
+    for (const { pool, addresses: those } of rows) readers.set(pool, new Set(those.split(' ')));
     return readers;
   }
 

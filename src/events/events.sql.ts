@@ -48,14 +48,15 @@ export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
     FROM outbox_removed r WHERE r.id = 1`,
 );
 
-/** Which of these addresses may read which of these pools. */
+/** Which of these addresses may read which of these pools: one row a pool, so that many readers are quickly read. */
 export const READERS_OF_POOLS = statement<
   { pools: string[]; addresses: string[] },
-  { pool: string; address: string }
+  { pool: string; addresses: string }
 >(
   'readers_of_pools',
   { pools: 'uuid[]', addresses: 'text[]' },
   `
-    SELECT m.pool_id AS pool, m.address FROM unnest(:pools) AS p(id) JOIN pool_members m ON m.pool_id = p.id
-    WHERE m.address = ANY(:addresses)`,
+    SELECT m.pool_id AS pool, string_agg(m.address, ' ') AS addresses
+    FROM unnest(:pools) AS p(id) JOIN pool_members m ON m.pool_id = p.id
+    WHERE m.address = ANY(:addresses) GROUP BY m.pool_id`,
 );

@@ -1,4 +1,5 @@
 import { TEN, type SignedIn, TestApp, until, useApp } from './support/app';
+import { tableLocks } from './support/database';
 import { Proxy } from './support/proxy';
 
 const UNAVAILABLE = { success: false, error: 'Service unavailable', code: 'unavailable' };
@@ -207,18 +208,11 @@ describe('without the database', () => {
         LOOP PERFORM pg_sleep(0.05), pg_stat_clear_snapshot(); END LOOP;
       END $$`);
     const start = Date.now();
-    await until(
-      async () =>
-        (
-          await app.sql(`SELECT FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
-      AND relation = 'transactions'::regclass`)
-        ).length > 0,
-    );
+    await until(async () => (await app.sql(tableLocks('transactions'))).length > 0);
     const answer = await app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
     expect([answer.status, answer.body]).toEqual([503, UNAVAILABLE]);
     expect(Date.now() - start).toBeLessThan(LIMIT_MS + 1000);
-    await app.sql(`SELECT pg_cancel_backend(pid) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND granted
-      AND relation = 'transactions'::regclass`);
+    await app.sql(`SELECT pg_cancel_backend(pid) FROM (${tableLocks('transactions')}) holders`);
     await expect(holding).rejects.toThrow('canceling statement');
     expect(await app.sql('SELECT id FROM pools')).toEqual(before);
   });

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Database } from '../src/database/database';
 import { statement } from '../src/database/statement';
 import { TEN, type SignedIn, until, useApp } from './support/app';
+import { tableLocks } from './support/database';
 
 jest.setTimeout(120_000);
 
@@ -59,14 +60,7 @@ it.each(['pools', 'transactions', 'pool_totals', 'users'])(
     for (const seconds of [3.04, randomInt(4000) / 1000]) {
       const before = await app.sql('SELECT id FROM pools');
       const lock = app.sql(`BEGIN; LOCK TABLE ${table}; SELECT pg_sleep(${seconds}); COMMIT`);
-      await until(
-        async () =>
-          (
-            await app.sql(
-              `SELECT FROM pg_locks WHERE relation = '${table}'::regclass AND mode = 'AccessExclusiveLock' AND granted`,
-            )
-          ).length > 0,
-      );
+      await until(async () => (await app.sql(tableLocks(table))).length > 0);
       const create = () => app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
       const first = await Promise.all([create(), create(), create(), create()]);
       const later = await Promise.all([create(), create(), create(), create()]);

@@ -66,7 +66,10 @@ describe('pools of statements', () => {
   const stored = async (): Promise<number[]> =>
     (await admin.query<{ id: number }>('SELECT id FROM item ORDER BY id')).rows.map(({ id }) => id);
   const blocked = async (): Promise<number> =>
-    (await admin.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount!;
+    (
+      await admin.query(`SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE datname = current_database() AND NOT granted`)
+    ).rowCount!;
   const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   /** Numbers of the fulfilled statements. */
   const done = (results: PromiseSettledResult<unknown>[]): number[] =>

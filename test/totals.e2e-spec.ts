@@ -103,19 +103,23 @@ async function carryOut(item: Work): Promise<void> {
 }
 
 /** Reads until the writers are done. Every answer must be consistent by itself. */
-async function whileRunning<T>(writers: Promise<T>, check: (report: any) => void): Promise<number> {
+async function whileRunning(writers: Promise<void>[], check: (report: any) => void): Promise<number> {
   let running = true;
-  const done = writers.finally(() => (running = false));
-  done.catch(() => undefined);
+  const ended = Promise.allSettled(writers).then(() => (running = false));
   let reads = 0;
-  while (running) {
-    const { status, body } = await app.get('/analytics/pools', reader);
-    // The reader may have lost its connection too.
-    expect([200, 503]).toContain(status);
-    if (status === 200) check(body.data);
-    reads++;
+  try {
+    while (running) {
+      const { status, body } = await app.get('/analytics/pools', reader);
+      // The reader may have lost its connection too.
+      expect([200, 503]).toContain(status);
+      if (status === 200) check(body.data);
+      reads++;
+    }
+  } finally {
+    // After a failure too, or the other writers would write into the next test.
+    await ended;
   }
-  await done;
+  await Promise.all(writers);
   return reads;
 }
 
@@ -130,7 +134,7 @@ it('every total is a multiple while pools with one deposit are created at once',
         members: [reader.address],
       });
   });
-  const reads = await whileRunning(Promise.all(writers), (report) => {
+  const reads = await whileRunning(writers, (report) => {
     expect(sumOfTypes(report)).toBe(report.totalPools);
     expect(report.totalDeposits).toBe((BigInt(report.totalPools as number) * BigInt(TEN)).toString());
   });
@@ -154,7 +158,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
         const writers = programs.map(async (program) => {
           for (const item of program) await carryOut(item);
         });
-        await whileRunning(Promise.all(writers), (report) => {
+        await whileRunning(writers, (report) => {
           expect(sumOfTypes(report)).toBe(report.totalPools);
         });
         expect(await differences(app)).toEqual([]);

@@ -67,6 +67,16 @@ async function migratedTemplate(): Promise<string> {
   return name;
 }
 
+/**
+ * Finds sessions that have the whole table locked. `pg_locks` lists every database of the server, and those of other
+ * tests are copies, where the table has the same OID. It also lists locks of single rows by their table, in the same
+ * mode when a row is deleted.
+ */
+export const tableLocks = (table: string): string => `
+  SELECT pid FROM pg_locks WHERE locktype = 'relation' AND relation = '${table}'::regclass
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND mode = 'AccessExclusiveLock' AND granted`;
+
 /** As `npm run migration:run` does it. */
 export async function migrationSource(url: string): Promise<DataSource> {
   const options = dataSourceOptions(

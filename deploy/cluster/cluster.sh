@@ -77,10 +77,15 @@ start_etcd() {
     --listen-peer-urls "$peer" --initial-advertise-peer-urls "$peer" --initial-cluster "e1=$peer" --enable-v2=true
 }
 etcd_answers() { curl -sf -m 1 "http://$ETCD_ADDR:$ETCD_PORT/health" >/dev/null; }
+# render_node N [FROM]: FROM is the node that it follows instead of the leader.
+render_node() {
+  local n=$1
+  N=$n ADDR=$(addr "$n") REST=$((REST_BASE + n)) PG=$((PG_BASE + n)) ETCD=$ETCD_ADDR:$ETCD_PORT NODE=$STATE/node$n \
+    TAGS="{${2:+ replicatefrom: node$2 }}" render patroni.yml.in >"$STATE/node$n/patroni.yml"
+}
 start_node() {
   local n=$1 in=()
-  N=$n ADDR=$(addr "$n") REST=$((REST_BASE + n)) PG=$((PG_BASE + n)) ETCD=$ETCD_ADDR:$ETCD_PORT NODE=$STATE/node$n \
-    render patroni.yml.in >"$STATE/node$n/patroni.yml"
+  render_node "$n"
   [ "$NAMESPACES" != true ] || in=(ip netns exec "$(namespace "$n")")
   spawn "node$n" "$STATE/log/patroni$n.log" "${in[@]}" "${AS[@]}" "${SYSTEM[@]}" /usr/bin/patroni "$STATE/node$n/patroni.yml"
 }
@@ -113,7 +118,8 @@ remove_namespaces() {
 }
 set_cable() { [ "$NAMESPACES" = true ] || fail "only with NAMESPACES=true a node can be disconnected"; ip link set "$(cable "$1")" "$2"; }
 
-rest() { curl -s -m 2 "http://$(addr "$1"):$((REST_BASE + $1))/$2"; }
+# ask N METHOD PATH [arguments of curl]
+ask() { local n=$1 method=$2 path=$3; shift 3; curl -s -m 2 -X "$method" "$@" "http://$(addr "$n"):$((REST_BASE + n))/$path"; }
 # The first node for which Patroni answers 200 to the path.
 who() {
   local n
@@ -140,15 +146,45 @@ create_database() {
 }
 
 # A leader that stops ends commits which wait for their standby, and their clients do not learn how they ended. So it
-# refuses writes first, and stops when none is under way. Refused writes were not done, and the service repeats them.
+# refuses writes first, and stops when none is under way. Refused writes were not done, and the service repeats them, for
+# 3.6 s: what takes long comes before. Starting patronictl takes a second, so Patroni is asked directly.
 switchover() {
-  OLD=$(who primary)
-  writable "$1" # if an earlier switchover was killed
+  NEW=$1 OLD=$(who primary) OTHERS=
+  [ "$NEW" != "$OLD" ] || fail "node$NEW is the leader already"
+  local n asked
+  for n in $NODES; do
+    [ "$n" = "$NEW" ] || [ "$n" = "$OLD" ] || ! ask "$n" OPTIONS replica -f || OTHERS+=" $n"
+  done
+  writable "$NEW" # if an earlier switchover was killed
+  trap restore EXIT; trap 'exit 1' HUP INT TERM
+  # The new leader's commits need a standby. Patroni leads one to it 2 s after the promotion; who follows it already stays.
+  for n in $OTHERS; do follow "$n" "$NEW"; done
+  for n in $OTHERS; do
+    until_true 20 follows "$n" "$NEW" || echo "node$n does not follow node$NEW, so writes wait longer" >&2
+  done
   psql_node "$OLD" -qc CHECKPOINT
-  trap 'writable "$OLD"' EXIT
   psql_node "$OLD" -qAt -c "ALTER SYSTEM SET default_transaction_read_only = on" -c "SELECT pg_reload_conf()" >/dev/null
   until_true 10 no_writes "$OLD" || echo 'a transaction that writes lasts longer than 10 s, and will be ended' >&2
-  ctl switchover savings --leader "node$OLD" --candidate "node$1" --force
+  ask "$OLD" POST switchover -m 60 -w '\n%{http_code}' -d "{\"leader\": \"node$OLD\", \"candidate\": \"node$NEW\"}" >"$STATE/answer" &
+  asked=$!
+  # Patroni looks for a free lock once per LOOP_WAIT, and when it is sent settings, even if that changes nothing.
+  until ask "$NEW" OPTIONS primary -f || ! kill -0 $asked 2>/dev/null; do
+    ask "$NEW" PATCH config -d '{"wake": null}' >/dev/null || true
+    sleep 0.1
+  done
+  wait $asked || true
+  [ "$(tail -1 "$STATE/answer")" = 200 ] || fail "no switchover: $(head -1 "$STATE/answer")"
+  head -1 "$STATE/answer"
+}
+# follow N [FROM]: makes a standby follow that node, or else the leader.
+follow() { render_node "$@"; ask "$1" POST reload >/dev/null || true; }
+follows() { [ "$(psql_node "$2" -Atc "SELECT 1 FROM pg_stat_replication WHERE application_name = 'node$1' AND state = 'streaming'")" = 1 ]; }
+# Also after a switchover that failed or was interrupted.
+restore() {
+  trap '' HUP INT TERM
+  local n
+  for n in $OTHERS; do follow "$n"; done
+  writable "$OLD"
 }
 # The setting is in a file of the node itself, which may be starting.
 writable() {
@@ -201,7 +237,7 @@ case ${1:-} in
   status) ctl list ;;
   psql) shift; psql_node "$@" ;;
   ctl) shift; ctl "$@" ;;
-  rest) rest "$2" "$3" ;;
+  rest) ask "$2" GET "$3" ;;
   switchover) switchover "${2:-$(who sync)}" ;;
   start) case $2 in etcd) start_etcd ;; haproxy) start_haproxy ;; *) start_node "$2" ;; esac ;;
   stop) stop_process "$2" "${3:--TERM}" ;;

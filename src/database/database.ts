@@ -27,10 +27,10 @@ const END_MS = 1000;
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
  * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or
- * the server may still do it until 3.5 s after the request, or a commit that waits for its standby may succeed later.
+ * the server may still do it until 3.9 s after the request, or a commit that waits for its standby may succeed later.
  *
  * While the database moves to another server, statements wait for it, and those that were certainly not done are sent
- * again, until 3.2 s after the request.
+ * again, until 3.6 s after the request.
  */
 @Injectable()
 export class Database implements OnModuleInit, OnApplicationShutdown {

@@ -5,10 +5,10 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { Client } from 'pg';
 import { createDatabase, startPostgres, type LocalPostgres } from '../src/local/postgres';
 import { isServer, readPidFile } from '../src/local/postgres-host';
 import { until } from './support/app';
+import { query } from './support/database';
 
 jest.setTimeout(120_000);
 
@@ -49,13 +49,6 @@ function startElsewhere(name = 'one', ephemeral = false) {
     await once(child, 'exit');
   };
   return { child, ready, kill };
-}
-
-async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.end());
-  return rows;
 }
 
 async function occupy(wanted: number): Promise<number> {

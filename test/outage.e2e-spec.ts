@@ -1,11 +1,11 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client, type QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { type LocalPostgres, startPostgres } from '../src/local/postgres';
 import { isServer } from '../src/local/postgres-host';
 import { TEN, type SignedIn, TestApp, until } from './support/app';
-import { migrationSource } from './support/database';
+import { migrationSource, query } from './support/database';
 
 jest.setTimeout(120_000);
 
@@ -37,14 +37,7 @@ afterAll(async () => {
 });
 
 /** Runs in the server, by a superuser's own connection. */
-const sql = async <Row extends QueryResultRow>(text: string): Promise<Row[]> => {
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  return client
-    .query<Row>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
-};
+const sql = <Row extends QueryResultRow>(text: string): Promise<Row[]> => query(server.url, text);
 
 /** Clients that read and write, each one request after another, and record the answers. */
 class Load {

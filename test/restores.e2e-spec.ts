@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { Database } from '../src/database/database';
 import { EventHub } from '../src/events/event-hub';
 import { BEGINNING, type Cursor, cursorText } from '../src/outbox/ledger-event';
-import { ADD_CONSUMER, HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from '../src/outbox/outbox.sql';
+import { ADD_CONSUMER, MOVE_CONSUMER } from '../src/outbox/outbox.sql';
 import { type SignedIn, until, useApp } from './support/app';
-import { readable } from './support/outbox';
+import { emptyOutbox, hold, publish, readBehind, storedCursor } from './support/outbox';
 import { siweMessage } from './support/wallet';
 
 /** What a restore of the database brings back, and what `after_restore` does about it. */
@@ -20,10 +20,8 @@ describe('events', () => {
     hub = app.nest.get(EventHub, { strict: false });
   });
   beforeEach(async () => {
-    await app.sql('DELETE FROM outbox');
-    await app.sql('DELETE FROM outbox_consumers');
+    await emptyOutbox(app);
     await asFirst();
-    await app.sql(`UPDATE outbox_removed SET xid = '0', position = 0`);
   });
 
   /** As in a server whose database was never restored. */
@@ -34,41 +32,12 @@ describe('events', () => {
     await app.sql(`UPDATE outbox_removed SET era = '0'`);
   }
 
-  const publish = async (...names: string[]): Promise<void> => {
-    await app.sql('INSERT INTO outbox (count, items) VALUES ($1, $2)', [
-      names.length,
-      JSON.stringify(names.map((transactionId) => ({ topic: 'deposit.confirmed', transactionId }))),
-    ]);
-    await readable(app);
-  };
-  /** Names of the events behind the cursor, and the cursor after each. */
-  async function read(from: Cursor): Promise<{ names: string[]; places: Cursor[] }> {
-    const rows = await database.readAll(READ_OUTBOX, { ...from, rows: 1000, events: 1_000_000 });
-    const events = rows
-      .flatMap(({ xid, position, items }) =>
-        items.map((item, n) => ({
-          name: (item as unknown as { transactionId: string }).transactionId,
-          place: { xid, position: Number(position), item: n + 1 },
-        })),
-      )
-      .filter(({ place }) => cursorText(place) > cursorText(from));
-    return { names: events.map(({ name }) => name), places: events.map(({ place }) => place) };
-  }
-  const hold = (name: string, holder: string): Promise<object | undefined> =>
-    database.write(HOLD_CONSUMER, { name, holder, seconds: 15 });
   const consumerAt = async (name: string, cursor: Cursor): Promise<void> => {
     const holder = randomUUID();
     await database.write(ADD_CONSUMER, { name, fromNow: false });
-    await hold(name, holder);
+    await hold(app, name, holder);
     const rest = { seconds: 0, failures: 0, wait: 0 };
     await database.write(MOVE_CONSUMER, { name, holder, ...cursor, ...rest });
-  };
-  const stored = async (name: string): Promise<Cursor> => {
-    const [row] = await app.sql<Cursor>(
-      'SELECT xid::text, position::int, item FROM outbox_consumers WHERE name = $1',
-      [name],
-    );
-    return row;
   };
   const later = (cursor: Cursor, transactions: bigint): Cursor => ({
     ...cursor,
@@ -81,14 +50,14 @@ describe('events', () => {
   };
 
   it('a stream that saw what was taken back reloads, also when its id has passed again', async () => {
-    await publish('kept');
-    const { places } = await read(BEGINNING);
+    await publish(app, 'kept');
+    const { places } = await readBehind(app, BEGINNING);
     const lost = later(places[0], 20n);
     await afterRestore();
-    for (let i = 0; i < 30; i++) await publish(`new ${i}`);
+    for (let i = 0; i < 30; i++) await publish(app, `new ${i}`);
     for (const cursor of [lost, places[0]])
       expect(await hub.locate(cursorText(cursor))).toMatchObject({ isGap: true });
-    const { names } = await read(lost);
+    const { names } = await readBehind(app, lost);
     expect(names).toHaveLength(30);
     const { cursor } = await hub.locate(undefined);
     expect(await hub.locate(cursor)).toEqual({ cursor, isGap: false });
@@ -96,18 +65,18 @@ describe('events', () => {
   });
 
   it('a second restore, to an earlier moment, gives no id again either', async () => {
-    await publish('kept');
+    await publish(app, 'kept');
     await afterRestore();
     const first = Math.floor(Date.now() / 1000);
-    await publish('taken back');
-    const lost = (await read(BEGINNING)).places[1];
+    await publish(app, 'taken back');
+    const lost = (await readBehind(app, BEGINNING)).places[1];
     await app.sql(`DELETE FROM outbox WHERE xid >= $1::text::xid8`, [lost.xid]);
     await asFirst();
     // In the same second nobody restores twice.
     await until(() => Date.now() / 1000 > first + 2);
     await afterRestore();
-    await publish('new');
-    const { names, places } = await read(lost);
+    await publish(app, 'new');
+    const { names, places } = await readBehind(app, lost);
     expect(names).toEqual(['new']);
     expect(cursorText(places[0]) > cursorText(lost)).toBe(true);
     expect(await hub.locate(cursorText(lost))).toMatchObject({ isGap: true });
@@ -117,44 +86,45 @@ describe('events', () => {
     ['files keep transaction ids', async () => undefined],
     ['a dump in a server that counts its transactions anew', fromOldServer],
   ])('consumers get what they had not handled, once, and then what is new: %s', async (_, age) => {
-    await publish('a', 'b', 'c');
-    await publish('d');
-    const { places } = await read(BEGINNING);
+    await publish(app, 'a', 'b', 'c');
+    await publish(app, 'd');
+    const { places } = await readBehind(app, BEGINNING);
     await consumerAt('within', places[1]);
     await consumerAt('between', places[2]);
     await consumerAt('done', places[3]);
     await consumerAt('first', BEGINNING);
     await app.sql('DELETE FROM outbox WHERE count = 1');
-    await publish('e', 'f');
+    await publish(app, 'e', 'f');
     await age();
     await afterRestore();
-    await publish('new');
-    const seen = async (name: string): Promise<string[]> => (await read(await stored(name))).names;
+    await publish(app, 'new');
+    const seen = async (name: string): Promise<string[]> =>
+      (await readBehind(app, await storedCursor(app, name))).names;
     expect(await seen('within')).toEqual(['c', 'e', 'f', 'new']);
     expect(await seen('between')).toEqual(['e', 'f', 'new']);
     // Where the row of its last event is kept no more.
     expect(await seen('done')).toEqual(['e', 'f', 'new']);
     expect(await seen('first')).toEqual(['a', 'b', 'c', 'e', 'f', 'new']);
     for (const name of ['within', 'between', 'done', 'first'])
-      expect(await hold(name, randomUUID())).toMatchObject({ missed: false });
+      expect(await hold(app, name, randomUUID())).toMatchObject({ missed: false });
   });
 
   it('consumers that had missed events are still told so', async () => {
-    await publish('a');
+    await publish(app, 'a');
     await consumerAt('late', BEGINNING);
-    const [{ xid, position }] = (await read(BEGINNING)).places;
+    const [{ xid, position }] = (await readBehind(app, BEGINNING)).places;
     await app.sql('UPDATE outbox_removed SET xid = $1::text::xid8, position = $2', [xid, position]);
     await app.sql('DELETE FROM outbox');
     await fromOldServer();
     await afterRestore();
-    expect(await hold('late', randomUUID())).toMatchObject({ missed: true });
+    expect(await hold(app, 'late', randomUUID())).toMatchObject({ missed: true });
   });
 
   it('a process that held a consumer when the copy was made does not keep it', async () => {
     await consumerAt('held', BEGINNING);
-    await hold('held', randomUUID());
+    await hold(app, 'held', randomUUID());
     await afterRestore();
-    expect(await hold('held', randomUUID())).toBeDefined();
+    expect(await hold(app, 'held', randomUUID())).toBeDefined();
   });
 
   it('a webhook that is made afterwards gets events from then on', async () => {
@@ -163,9 +133,9 @@ describe('events', () => {
     const { token } = await app.signIn(user.wallet);
     const made = await app.post('/webhooks', { url: 'https://example.org/hook' }, { token });
     expect(made.status).toBe(201);
-    await publish('new');
+    await publish(app, 'new');
     const [{ first }] = await app.sql<{ first: string }>('SELECT first_event AS first FROM webhooks');
-    const [place] = (await read(BEGINNING)).places;
+    const [place] = (await readBehind(app, BEGINNING)).places;
     expect(cursorText(place) >= first).toBe(true);
     expect(BigInt(`0x${first}`)).toBeGreaterThan(65_536n * 1_700_000_000n);
   });

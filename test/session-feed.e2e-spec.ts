@@ -1,10 +1,24 @@
-import { Pool } from 'pg';
+import { execFileSync } from 'node:child_process';
+import { Client, Pool } from 'pg';
 import { SessionFeed } from '../src/auth/session-feed';
-import type { Ending } from '../src/auth/sessions.sql';
+import { type Ending, LOOK_FOR_ENDINGS } from '../src/auth/sessions.sql';
 import type { Environment } from '../src/config/environment';
 import { until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
 import { Proxy } from './support/proxy';
+
+/** Ends when the server has answered the first poll, and the time for an answer is over. */
+const ANSWERED = `
+  const { Client } = require('pg');
+  const client = new Client(process.argv[1]);
+  const answered = \`SELECT FROM pg_stat_activity WHERE datname = current_database()
+    AND application_name = 'api sessions' AND state = 'idle' AND query LIKE '%session_endings%'\`;
+  void (async () => {
+    await client.connect();
+    await client.query('SELECT pg_sleep(0.6)');
+    while ((await client.query(answered)).rowCount === 0);
+    await client.end();
+  })();`;
 
 describe('what follows the ended sessions', () => {
   const realNow = Date.now;
@@ -77,6 +91,27 @@ describe('what follows the ended sessions', () => {
     proxy.restore();
     await until(() => feed.fresh);
     expect(feed.term).toBeGreaterThan(term);
+    await goesOn();
+  });
+
+  it('reads an answer that came while the process stood still', async () => {
+    // Without the proxy, which stands still with the process.
+    feed = new SessionFeed({ DATABASE_URL: database.url } as Environment);
+    feed.onEndings((endings) => heard.push(endings));
+    const query = Reflect.get(Client.prototype, 'query') as (...args: unknown[]) => unknown;
+    const watched = jest.spyOn(Client.prototype, 'query').mockImplementation(function (
+      this: Client,
+      ...args: unknown[]
+    ) {
+      const answer = query.apply(this, args);
+      if ((args[0] as { name?: string }).name === LOOK_FOR_ENDINGS.name) {
+        watched.mockRestore();
+        execFileSync(process.execPath, ['-e', ANSWERED, database.url]);
+      }
+      return answer;
+    });
+    await feed.onModuleInit();
+    expect(feed.term).toBe(1);
     await goesOn();
   });
 

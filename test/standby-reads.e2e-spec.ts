@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { type LocalPostgres, startPostgres } from '../src/local/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from './support/app';
-import { migrationSource } from './support/database';
+import { migrationSource, query } from './support/database';
 import { HeldAnswers } from './support/held-answers';
 import { Proxy } from './support/proxy';
-import { Standby, query } from './support/standby';
+import { Standby } from './support/standby';
 
 jest.setTimeout(120_000);
 

@@ -1,11 +1,11 @@
 import { SavingsClient } from '@pooled-savings/client';
 import { tmpdir } from 'node:os';
-import { Client, type QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import { isUnavailable } from '../src/database/unavailable';
 import { type LocalPostgres, startPostgres } from '../src/local/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from './support/app';
-import { migrate } from './support/database';
+import { migrate, query } from './support/database';
 
 jest.setTimeout(120_000);
 
@@ -31,25 +31,29 @@ beforeEach(async () => {
 });
 afterEach(() => waitForStandby(false));
 
-const sql = async <Row extends QueryResultRow>(text: string): Promise<Row[]> => {
-  const client = new Client({ connectionString: server.url });
-  await client.connect();
-  return client
-    .query<Row>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
-};
+const sql = <Row extends QueryResultRow>(text: string): Promise<Row[]> => query(server.url, text);
+const commit = (): Promise<unknown> => sql(`SELECT pg_logical_emit_message(true, 'test', 'a commit')`);
+/** Whether a commit waits, which then waits no longer. */
+async function commitWaits(): Promise<boolean> {
+  let [waits, ended] = [false, false];
+  const work = commit().finally(() => (ended = true));
+  await until(async () => {
+    const cancelled = await sql(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%a commit%'`,
+    );
+    return (waits ||= cancelled.length > 0) || ended;
+  });
+  await work;
+  return waits;
+}
 /** There is no such standby, as if it were cut off. */
 const waitForStandby = async (wait: boolean): Promise<void> => {
-  const name = wait ? 'nobody' : '';
-  await sql(`ALTER SYSTEM SET synchronous_standby_names = '${name}'`);
+  await sql(`ALTER SYSTEM SET synchronous_standby_names = '${wait ? 'nobody' : ''}'`);
   await sql('SELECT pg_reload_conf()');
-  // The checkpointer tells the backends whether they have to wait.
-  await until(
-    async () =>
-      (await sql(`SELECT FROM pg_settings WHERE name = 'synchronous_standby_names' AND setting = '${name}'`))
-        .length === 1,
-  );
+  // The checkpointer tells the backends later whether they have to wait. It has done so when a commit waits, or waits no
+  // longer. Commits of the service itself may wait from then on, as long as this lasts.
+  if (wait) return until(commitWaits);
+  await commit();
   await until(
     async () => (await sql(`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length === 0,
   );

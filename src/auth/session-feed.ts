@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Environment } from '../config/environment';
 import { valuesOf } from '../database/statement';
+import { afterIo } from '../database/work-queue';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Time between two polls for ended sessions. */
@@ -89,7 +90,9 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const began = { clock: performance.now(), wall: Date.now() };
     const { name, text } = LOOK_FOR_ENDINGS;
     const values = valuesOf(LOOK_FOR_ENDINGS, { snapshot: this.snapshot ?? null });
-    const { rows } = await client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values });
+    const { rows } = await inTime(
+      client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values }),
+    );
     const [{ snapshot, standby, endings }] = rows;
     if (standby) throw new Error('the database is a standby');
     const everyone = endings.length > MAX_ENDINGS || endings.some(({ userId }) => userId === null);
@@ -105,7 +108,6 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
       application_name: 'api sessions',
       options: '-c enable_seqscan=off',
       connectionTimeoutMillis: ANSWER_MS,
-      query_timeout: ANSWER_MS,
       keepAlive: true,
     });
     // Queries on a broken connection fail too, and that failure is handled.
@@ -122,4 +124,16 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     this.snapshot = undefined;
     client?.end().catch(() => undefined);
   }
+}
+
+/**
+ * Reads what has arrived before it gives up. A busy process may stand still for longer than an answer may take, and a
+ * new connection would end all its streams of events. Such an answer is as complete as any, and `fresh` knows its age.
+ */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = afterIo(ANSWER_MS, () => reject(new Error('no answer in time')));
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, escapeIdentifier } from 'pg';
+import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { createDatabase } from '../../src/local/postgres';
@@ -20,6 +20,16 @@ const serverUrl = (): string => {
   if (!url) throw new Error('TEST_DATABASE_URL is not set: jest starts the server in its globalSetup');
   return url;
 };
+
+/** Runs with a connection of its own. */
+export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client
+    .query<Row>(text)
+    .then(({ rows }) => rows)
+    .finally(() => client.end());
+}
 
 /** Runs with a connection to the server's maintenance database. */
 async function maintain<T>(work: (client: Client) => Promise<T>): Promise<T> {

@@ -1,4 +1,6 @@
-import type { LedgerEvent } from '../../src/outbox/ledger-event';
+import { Database } from '../../src/database/database';
+import { type Cursor, type LedgerEvent, cursorText } from '../../src/outbox/ledger-event';
+import { HOLD_CONSUMER, READ_OUTBOX } from '../../src/outbox/outbox.sql';
 import { type TestApp, until } from './app';
 
 export interface PublishedRow {
@@ -19,6 +21,50 @@ export async function readable(app: TestApp): Promise<void> {
     );
     return ended;
   });
+}
+
+/** As if nothing had ever been published, and nobody had asked. */
+export async function emptyOutbox(app: TestApp): Promise<void> {
+  await app.sql('DELETE FROM outbox');
+  await app.sql('DELETE FROM outbox_consumers');
+  await app.sql(`UPDATE outbox_removed SET xid = '0', position = 0`);
+}
+
+/** One row of events with these names, which readers get when this returns. */
+export async function publish(app: TestApp, ...names: string[]): Promise<void> {
+  await app.sql('INSERT INTO outbox (count, items) VALUES ($1, $2)', [
+    names.length,
+    JSON.stringify(names.map((transactionId) => ({ topic: 'deposit.confirmed', transactionId }))),
+  ]);
+  await readable(app);
+}
+
+/** Names of the events that a reader gets behind the cursor, and the cursor after each. */
+export async function readBehind(app: TestApp, from: Cursor): Promise<{ names: string[]; places: Cursor[] }> {
+  const limits = { rows: 1000, events: 1_000_000 };
+  const rows = await app.nest.get(Database).readAll(READ_OUTBOX, { ...from, ...limits });
+  const events = rows
+    .flatMap(({ xid, position, items }) =>
+      items.map((item, n) => ({
+        name: (item as unknown as { transactionId: string }).transactionId,
+        place: { xid, position: Number(position), item: n + 1 },
+      })),
+    )
+    .filter(({ place }) => cursorText(place) > cursorText(from));
+  return { names: events.map(({ name }) => name), places: events.map(({ place }) => place) };
+}
+
+/** Takes a consumer, as a process does. Undefined while another has it. */
+export const hold = (app: TestApp, name: string, holder: string): Promise<object | undefined> =>
+  app.nest.get(Database).write(HOLD_CONSUMER, { name, holder, seconds: 15 });
+
+/** How far a consumer has come. */
+export async function storedCursor(app: TestApp, name: string): Promise<Cursor> {
+  const [row] = await app.sql<Cursor>(
+    'SELECT xid::text, position::int, item FROM outbox_consumers WHERE name = $1',
+    [name],
+  );
+  return row;
 }
 
 /** What the tables say that events should have told: one row for each event that holds, as `foldOutbox` gives them. */

@@ -2,19 +2,10 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { Client, type QueryResultRow } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { accountForServer, findBinaries, freePort } from '../../src/local/postgres-host';
 import { until } from './app';
-
-/** Runs with a connection of its own. */
-export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  return client
-    .query<Row>(text)
-    .then(({ rows }) => rows)
-    .finally(() => client.end());
-}
+import { query } from './database';
 
 /** A standby that streams from a primary. */
 export class Standby {

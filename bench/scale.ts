@@ -44,7 +44,6 @@ const get = (who: Caller[], name: string, paths: (caller: Caller) => string[]): 
 
 /** Endpoints beside those of the comparison with other servers. */
 const more = (who: Caller[]): Endpoint[] => [
-  get(who, 'GET /users/me/positions', () => ['/users/me/positions']),
   get(who, 'GET /pools/:id/position', ({ pools }) => pools.map((id) => `/pools/${id}/position`)),
   get(who, 'GET /lottery/me', () => ['/lottery/me']),
   {

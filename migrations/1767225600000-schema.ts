@@ -84,8 +84,9 @@ export class Schema1767225600000 implements MigrationInterface {
         CONSTRAINT pool_members_pkey PRIMARY KEY (pool_id, address),
         CONSTRAINT pool_members_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id) ON DELETE CASCADE
       );
-      CREATE INDEX pool_members_address_idx ON pool_members (address, pool_id, type);
-      CREATE INDEX pool_members_member_idx ON pool_members (address, pool_id) WHERE role = 'MEMBER';
+      CREATE INDEX pool_members_address_idx ON pool_members (address, pool_id);
+      CREATE INDEX pool_members_owner_idx ON pool_members (address, type, pool_id) WHERE role = 'OWNER';
+      CREATE INDEX pool_members_member_idx ON pool_members (address, pool_id, type) WHERE role = 'MEMBER';
 
       CREATE TABLE transactions (
         id uuid NOT NULL,

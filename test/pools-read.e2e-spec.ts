@@ -76,6 +76,27 @@ describe('the list', () => {
     });
   });
 
+  it('of one type has own pools and those of others, newest first', async () => {
+    const [user, other] = [await app.signIn(), await app.signIn()];
+    const made: string[] = [];
+    for (let i = 0; i < 6; i++) {
+      const [by, members] = i % 2 ? [user, []] : [other, [user.address]];
+      made.unshift((await app.createPool(by, { type: 'lottery', members })).id as string);
+      await app.createPool(by, { type: 'rotating', members });
+    }
+    for (const [page, wanted] of [
+      [1, made.slice(0, 4)],
+      [2, made.slice(4)],
+    ] as const) {
+      const answer = await app.get(`/pools?type=lottery&limit=4&page=${page}`, user);
+      expect(ids(answer)).toEqual(wanted);
+      expect(answer.body.pagination).toMatchObject({ total: 6, pages: 2 });
+    }
+    const { next } = (await app.get('/pools?type=lottery&limit=1', user)).body;
+    expect(ids(await app.get(`/pools?type=lottery&after=${next}`, user))).toEqual(made.slice(1));
+    expect((await app.get('/pools', user)).body.pagination.total).toBe(12);
+  });
+
   it('has pages; the last one may be full, and later ones are empty', async () => {
     const user = await app.signIn();
     const made: string[] = [];

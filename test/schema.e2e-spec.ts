@@ -350,6 +350,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(CHAIN_STATE, {}),
     run(pools.LIST_POOLS, { address: caller, ...page }),
     run(pools.LIST_POOLS, { address: caller, ...page, type: 'lottery' }),
+    run(pools.LIST_POOLS, { address: address(OWNER), ...page, type: 'rotating' }),
     run(pools.POOL_DETAIL, { pool, address: caller }),
     run(pools.POOL_YIELD, { pool, address: caller }),
     run(pools.CREATE_POOL, newPool),
@@ -398,6 +399,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.LIST_POOLS_AFTER, { address: caller, type: null, limit: 20, after: last }),
     run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: null, limit: 10, after: middle }),
     run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: 'lottery', limit: 10, after: middle }),
+    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: 'rotating', limit: 10, after: last }),
     ...WALKS.flatMap((each) =>
       [me, heavyOwner, payer].flatMap((who) => [
         run(TRANSACTIONS_AFTER.asc, { ...who, ...each }),

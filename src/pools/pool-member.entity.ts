@@ -4,8 +4,9 @@ import { Pool } from './pool.entity';
 
 /** Who may read a pool. By address, so that a wallet that signs in later sees it too. The owner is also listed. */
 @Entity('pool_members')
-@Index('pool_members_address_idx', ['address', 'poolId', 'type'])
-@Index('pool_members_member_idx', ['address', 'poolId'], { where: `role = 'MEMBER'` })
+@Index('pool_members_address_idx', ['address', 'poolId'])
+@Index('pool_members_owner_idx', ['address', 'type', 'poolId'], { where: `role = 'OWNER'` })
+@Index('pool_members_member_idx', ['address', 'poolId', 'type'], { where: `role = 'MEMBER'` })
 export class PoolMember {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
   poolId: string;

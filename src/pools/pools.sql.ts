@@ -30,6 +30,19 @@ interface ListParameters {
   limit: number;
 }
 
+/** Of pool_members: the caller's pools of one type. Their own have an index by type, so that others are not read. */
+const OF_TYPE = ['OWNER', 'MEMBER'].map(
+  (role) => `pool_members WHERE address = :address AND role = '${role}' AND type = :type`,
+);
+const OF_ANY_TYPE = 'pool_members WHERE address = :address AND :type IS NULL';
+
+/** Ids of the caller's pools, newest first. Reads no branch further than needed. */
+const newestPools = (after: string, limit: string): string => `
+  SELECT pool_id FROM (${[OF_ANY_TYPE, ...OF_TYPE]
+    .map((pools) => `(SELECT pool_id FROM ${pools} ${after} ORDER BY pool_id DESC LIMIT ${limit})`)
+    .join(' UNION ALL ')}) merged
+  ORDER BY pool_id DESC`;
+
 /** Newest first. `last` is the id of the last one. */
 export const LIST_POOLS = statement<
   ListParameters & { offset: number },
@@ -39,12 +52,9 @@ export const LIST_POOLS = statement<
   { address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
-      (SELECT count(*)::int FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)) AS total,
+      (${[OF_ANY_TYPE, ...OF_TYPE].map((pools) => `(SELECT count(*) FROM ${pools})`).join(' + ')})::int AS total,
       coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
-    FROM (
-      SELECT pool_id FROM pool_members WHERE address = :address AND (:type IS NULL OR type = :type)
-      ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
-    ) page
+    FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
   { onStandby: true },
 );
@@ -56,11 +66,8 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
   `
     SELECT ${cursorPage(POOL_ITEM, 'page.pool_id')}
     FROM (
-      SELECT pool_id, row_number() OVER () AS n FROM (
-        SELECT pool_id FROM pool_members
-        WHERE address = :address AND pool_id < :after AND (:type IS NULL OR type = :type)
-        ORDER BY pool_id DESC LIMIT :limit + 1
-      ) found
+      SELECT pool_id, row_number() OVER () AS n
+      FROM (${newestPools('AND pool_id < :after', ':limit + 1')} LIMIT :limit + 1) found
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
   { onStandby: true },

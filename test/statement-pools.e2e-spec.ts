@@ -5,7 +5,12 @@ import { DatabasePool } from '../src/database/database-pool';
 import { PipelinedPool } from '../src/database/pipelined-pool';
 import type { Statement } from '../src/database/statement';
 import type { PoolSize, StatementPool } from '../src/database/statement-pool';
-import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
+import {
+  DatabaseUnavailable,
+  OutcomeUnknown,
+  StatementSkipped,
+  isUnavailable,
+} from '../src/database/unavailable';
 import type { TimeLimits } from '../src/database/work-queue';
 import { until } from './support/app';
 import { type TestDatabase, emptyDatabase } from './support/database';
@@ -28,6 +33,8 @@ describe('pools of statements', () => {
   beforeAll(async () => {
     database = await emptyDatabase();
     admin = new Pool({ connectionString: database.url, application_name: 'admin', max: 4 });
+    // Ignores connections that close when the database is dropped.
+    admin.on('error', () => undefined);
     await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
   });
   afterAll(async () => {
@@ -116,6 +123,7 @@ describe('pools of statements', () => {
 
   describe('reads', () => {
     const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS value' };
+    const PID = { name: 'pid', text: 'SELECT pg_backend_pid() AS pid' };
     const BEGUN = { name: 'begun', text: 'SELECT transaction_timestamp()::text AS value' };
     const read = (pool: StatementPool, statement: Statement, values: unknown[]): Promise<unknown> =>
       pool.run(statement, values, false);
@@ -151,6 +159,24 @@ describe('pools of statements', () => {
         [{ value: 3 }],
       ]);
       expect(await connections()).toBe(1);
+    });
+
+    it('never get the error of another one', async () => {
+      const limits = { sendMs: 1500, resendMs: 0, deadlineMs: 3500, answerMs: 4500 };
+      const [reads] = open({ reads: true, width: 1 }, { limits });
+      const results = await Promise.allSettled([read(reads, DIVIDE, [0]), read(reads, ECHO, [1])]);
+      const [own, skipped] = results.map((each) => (each as PromiseRejectedResult).reason as Error);
+      expect(own).toMatchObject({ code: '22012' });
+      expect(skipped).toBeInstanceOf(StatementSkipped);
+      expect(isUnavailable(skipped)).toBe(true);
+    });
+
+    it('outlive a time limit of single queries', async () => {
+      const [reads, pool] = open({ reads: true, width: 1 }, { query_timeout: 300 });
+      const [{ pid }] = (await read(reads, PID, [])) as { pid: number }[];
+      await pool.query(`SELECT pg_sleep(0.2)`);
+      await pool.query(`SELECT pg_sleep(0.2)`);
+      expect(await read(reads, PID, [])).toEqual([{ pid }]);
     });
 
     it('are sent without those that cannot be', async () => {

@@ -149,7 +149,9 @@ create_database() {
 # refuses writes first, and stops when none is under way. Refused writes were not done, and the service repeats them, for
 # 3.6 s: what takes long comes before. Starting patronictl takes a second, so Patroni is asked directly.
 switchover() {
-  NEW=$1 OLD=$(who primary) OTHERS=
+  NEW=$1 OTHERS=
+  [ -n "$NEW" ] || fail 'there is no synchronous standby'
+  OLD=$(who primary) || fail 'there is no leader'
   [ "$NEW" != "$OLD" ] || fail "node$NEW is the leader already"
   local n asked
   for n in $NODES; do
@@ -163,8 +165,9 @@ switchover() {
     until_true 20 follows "$n" "$NEW" || echo "node$n does not follow node$NEW, so writes wait longer" >&2
   done
   psql_node "$OLD" -qc CHECKPOINT
+  until_true 10 no_writes "$OLD" 1 || fail 'a transaction that writes has lasted longer than 10 s: try again after it'
   psql_node "$OLD" -qAt -c "ALTER SYSTEM SET default_transaction_read_only = on" -c "SELECT pg_reload_conf()" >/dev/null
-  until_true 10 no_writes "$OLD" || echo 'a transaction that writes lasts longer than 10 s, and will be ended' >&2
+  until_true 2 no_writes "$OLD" || fail 'a transaction still writes after 2 s: try again'
   ask "$OLD" POST switchover -m 60 -w '\n%{http_code}' -d "{\"leader\": \"node$OLD\", \"candidate\": \"node$NEW\"}" >"$STATE/answer" &
   asked=$!
   # Patroni looks for a free lock once per LOOP_WAIT, and when it is sent settings, even if that changes nothing.
@@ -191,7 +194,11 @@ writable() {
   until_true 60 psql_node "$1" -qAt -c "ALTER SYSTEM RESET default_transaction_read_only" -c "SELECT pg_reload_conf()" >/dev/null 2>&1 ||
     fail "node$1 still refuses writes: ALTER SYSTEM RESET default_transaction_read_only"
 }
-no_writes() { [ "$(psql_node "$1" -Atc "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = 'savings'")" = 0 ]; }
+# no_writes N [SECONDS]: no transaction that has begun so long ago, or at all, has written.
+no_writes() {
+  [ "$(psql_node "$1" -Atc "SELECT count(*) FROM pg_stat_activity WHERE backend_xid IS NOT NULL AND datname = 'savings'
+    AND xact_start <= clock_timestamp() - make_interval(secs => ${2:-0})")" = 0 ]
+}
 
 # The file outlives a killed server, and its number may then belong to any other process.
 postmaster() {

@@ -47,7 +47,7 @@ export function isSignedByKey(message: string, address: Address, signature: Hex)
     const key = recover(hexToBytes(hashMessage(message)), bytes.subarray(0, 64), recovery, false);
     return key !== null && slice(keccak256(key.subarray(1)), 12) === address.toLowerCase();
   } catch {
-    // A part of the signature is zero, or not below the order.
+    // A part of the signature is zero or not below the order, or r is on no point of the curve.
     return false;
   }
 }

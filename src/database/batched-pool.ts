@@ -1,5 +1,6 @@
 import { ReadBatch } from './read-batch';
 import { type StatementConnection, StatementPool } from './statement-pool';
+import { DatabaseUnavailable, StatementSkipped } from './unavailable';
 import { older } from './work-queue';
 
 /** Statements that go together although another connection is free. */
@@ -24,14 +25,17 @@ export class BatchedPool extends StatementPool {
   protected fill(connection: StatementConnection, most: number): void {
     const { client, sent } = connection;
     if (sent.size > 0) return;
-    const works = client!.lost ? [] : this.queue.takeFirst(Math.min(Math.max(most, BATCH), this.size.depth));
+    const works = this.queue.takeFirst(Math.min(Math.max(most, BATCH), this.size.depth));
     if (works.length === 0) return this.end(connection);
     for (const work of works) sent.add(work);
     this.watch(connection, works.reduce(older));
     client!.query(
       new ReadBatch(works, (index, error, result, skipped) => {
-        const failure = error && client!.describe(error, { writes: works[index].writes, completed: false });
-        this.settle(connection, works[index], failure, result, skipped);
+        const described = error && client!.describe(error, { writes: false, completed: false });
+        // The error of another request is neither this one's answer nor for its log.
+        const foreign = skipped && !(described instanceof DatabaseUnavailable);
+        const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
+        this.settle(connection, works[index], failure, result);
       }),
     );
   }

@@ -14,16 +14,19 @@ import { StandbyReads } from './standby-reads';
 import type { StatementPool } from './statement-pool';
 import { type TypedStatement, valuesOf } from './statement';
 
-/** Statements in flight on one connection. Reads are answered together. */
+/** Reads in a batch. */
 const READ_DEPTH = 32;
-/** Waiting commits share one write to the disk, but statements behind a locked one wait with it. */
+/**
+ * Statements in flight on one connection. Waiting commits share one write to the disk, but statements behind a locked
+ * one wait with it.
+ */
 const WRITE_DEPTH = 4;
 /** The longest wait for the server at shutdown. */
 const END_MS = 1000;
 
 /**
- * Runs named prepared statements, pipelined over a pool of their own. Hot paths use it, because building queries and
- * hydrating entities in TypeORM costs several times the statement itself.
+ * Runs named prepared statements over a pool of their own, reads in batches and writes pipelined. Hot paths use it,
+ * because building queries and hydrating entities in TypeORM costs several times the statement itself.
  *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
  * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or

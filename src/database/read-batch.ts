@@ -1,6 +1,8 @@
 import { Query, type QueryConfig, type QueryResult } from 'pg';
 import type { Statement } from './statement';
 
+type Callback = (error: Error | null, result?: QueryResult) => void;
+
 interface RowDescription {
   fields: unknown[];
 }
@@ -11,6 +13,7 @@ interface Connection {
 }
 /** Members of pg's query beside its public types. */
 interface QueryInternals {
+  callback: Callback;
   name?: string;
   text?: string;
   submit(connection: Connection): Error | null;
@@ -20,7 +23,6 @@ interface QueryInternals {
   handleError(error: Error, connection: Connection): void;
   handleReadyForQuery(connection: Connection): void;
 }
-type Callback = (error: Error | null, result?: QueryResult) => void;
 
 const PgQuery = Query as unknown as new (config: Partial<QueryConfig>, callback: Callback) => QueryInternals;
 
@@ -30,8 +32,8 @@ const nothing = { value: () => undefined };
 const columnsOf = new WeakMap<Connection, Map<string, RowDescription>>();
 
 /**
- * Statements that only read, sent together with one Sync. PostgreSQL runs each with its own snapshot, and sends the
- * answers together: that saves it and this process a system call and a wake-up for each. If one fails, the server
+ * Statements that only read, sent together with one Sync. PostgreSQL runs each with its own snapshot, and mostly sends
+ * the answers together: that saves it and this process a system call and a wake-up for each. If one fails, the server
  * skips those after it. pg takes the batch for one query, with the name of the statement that is being answered.
  */
 export class ReadBatch extends PgQuery {
@@ -41,6 +43,7 @@ export class ReadBatch extends PgQuery {
   private sent = false;
   /** What pg says of a statement that cannot be sent. */
   private unsendable: Error | null = null;
+  /** Its index. */
   private failing = 0;
 
   /** @param answered is called once for each statement; `skipped` if the error is that of another */
@@ -101,6 +104,7 @@ export class ReadBatch extends PgQuery {
 
   /** Of the current statement, or of the connection. */
   override handleError(error: Error, connection: Connection): void {
+    this.callback(null);
     const first = this.current;
     const failing = this.sent ? first : this.failing;
     this.goTo(this.queries.length);
@@ -111,8 +115,10 @@ export class ReadBatch extends PgQuery {
     }
   }
 
-  /** All are answered before. */
-  override handleReadyForQuery(): void {}
+  /** All are answered before. pg stops its timer of `query_timeout` in the batch's own callback. */
+  override handleReadyForQuery(): void {
+    this.callback(null);
+  }
 
   private goTo(index: number): void {
     this.current = index;

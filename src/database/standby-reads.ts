@@ -7,7 +7,7 @@ import { DatabaseClient, DatabasePool } from './database-pool';
 import type { ReadBatch } from './read-batch';
 import type { Statement } from './statement';
 import type { PoolSize, StatementPool } from './statement-pool';
-import { DatabaseUnavailable } from './unavailable';
+import { DatabaseUnavailable, StatementSkipped } from './unavailable';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
 const ATTEMPTS_MS = [0, 1, 3, 10];
@@ -119,7 +119,7 @@ export class StandbyReads {
     );
   }
 
-  /** As `PipelinedPool.run`, for statements that only read. */
+  /** As `StatementPool.run`, for statements that only read. */
   async run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     const requested = performance.now();
     if (this.paused && requested > this.probeAt) this.probe(requested);
@@ -145,7 +145,7 @@ export class StandbyReads {
       return ['behind'];
     } catch (error) {
       // What the server says of one statement, such as a conflict with recovery, says nothing of the others.
-      if (!(error instanceof DatabaseError)) {
+      if (!(error instanceof DatabaseError || error instanceof StatementSkipped)) {
         if (!this.paused)
           this.logger.warn(`the primary serves all reads for now: ${(error as Error).message}`);
         this.pause(FAILED_PAUSE_MS);

@@ -9,6 +9,7 @@ import {
   NOT_PREPARED,
   OutcomeUnknown,
   REPEATABLE,
+  StatementSkipped,
 } from './unavailable';
 import { LIMITS, type Work, WorkQueue, afterIo, older } from './work-queue';
 
@@ -150,17 +151,15 @@ export abstract class StatementPool {
     this.end(connection);
   }
 
-  /** @param undone whether the server has not begun the statement */
   protected settle(
     connection: StatementConnection,
     work: Work,
     error: Error | null,
     result?: QueryResult,
-    undone = false,
   ): void {
     const client = connection.client!;
     connection.sent.delete(work);
-    const cause = error instanceof OutcomeUnknown ? error.cause : error;
+    const cause = error instanceof DatabaseUnavailable ? error.cause : error;
     const { code = '' } = (cause ?? {}) as { code?: string };
     if (client.lost || CONNECTION_ENDS.test(code)) {
       connection.retired = true;
@@ -168,7 +167,7 @@ export abstract class StatementPool {
     }
     if (!error) this.succeededAt = performance.now();
     const isUndone =
-      undone ||
+      error instanceof StatementSkipped ||
       REPEATABLE.test(code) ||
       (code === LOCKED && this.isStalled(work)) ||
       (error !== null && client.lost);
@@ -185,7 +184,7 @@ export abstract class StatementPool {
     else work.callback(error, result);
   }
 
-  /** Closes the connection when the server does not answer in time. All its statements then fail. */
+  /** Closes the connection when the server does not answer in time. They are lost; those that only read are sent again in time. */
   protected watch(connection: StatementConnection, oldest: Work): void {
     clearTimeout(connection.watchdog?.timer);
     const timer = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {

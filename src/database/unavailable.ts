@@ -17,6 +17,11 @@ export class OutcomeUnknown extends DatabaseUnavailable {
   override readonly name = 'OutcomeUnknown';
 }
 
+/** The server did not begin the statement, because another one of its batch failed. */
+export class StatementSkipped extends DatabaseUnavailable {
+  override readonly name = 'StatementSkipped';
+}
+
 /**
  * SQLSTATE classes and codes after which a retry may succeed: connection exceptions (08), a read-only server, which
  * was demoted or is not promoted yet (25006), idle and long transactions (25P03, 25P04), a prepared statement that a

@@ -51,9 +51,12 @@ export class WorkQueue {
     return this.waiting.length;
   }
 
+  /** Behind those that were requested earlier, so that one that is sent again does not lose its place. */
   add(work: Work): void {
     this.limit(work, this.limits.sendMs);
-    this.waiting.push(work);
+    let place = this.waiting.length;
+    while (place > 0 && this.waiting[place - 1].requested > work.requested) place--;
+    this.waiting.splice(place, 0, work);
   }
 
   /** Removes the first statement for which it holds. */

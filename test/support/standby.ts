@@ -60,13 +60,18 @@ export class Standby {
 
   /** Waits until it has replayed all that the server at the url has written. */
   async caughtUp(url: string): Promise<void> {
-    const [{ lsn }] = await query<{ lsn: string }>(url, 'SELECT pg_current_wal_insert_lsn() AS lsn');
-    await until(async () => {
-      const [{ done }] = await this.sql<{ done: boolean }>(
-        `SELECT pg_last_wal_replay_lsn() >= '${lsn}' AS done`,
-      );
-      return done;
-    });
+    const position = await written(url);
+    await until(() => this.hasReplayed(position));
+  }
+
+  async isBehind(url: string): Promise<boolean> {
+    return !(await this.hasReplayed(await written(url)));
+  }
+
+  private async hasReplayed(position: string): Promise<boolean> {
+    const text = `SELECT pg_last_wal_replay_lsn() >= '${position}' AS done`;
+    const [{ done }] = await this.sql<{ done: boolean }>(text);
+    return done;
   }
 
   /** Stops it, and returns its folder. */
@@ -78,4 +83,8 @@ export class Standby {
     }
     return this.data;
   }
+}
+
+async function written(url: string): Promise<string> {
+  return (await query<{ lsn: string }>(url, 'SELECT pg_current_wal_insert_lsn() AS lsn'))[0].lsn;
 }

@@ -97,8 +97,8 @@ describe('pools of statements', () => {
       const [pipelined, pool] = open({ reads });
       const answers = await Promise.all(range(500).map((value) => pipelined.run(ECHO, [value])));
       expect(answers).toEqual(range(500).map((value) => [{ value }]));
+      await until(() => pool.idleCount === WIDTH);
       expect(await connections()).toBe(WIDTH);
-      expect(pool.idleCount).toBe(WIDTH);
       expect(pipelined.waiting).toBe(0);
     },
   );
@@ -111,13 +111,15 @@ describe('pools of statements', () => {
   });
 
   it('lets a statement fail without affecting others', async () => {
-    const [pipelined] = open();
+    const [pipelined, pool] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
     const failed = results.filter(({ status }) => status === 'rejected');
     expect(failed).toEqual(
       [1, 2].map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '23505' }) })),
     );
     expect(await stored()).toEqual([1, 2, 3, 4, 5]);
+    // The first connection may have done all before the second one was open.
+    await until(() => pool.idleCount === WIDTH);
     expect(await connections()).toBe(WIDTH);
   });
 

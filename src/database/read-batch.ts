@@ -41,9 +41,8 @@ export class ReadBatch extends PgQuery {
   private current = 0;
   private columns: Map<string, RowDescription>;
   private sent = false;
-  /** What pg says of a statement that cannot be sent. */
+  /** What pg says of a statement that cannot be sent, and the index of that statement. */
   private unsendable: Error | null = null;
-  /** Its index. */
   private failing = 0;
 
   /** @param answered is called once for each statement; `skipped` if the error is that of another */

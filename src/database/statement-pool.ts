@@ -184,7 +184,10 @@ export abstract class StatementPool {
     else work.callback(error, result);
   }
 
-  /** Closes the connection when the server does not answer in time. They are lost; those that only read are sent again in time. */
+  /**
+   * Closes the connection when the server does not answer in time. Its statements fail, but those that only read are sent
+   * again while there is time.
+   */
   protected watch(connection: StatementConnection, oldest: Work): void {
     clearTimeout(connection.watchdog?.timer);
     const timer = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {

@@ -30,12 +30,12 @@ export class BatchedPool extends StatementPool {
     for (const work of works) sent.add(work);
     this.watch(connection, works.reduce(older));
     client!.query(
-      new ReadBatch(works, (index, error, result, skipped) => {
+      new ReadBatch(works, (index, error, rows, skipped) => {
         const described = error && client!.describe(error, { writes: false, completed: false });
         // The error of another request is neither this one's answer nor for its log.
         const foreign = skipped && !(described instanceof DatabaseUnavailable);
         const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
-        this.settle(connection, works[index], failure, result);
+        this.settle(connection, works[index], failure, rows);
       }),
     );
   }

@@ -58,7 +58,7 @@ export class PipelinedPool extends StatementPool {
   }
 
   private send(connection: StatementConnection, work: Work): void {
-    const { sent, watchdog } = connection;
+    const { sent } = connection;
     const client = connection.client as Prepared;
     const { clock, preparing } = this.pipelines.get(client)!;
     const { statement, values, writes, requested } = work;
@@ -66,11 +66,11 @@ export class PipelinedPool extends StatementPool {
     const first = client.connection.parsedStatements[name] === undefined;
     if (first) preparing.add(name);
     sent.add(work);
-    if (!watchdog || requested < watchdog.oldest.requested) this.watch(connection, work);
+    this.watch(connection, work);
     const answered = (error: Error | null, result?: QueryResult): void => {
       if (first) preparing.delete(name);
       const failure = error && client.describe(error, { writes, completed: query.completed });
-      this.settle(connection, work, failure, result);
+      this.settle(connection, work, failure, result?.rows);
     };
     const deadline = requested + this.limits.deadlineMs;
     const query = new GuardedQuery({ name, text, values }, clock, deadline, answered);

@@ -1,117 +1,123 @@
-import { Query, type QueryConfig, type QueryResult } from 'pg';
+import pg, { Query, type QueryConfig, type QueryResultRow, Result } from 'pg';
+import { serialize } from 'pg-protocol';
 import type { Statement } from './statement';
 
-type Callback = (error: Error | null, result?: QueryResult) => void;
-
-interface RowDescription {
-  fields: unknown[];
+/** Members of pg beside its public types. */
+const { prepareValue } = (pg as unknown as { utils: { prepareValue: (value: unknown) => string | Buffer | null } })
+  .utils;
+interface Columns {
+  addFields(fields: unknown[]): void;
+  parseRow(fields: unknown[]): QueryResultRow;
 }
-/** Members of pg's connection beside its public types. */
 interface Connection {
-  readonly submittedNamedStatements: Record<string, string>;
+  readonly parsedStatements: Record<string, string>;
   _send(message: Buffer): void;
 }
-/** Members of pg's query beside its public types. */
 interface QueryInternals {
-  callback: Callback;
+  callback: (error: Error | null) => void;
+  /** Its parsers are those of the client. */
+  _result: { _types: unknown };
   name?: string;
   text?: string;
   submit(connection: Connection): Error | null;
-  handleRowDescription(message: RowDescription): void;
-  handleDataRow(message: unknown): void;
-  handleCommandComplete(message: unknown, connection: Connection): void;
-  handleError(error: Error, connection: Connection): void;
-  handleReadyForQuery(connection: Connection): void;
+  handleRowDescription(message: { fields: unknown[] }): void;
+  handleDataRow(message: { fields: unknown[] }): void;
+  handleCommandComplete(): void;
+  handleEmptyQuery(): void;
+  handleError(error: Error): void;
+  handleReadyForQuery(): void;
 }
 
-const PgQuery = Query as unknown as new (config: Partial<QueryConfig>, callback: Callback) => QueryInternals;
+const PgQuery = Query as unknown as new (
+  config: Partial<QueryConfig>,
+  callback: QueryInternals['callback'],
+) => QueryInternals;
+const PgResult = Result as unknown as new (rowMode: string, types: unknown) => Columns;
 
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4]);
-const nothing = { value: () => undefined };
+const EXECUTE = serialize.execute();
+const DESCRIBE = serialize.describe({ type: 'P' });
+const SYNC = serialize.sync();
 /** Columns of the named statements that a connection has described. */
-const columnsOf = new WeakMap<Connection, Map<string, RowDescription>>();
+const columnsOf = new WeakMap<Connection, Map<string, Columns>>();
 
 /**
  * Statements that only read, sent together with one Sync. PostgreSQL runs each with its own snapshot, and mostly sends
  * the answers together: that saves it and this process a system call and a wake-up for each. If one fails, the server
- * skips those after it. pg takes the batch for one query, with the name of the statement that is being answered.
+ * skips those after it.
+ *
+ * It writes and reads pg's messages itself, because an object of pg's `Query` for each statement costs this process
+ * more than the rest of the statement. pg takes the batch for one query, with the name of the statement that is being
+ * answered.
  */
 export class ReadBatch extends PgQuery {
-  private readonly queries: QueryInternals[];
-  private current = 0;
-  private columns: Map<string, RowDescription>;
-  private sent = false;
-  /** What pg says of a statement that cannot be sent, and the index of that statement. */
-  private unsendable: Error | null = null;
-  private failing = 0;
+  /** Indexes of the statements that are not answered, in order. The server is at the first. */
+  private pending: number[];
+  private columnsByName?: Map<string, Columns>;
+  private columns?: Columns;
+  private found: QueryResultRow[] = [];
+  private unreadable: Error | null = null;
 
   /** @param answered is called once for each statement; `skipped` if the error is that of another */
   constructor(
-    statements: readonly { statement: Statement; values: unknown[] }[],
-    public answered: (index: number, error: Error | null, result?: QueryResult, skipped?: boolean) => void,
+    private readonly statements: readonly { statement: Statement; values: unknown[] }[],
+    public answered: (index: number, error: Error | null, rows?: QueryResultRow[], skipped?: boolean) => void,
   ) {
     super({}, () => undefined);
-    this.queries = statements.map(
-      ({ statement: { name, text }, values }, index) =>
-        new PgQuery({ name, text, values }, (error, result) => {
-          if (this.sent) this.answered(index, error, result);
-          else this.unsendable = error;
-        }),
-    );
-    this.goTo(0);
+    this.pending = statements.map((_, index) => index);
   }
 
-  /** Sends all or, if pg finds fault with one, none. */
-  override submit(connection: Connection): Error | null {
+  /** Sends all but those that cannot be. */
+  override submit(connection: Connection): null {
     if (!columnsOf.has(connection)) columnsOf.set(connection, new Map());
-    this.columns = columnsOf.get(connection)!;
+    this.columnsByName = columnsOf.get(connection)!;
+    const parsed = new Map<string, string>();
     const messages: Buffer[] = [];
-    const collecting = Object.create(connection, {
-      _send: { value: (message: Buffer) => messages.push(message) },
-      stream: { value: {} },
-      sync: nothing,
-    }) as Connection;
-    const described = Object.create(collecting, { describe: nothing }) as Connection;
-    for (const [index, query] of this.queries.entries()) {
-      const columns = this.columns.get(query.name!);
-      if (columns) query.handleRowDescription(columns);
-      const error = query.submit(columns ? described : collecting) ?? this.unsendable;
-      this.failing = index;
-      if (error) return error;
-    }
-    this.sent = true;
-    connection._send(Buffer.concat([...messages, SYNC]));
+    this.pending = this.pending.filter((index) => {
+      try {
+        messages.push(...this.messages(index, parsed, connection));
+        return true;
+      } catch (error) {
+        process.nextTick(() => this.answered(index, error as Error));
+        return false;
+      }
+    });
+    messages.push(SYNC);
+    connection._send(Buffer.concat(messages));
+    this.begin();
     return null;
   }
 
-  override handleRowDescription(message: RowDescription): void {
-    this.columns.set(this.name!, message);
-    this.queries[this.current].handleRowDescription(message);
+  override handleRowDescription({ fields }: { fields: unknown[] }): void {
+    this.columns = new PgResult('', this._result._types);
+    this.columns.addFields(fields);
+    this.columnsByName!.set(this.name!, this.columns);
   }
 
-  override handleDataRow(message: unknown): void {
-    this.queries[this.current].handleDataRow(message);
+  override handleDataRow({ fields }: { fields: unknown[] }): void {
+    try {
+      this.found.push(this.columns!.parseRow(fields));
+    } catch (error) {
+      this.unreadable = error as Error;
+    }
   }
 
   /** Nothing is left to commit, so a statement that has completed is answered. */
-  override handleCommandComplete(message: unknown, connection: Connection): void {
-    const query = this.queries[this.current];
-    query.handleCommandComplete(message, connection);
-    this.goTo(this.current + 1);
-    query.handleReadyForQuery(connection);
+  override handleCommandComplete(): void {
+    const { found, unreadable } = this;
+    const index = this.pending.shift()!;
+    this.begin();
+    this.answered(index, unreadable, found);
+  }
+
+  override handleEmptyQuery(): void {
+    this.handleCommandComplete();
   }
 
   /** Of the current statement, or of the connection. */
-  override handleError(error: Error, connection: Connection): void {
+  override handleError(error: Error): void {
     this.callback(null);
-    const first = this.current;
-    const failing = this.sent ? first : this.failing;
-    this.goTo(this.queries.length);
-    for (let i = first; i < this.queries.length; i++) {
-      // Those that were not parsed are parsed when they are sent again.
-      delete connection.submittedNamedStatements[this.queries[i].name!];
-      this.answered(i, error, undefined, i !== failing);
-    }
+    for (const [place, index] of this.pending.splice(0).entries())
+      this.answered(index, error, undefined, place > 0);
   }
 
   /** All are answered before. pg stops its timer of `query_timeout` in the batch's own callback. */
@@ -119,9 +125,27 @@ export class ReadBatch extends PgQuery {
     this.callback(null);
   }
 
-  private goTo(index: number): void {
-    this.current = index;
-    const { name, text } = this.queries[index] ?? {};
-    Object.assign(this, { name, text });
+  /** @param parsed texts of the statements that this batch has the server parse, by name */
+  private messages(index: number, parsed: Map<string, string>, { parsedStatements }: Connection): Buffer[] {
+    const { statement, values } = this.statements[index];
+    const { name, text } = statement;
+    const known = parsedStatements[name] ?? parsed.get(name);
+    if (known !== undefined && known !== text) throw new Error(`two statements are named "${name}"`);
+    const bind = serialize.bind({ statement: name, values, valueMapper: prepareValue });
+    if (known !== undefined && this.columnsByName!.has(name)) return [bind, EXECUTE];
+    if (known !== undefined) return [bind, DESCRIBE, EXECUTE];
+    parsed.set(name, text);
+    return [serialize.parse({ name, text }), bind, DESCRIBE, EXECUTE];
+  }
+
+  /** Begins to read the answer to the next statement. */
+  private begin(): void {
+    this.found = [];
+    this.unreadable = null;
+    if (this.pending.length === 0) return;
+    const { name, text } = this.statements[this.pending[0]].statement;
+    this.name = name;
+    this.text = text;
+    this.columns = this.columnsByName!.get(name);
   }
 }

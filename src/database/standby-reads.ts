@@ -70,11 +70,10 @@ class StandbyClient extends DatabaseClient {
       if (!position) this.cut();
     });
     const { answered } = batch;
-    batch.answered = (index, error, result, skipped) => {
+    batch.answered = (index, error, rows, skipped) => {
       if (error) answered(index, error, undefined, skipped);
       else if (!position) answered(index, new DatabaseUnavailable('the server tells no position'));
-      else
-        answered(index, null, Object.assign(result!, { rows: [position, ...(result!.rows as unknown[])] }));
+      else answered(index, null, [position, ...rows!]);
     };
     return super.query(batch);
   }

@@ -1,4 +1,4 @@
-import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import type { DatabaseClient } from './database-pool';
 import { Outage } from './outage';
 import type { Statement } from './statement';
@@ -77,8 +77,7 @@ export abstract class StatementPool {
     requested = performance.now(),
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      const callback: Work['callback'] = (error, result) =>
-        error ? reject(error) : resolve(result!.rows as Row[]);
+      const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
       const work = { statement, values, writes, requested, callback };
       if (this.sendAtOnce(work)) return;
       if (this.queue.length < MAX_WAITING) this.enqueue(work);
@@ -155,7 +154,7 @@ export abstract class StatementPool {
     connection: StatementConnection,
     work: Work,
     error: Error | null,
-    result?: QueryResult,
+    rows?: QueryResultRow[],
   ): void {
     const client = connection.client!;
     connection.sent.delete(work);
@@ -181,7 +180,7 @@ export abstract class StatementPool {
     else if (connection.sent.size === 0) this.end(connection);
     if (repeat) return;
     if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
-    else work.callback(error, result);
+    else work.callback(error, rows);
   }
 
   /**
@@ -189,7 +188,9 @@ export abstract class StatementPool {
    * again while there is time.
    */
   protected watch(connection: StatementConnection, oldest: Work): void {
-    clearTimeout(connection.watchdog?.timer);
+    const { watchdog } = connection;
+    if (watchdog && watchdog.oldest.requested <= oldest.requested) return;
+    clearTimeout(watchdog?.timer);
     const timer = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
       if (connection.watchdog?.timer !== timer) return;
       connection.watchdog = undefined;

@@ -1,4 +1,4 @@
-import type { QueryResult } from 'pg';
+import type { QueryResultRow } from 'pg';
 import type { Outage } from './outage';
 import type { Statement } from './statement';
 import { DatabaseUnavailable } from './unavailable';
@@ -24,8 +24,9 @@ export interface Work {
   values: unknown[];
   writes: boolean;
   requested: number;
-  callback: (error: Error | null, result?: QueryResult) => void;
-  timeout?: NodeJS.Timeout;
+  callback: (error: Error | null, rows?: QueryResultRow[]) => void;
+  /** Set while it waits: how long, in ms from the request. */
+  limitMs?: number;
   /** Why it has to be sent again. */
   failure?: Error;
 }
@@ -39,6 +40,11 @@ export const afterIo = (ms: number, callback: () => void): NodeJS.Timeout =>
 /** Statements that wait to be sent, each until its limit. */
 export class WorkQueue {
   private readonly waiting: Work[] = [];
+  /**
+   * For the statement whose time ends first. It is not stopped when that one is sent: timers for each would cost more
+   * than the queue.
+   */
+  private timer?: { at: number; timeout: NodeJS.Timeout };
 
   /** @param isStalled whether the server, not the other statements, lets this one wait */
   constructor(
@@ -53,44 +59,54 @@ export class WorkQueue {
 
   /** Behind those that were requested earlier, so that one that is sent again does not lose its place. */
   add(work: Work): void {
-    this.limit(work, this.limits.sendMs);
+    work.limitMs = this.limits.sendMs;
     let place = this.waiting.length;
     while (place > 0 && this.waiting[place - 1].requested > work.requested) place--;
     this.waiting.splice(place, 0, work);
+    this.watch(endOf(work));
   }
 
   /** Removes the first statement for which it holds. */
   take(isWanted: (work: Work) => boolean): Work | undefined {
     const index = this.waiting.findIndex(isWanted);
-    if (index < 0) return undefined;
-    const [work] = this.waiting.splice(index, 1);
-    clearTimeout(work.timeout);
-    return work;
+    return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
   }
 
   /** Removes the first `most` statements. */
   takeFirst(most: number): Work[] {
-    const works = this.waiting.splice(0, most);
-    for (const { timeout } of works) clearTimeout(timeout);
-    return works;
+    return this.waiting.splice(0, most);
   }
 
   refuseAll(error: Error): void {
-    for (const work of this.waiting.splice(0)) {
-      clearTimeout(work.timeout);
-      work.callback(error);
-    }
+    for (const work of this.waiting.splice(0)) work.callback(error);
   }
 
-  private limit(work: Work, ms: number): void {
-    work.timeout = afterIo(work.requested + ms - performance.now(), () => {
-      const index = this.waiting.indexOf(work);
-      if (index < 0) return;
-      const { resendMs } = this.limits;
-      if (ms < resendMs && (work.failure || this.isStalled(work))) return this.limit(work, resendMs);
-      this.waiting.splice(index, 1);
+  private watch(at: number): void {
+    if (this.timer && this.timer.at <= at) return;
+    clearTimeout(this.timer?.timeout);
+    const timeout = afterIo(at - performance.now(), () => {
+      if (this.timer?.timeout !== timeout) return;
+      this.timer = undefined;
+      this.endLate();
+    });
+    // Statements that wait have connections that keep the process alive, or a pause before the next one.
+    timeout.unref();
+    this.timer = { at, timeout };
+  }
+
+  private endLate(): void {
+    const now = performance.now();
+    const { resendMs } = this.limits;
+    const late = this.waiting.filter((work) => endOf(work) <= now);
+    for (const work of late) {
+      if (work.limitMs! < resendMs && (work.failure || this.isStalled(work))) work.limitMs = resendMs;
+      if (endOf(work) > now) continue;
+      this.waiting.splice(this.waiting.indexOf(work), 1);
       const reason = work.failure ?? this.outage.reason;
       work.callback(reason ?? new DatabaseUnavailable('all database connections are busy'));
-    });
+    }
+    if (this.waiting.length > 0) this.watch(Math.min(...this.waiting.map(endOf)));
   }
 }
+
+const endOf = ({ requested, limitMs }: Work): number => requested + limitMs!;

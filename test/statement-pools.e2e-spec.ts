@@ -1,5 +1,6 @@
+import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
-import { Client, Pool, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolConfig, TypeOverrides, types as pgTypes } from 'pg';
 import { BatchedPool } from '../src/database/batched-pool';
 import { DatabasePool } from '../src/database/database-pool';
 import { PipelinedPool } from '../src/database/pipelined-pool';
@@ -19,6 +20,7 @@ import { Proxy } from './support/proxy';
 
 jest.setTimeout(120_000);
 
+const { builtins } = pgTypes;
 const WIDTH = 2;
 const DEPTH = 3;
 const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };
@@ -123,6 +125,41 @@ describe('pools of statements', () => {
     expect(await connections()).toBe(WIDTH);
   });
 
+  it('answers a write after its commit, which may fail', async () => {
+    const [pipelined] = open({ width: 1 });
+    await admin.query(`CREATE TABLE part (item integer REFERENCES item DEFERRABLE INITIALLY DEFERRED)`);
+    const add = { name: 'add_part', text: 'INSERT INTO part VALUES ($1) RETURNING item' };
+    try {
+      const results = await Promise.allSettled([
+        pipelined.run(add, [1]),
+        ...insert(pipelined, 1),
+        pipelined.run(add, [1]),
+        pipelined.run(add, [{ toPostgres: () => assert.fail('no such value') }]),
+        pipelined.run(add, [1]),
+      ]);
+      expect(results.map(({ status }) => status)).toEqual([
+        'rejected',
+        'fulfilled',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect(results[0]).toMatchObject({ reason: { code: '23503' } });
+      expect(results[3]).toMatchObject({ reason: { message: 'no such value' } });
+      expect((await admin.query('SELECT item FROM part')).rows).toEqual([{ item: 1 }, { item: 1 }]);
+    } finally {
+      await admin.query('DROP TABLE part');
+    }
+  });
+
+  it('needs no columns of statements that return nothing', async () => {
+    const [pipelined] = open({ width: 1 });
+    const text = 'DELETE FROM item WHERE id = $1';
+    for (let i = 0; i < 3; i++) expect(await pipelined.run({ name: 'remove', text }, [1])).toEqual([]);
+    expect(await pipelined.run({ name: 'empty', text: '' }, [])).toEqual([]);
+    expect(await Promise.all(insert(pipelined, 7))).toEqual([[{ id: 7 }]]);
+  });
+
   describe('reads', () => {
     const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS value' };
     const PID = { name: 'pid', text: 'SELECT pg_backend_pid() AS pid' };
@@ -194,6 +231,22 @@ describe('pools of statements', () => {
       ]);
       expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
       expect(await read(reads, DIVIDE, [12])).toEqual([{ value: 1 }]);
+    });
+
+    it('have an empty text without disturbing others', async () => {
+      const [reads] = open({ reads: true, width: 1, depth: 8 });
+      const empty = { name: 'empty', text: '' };
+      const results = [read(reads, DIVIDE, [6]), read(reads, empty, []), read(reads, DIVIDE, [4])];
+      expect(await Promise.all(results)).toEqual([[{ value: 2 }], [], [{ value: 3 }]]);
+    });
+
+    it('fail alone when an answer cannot be read', async () => {
+      const types = new TypeOverrides();
+      types.setTypeParser(builtins.BOOL, () => assert.fail('unreadable'));
+      const [reads] = open({ reads: true, width: 1, depth: 8 }, { types });
+      const unreadable = { name: 'unreadable', text: 'SELECT true AS value' };
+      const results = await Promise.allSettled([read(reads, unreadable, []), read(reads, DIVIDE, [4])]);
+      expect(results).toMatchObject([{ reason: { message: 'unreadable' } }, { value: [{ value: 3 }] }]);
     });
 
     it('are sent again when a pooler has forgotten them', async () => {

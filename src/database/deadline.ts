@@ -1,4 +1,6 @@
-import { type PoolClient, Query, type QueryConfig, type QueryResult } from 'pg';
+import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { Statement } from './statement';
+import { StatementBatch } from './statement-batch';
 import { DatabaseUnavailable } from './unavailable';
 
 /** The server's clock is read again after this time. */
@@ -74,18 +76,7 @@ export class ServerClock {
   }
 }
 
-/** Members of pg's query beside its public types. */
-interface QueryInternals {
-  prepare(connection: Connection): void;
-  handleCommandComplete(message: unknown, connection: Connection): void;
-}
-interface Connection {
-  bind(portal: { portal: string; statement: string; values: string[]; binary: boolean }): void;
-  execute(portal: { portal: string; rows: number }): void;
-}
-type Callback = (error: Error | null, result?: QueryResult) => void;
-
-const PgQuery = Query as unknown as new (config: QueryConfig, callback: Callback) => Query & QueryInternals;
+type Callback = (error: Error | null, rows?: QueryResultRow[]) => void;
 
 /**
  * A statement that the server starts before its deadline or not at all, and ends by then. The guard precedes it in
@@ -93,40 +84,52 @@ const PgQuery = Query as unknown as new (config: QueryConfig, callback: Callback
  * happens after the deadline, whatever happens to this process or the network, except a commit that had already
  * begun.
  */
-export class GuardedQuery extends PgQuery {
+export class GuardedQuery extends StatementBatch {
   /** Whether the server has reported the statement's completion, so that only its commit is left. */
-  completed = false;
-  private begun = false;
+  hasCompleted = false;
+  private hasBegun = false;
+  private answer: Parameters<Callback> = [null];
 
-  /** @param deadline as a `performance.now()` */
+  /**
+   * @param deadline as a `performance.now()`
+   * @param answered is called once, after the commit
+   */
   constructor(
-    config: QueryConfig,
+    work: { statement: Statement; values: unknown[] },
     private readonly clock: ServerClock,
-    private readonly deadline: number,
-    callback: Callback,
+    deadline: number,
+    private answered: Callback,
   ) {
-    super(config, (error, result) => callback(error && this.describe(error), result));
+    super([{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
   }
 
-  override prepare(connection: Connection): void {
-    const values = [`${this.clock.at(this.deadline)}`];
-    connection.bind({ portal: '', statement: DEADLINE.name, values, binary: false });
-    connection.execute({ portal: '', rows: 0 });
-    super.prepare(connection);
+  protected completed(index: number, error: Error | null, rows: QueryResultRow[]): void {
+    this.hasBegun = true;
+    if (index === 0) return;
+    this.hasCompleted = true;
+    this.answer = [error, rows];
   }
 
-  /** The first completion is the guard's. */
-  override handleCommandComplete(message: unknown, connection: Connection): void {
-    if (this.begun) {
-      this.completed = true;
-      super.handleCommandComplete(message, connection);
-    }
-    this.begun = true;
-  }
-
-  private describe(error: Error & { code?: string }): Error {
-    if (this.begun || error.code !== OUT_OF_RANGE) return error;
+  protected failed(_index: number, error: Error & { code?: string }): void {
+    if (this.hasBegun || error.code !== OUT_OF_RANGE) return this.end(error);
     this.clock.doubt();
-    return new DatabaseUnavailable('too late to begin the statement', { cause: error });
+    this.end(new DatabaseUnavailable('too late to begin the statement', { cause: error }));
+  }
+
+  override handleReadyForQuery(): void {
+    super.handleReadyForQuery();
+    this.end(...this.answer);
+  }
+
+  /** Also when the commit fails, or the connection is lost in it. */
+  override handleError(error: Error): void {
+    super.handleError(error);
+    this.end(error);
+  }
+
+  private end(...answer: Parameters<Callback>): void {
+    const { answered } = this;
+    this.answered = () => undefined;
+    answered(...answer);
   }
 }

@@ -1,4 +1,4 @@
-import type { QueryResult } from 'pg';
+import type { QueryResultRow } from 'pg';
 import { GuardedQuery, ServerClock } from './deadline';
 import { type StatementClient, type StatementConnection, StatementPool } from './statement-pool';
 import { DatabaseUnavailable } from './unavailable';
@@ -61,19 +61,19 @@ export class PipelinedPool extends StatementPool {
     const { sent } = connection;
     const client = connection.client as Prepared;
     const { clock, preparing } = this.pipelines.get(client)!;
-    const { statement, values, writes, requested } = work;
-    const { name, text } = statement;
+    const { statement, writes, requested } = work;
+    const { name } = statement;
     const first = client.connection.parsedStatements[name] === undefined;
     if (first) preparing.add(name);
     sent.add(work);
     this.watch(connection, work);
-    const answered = (error: Error | null, result?: QueryResult): void => {
+    const answered = (error: Error | null, rows?: QueryResultRow[]): void => {
       if (first) preparing.delete(name);
-      const failure = error && client.describe(error, { writes, completed: query.completed });
-      this.settle(connection, work, failure, result?.rows);
+      const failure = error && client.describe(error, { writes, completed: query.hasCompleted });
+      this.settle(connection, work, failure, rows);
     };
     const deadline = requested + this.limits.deadlineMs;
-    const query = new GuardedQuery({ name, text, values }, clock, deadline, answered);
+    const query = new GuardedQuery(work, clock, deadline, answered);
     client.query(query);
   }
 }

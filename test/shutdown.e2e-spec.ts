@@ -90,11 +90,12 @@ describe('draining', () => {
     const locker = new Client({ connectionString: app.database.url });
     await locker.connect();
     await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
-    const busy = await Connection.open(port);
-    busy.send('/pools', user.token);
-    const other = await Connection.open(port);
-    other.send('/pools', user.token);
+    const [busy, other] = [await Connection.open(port), await Connection.open(port)];
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+    // One after the other: reads that come together go together, and only the first of them would wait.
+    busy.send('/pools', user.token);
+    await until(async () => (await app.sql(waiting)).length === 1);
+    other.send('/pools', user.token);
     await until(async () => (await app.sql(waiting)).length === 2);
 
     const cut = jest.spyOn(app.nest.getHttpServer(), 'closeAllConnections');

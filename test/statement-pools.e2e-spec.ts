@@ -1,8 +1,9 @@
 import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
-import { Client, Pool, type PoolConfig, TypeOverrides, types as pgTypes } from 'pg';
+import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
 import { BatchedPool } from '../src/database/batched-pool';
 import { DatabasePool } from '../src/database/database-pool';
+import { ReadBatch } from '../src/database/read-batch';
 import { PipelinedPool } from '../src/database/pipelined-pool';
 import type { Statement } from '../src/database/statement';
 import type { PoolSize, StatementPool } from '../src/database/statement-pool';
@@ -255,6 +256,23 @@ describe('pools of statements', () => {
       await pool.query('DEALLOCATE ALL');
       const results = await Promise.all([12, 6, 4].map((by) => read(reads, DIVIDE, [by])));
       expect(results).toEqual([[{ value: 1 }], [{ value: 2 }], [{ value: 3 }]]);
+    });
+
+    it('know what a query of pg has just sent, as before each read on a standby', async () => {
+      const [, pool] = open({ reads: true });
+      const client = await pool.connect();
+      try {
+        const first = client.query({ ...ECHO, values: [1] });
+        const second = new Promise((resolve, reject) => {
+          const batch = new ReadBatch([{ statement: ECHO, values: [2] }], (_index, error, rows) =>
+            error ? reject(error) : resolve(rows),
+          );
+          client.query(batch as unknown as Submittable);
+        });
+        expect([(await first).rows, await second]).toEqual([[{ value: 1 }], [{ value: 2 }]]);
+      } finally {
+        client.release();
+      }
     });
 
     it('that wait behind a slow one are refused in time', async () => {

@@ -92,7 +92,7 @@ export class GuardedQuery extends StatementBatch {
 
   /**
    * @param deadline as a `performance.now()`
-   * @param answered is called once, after the commit
+   * @param answered is called once; if the statement succeeds, after its commit
    */
   constructor(
     work: { statement: Statement; values: unknown[] },

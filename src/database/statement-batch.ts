@@ -11,7 +11,9 @@ interface Columns {
   parseRow(fields: unknown[]): QueryResultRow;
 }
 interface Connection {
+  /** Texts of the named statements that the server knows, and of those that pg's own queries have sent to it. */
   readonly parsedStatements: Record<string, string>;
+  readonly submittedNamedStatements: Record<string, string>;
   _send(message: Buffer): void;
 }
 interface QueryInternals {
@@ -69,7 +71,7 @@ export abstract class StatementBatch extends PgQuery {
     this.pending = statements.map((_, index) => index);
   }
 
-  /** The server has run a statement. */
+  /** The server has run a statement. @param error of a row that could not be read */
   protected abstract completed(index: number, error: Error | null, rows: QueryResultRow[]): void;
 
   /** @param skipped if the error is that of another statement */
@@ -134,10 +136,11 @@ export abstract class StatementBatch extends PgQuery {
   }
 
   /** @param parsed texts of the statements that this batch has the server parse, by name */
-  private messages(index: number, parsed: Map<string, string>, { parsedStatements }: Connection): Buffer[] {
+  private messages(index: number, parsed: Map<string, string>, connection: Connection): Buffer[] {
     const { statement, values } = this.statements[index];
     const { name, text } = statement;
-    const known = parsedStatements[name] ?? parsed.get(name);
+    const { parsedStatements, submittedNamedStatements } = connection;
+    const known = parsedStatements[name] ?? submittedNamedStatements[name] ?? parsed.get(name);
     if (known !== undefined && known !== text) throw new Error(`two statements are named "${name}"`);
     const bind = serialize.bind({ statement: name, values, valueMapper: prepareValue });
     if (known !== undefined && this.columnsByName!.has(name)) return [bind, EXECUTE];

@@ -25,7 +25,7 @@ export interface Work {
   writes: boolean;
   requested: number;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
-  /** Set while it waits: how long, in ms from the request. */
+  /** How long it may wait, in ms from the request. Set when it begins to wait. */
   limitMs?: number;
   /** Why it has to be sent again. */
   failure?: Error;

@@ -5,7 +5,7 @@ import { bytes16 } from '../src/chain/bytes16';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../src/chain/contract.abi';
 import { type DevClient, connect, devAccount, execute, read, receiptOf } from '../src/local/deploy';
 import { createIndexer } from '../src/indexer/indexer.setup';
-import { type Response, type SignedIn, TEN, TestApp, settings, useApp } from './support/app';
+import { type Response, type SignedIn, TEN, TestApp, settings, until, useApp } from './support/app';
 import { ChainBench } from './support/chain-bench';
 import { addTransaction } from './support/ledger';
 import type { Wallet } from './support/wallet';
@@ -55,16 +55,18 @@ describe('calls', () => {
   /** Sends the calls one after another, as a wallet would. */
   async function send({ body }: Response): Promise<string[]> {
     const { calls } = body.data as { calls: Call[] };
-    let block = 0n;
+    let [block, last] = [0n, ''];
     for (const { chainId, to, data, value } of calls) {
       expect(chainId).toBe(client.chain.id);
       const hash = await client.sendTransaction({ to, data, value: BigInt(value) });
       const { status, blockNumber } = await receiptOf(client, hash);
       expect(status).toBe('success');
-      block = blockNumber;
+      [block, last] = [blockNumber, hash];
     }
     // The node may name an earlier block as its head for a moment.
     await bench.atHead(block);
+    // It may also name a block before it tells its events. The indexer finds those later, by the contract's count.
+    await until(async () => (await app.sql(`SELECT FROM chain_events WHERE tx_hash = '${last}'`)).length > 0);
     return calls.map(({ name }) => name);
   }
   const statuses = async (pool: string): Promise<Record<string, string>> =>

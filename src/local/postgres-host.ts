@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import * as fs from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -200,11 +200,22 @@ function read(file: string): string | undefined {
   }
 }
 
-/** A port that is free at the moment. @throws EADDRINUSE when the wanted one is taken */
-export async function freePort(wanted = 0): Promise<number> {
-  const server = createServer().listen(wanted, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+/** Below these are ports of services, and above those that systems give to outgoing connections. */
+const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
+
+/**
+ * A port that is free at the moment. No outgoing connection takes it before its server listens.
+ * @throws EADDRINUSE when the wanted one is taken
+ */
+export async function freePort(wanted?: number): Promise<number> {
+  const port = wanted || randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (wanted || (error as { code?: string }).code !== 'EADDRINUSE') throw error;
+    return freePort();
+  }
   await once(server.close(), 'close');
   return port;
 }

@@ -21,7 +21,6 @@ import { Proxy } from './support/proxy';
 
 jest.setTimeout(120_000);
 
-const { builtins } = pgTypes;
 const WIDTH = 2;
 const DEPTH = 3;
 const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };
@@ -243,7 +242,7 @@ describe('pools of statements', () => {
 
     it('fail alone when an answer cannot be read', async () => {
       const types = new TypeOverrides();
-      types.setTypeParser(builtins.BOOL, () => assert.fail('unreadable'));
+      types.setTypeParser(pgTypes.builtins.BOOL, () => assert.fail('unreadable'));
       const [reads] = open({ reads: true, width: 1, depth: 8 }, { types });
       const unreadable = { name: 'unreadable', text: 'SELECT true AS value' };
       const results = await Promise.allSettled([read(reads, unreadable, []), read(reads, DIVIDE, [4])]);

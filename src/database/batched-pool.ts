@@ -1,7 +1,6 @@
 import { ReadBatch } from './read-batch';
 import { type StatementConnection, StatementPool } from './statement-pool';
 import { DatabaseUnavailable, StatementSkipped } from './unavailable';
-import { older } from './work-queue';
 
 /** Statements that go together although another connection is free. */
 const BATCH = 4;
@@ -28,7 +27,7 @@ export class BatchedPool extends StatementPool {
     const works = this.queue.takeFirst(Math.min(Math.max(most, BATCH), this.size.depth));
     if (works.length === 0) return this.end(connection);
     for (const work of works) sent.add(work);
-    this.watch(connection, works.reduce(older));
+    this.watch(connection, works[0]);
     client!.query(
       new ReadBatch(works, (index, error, rows, skipped) => {
         const described = error && client!.describe(error, { writes: false, completed: false });

@@ -1,7 +1,8 @@
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
-import type { Statement } from './statement';
+import type { BoundStatement } from './statement';
 import { StatementBatch } from './statement-batch';
 import { DatabaseUnavailable } from './unavailable';
+import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
@@ -76,8 +77,6 @@ export class ServerClock {
   }
 }
 
-type Callback = (error: Error | null, rows?: QueryResultRow[]) => void;
-
 /**
  * A statement that the server starts before its deadline or not at all, and ends by then. The guard precedes it in
  * the same transaction, with no Sync between the two: if the guard fails, the server skips the statement. So nothing
@@ -88,17 +87,17 @@ export class GuardedQuery extends StatementBatch {
   /** Whether the server has reported the statement's completion, so that only its commit is left. */
   hasCompleted = false;
   private hasBegun = false;
-  private answer: Parameters<Callback> = [null];
+  private answer: Parameters<Work['callback']> = [null];
 
   /**
    * @param deadline as a `performance.now()`
    * @param answered is called once; if the statement succeeds, after its commit
    */
   constructor(
-    work: { statement: Statement; values: unknown[] },
+    work: BoundStatement,
     private readonly clock: ServerClock,
     deadline: number,
-    private answered: Callback,
+    private answered: Work['callback'],
   ) {
     super([{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
   }
@@ -127,7 +126,7 @@ export class GuardedQuery extends StatementBatch {
     this.end(error);
   }
 
-  private end(...answer: Parameters<Callback>): void {
+  private end(...answer: Parameters<Work['callback']>): void {
     const { answered } = this;
     this.answered = () => undefined;
     answered(...answer);

@@ -1,4 +1,3 @@
-import type { QueryResultRow } from 'pg';
 import { GuardedQuery, ServerClock } from './deadline';
 import { type StatementClient, type StatementConnection, StatementPool } from './statement-pool';
 import { DatabaseUnavailable } from './unavailable';
@@ -67,7 +66,7 @@ export class PipelinedPool extends StatementPool {
     if (first) preparing.add(name);
     sent.add(work);
     this.watch(connection, work);
-    const answered = (error: Error | null, rows?: QueryResultRow[]): void => {
+    const answered: Work['callback'] = (error, rows) => {
       if (first) preparing.delete(name);
       const failure = error && client.describe(error, { writes, completed: query.hasCompleted });
       this.settle(connection, work, failure, rows);

@@ -1,4 +1,5 @@
 import type { QueryResultRow } from 'pg';
+import type { BoundStatement } from './statement';
 import { StatementBatch } from './statement-batch';
 
 type Answered = (index: number, error: Error | null, rows?: QueryResultRow[], skipped?: boolean) => void;
@@ -10,7 +11,7 @@ type Answered = (index: number, error: Error | null, rows?: QueryResultRow[], sk
 export class ReadBatch extends StatementBatch {
   /** @param answered is called once for each statement; `skipped` if the error is that of another */
   constructor(
-    statements: ConstructorParameters<typeof StatementBatch>[0],
+    statements: readonly BoundStatement[],
     public answered: Answered,
   ) {
     super(statements);

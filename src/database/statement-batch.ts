@@ -1,6 +1,6 @@
 import pg, { Query, type QueryConfig, type QueryResultRow, Result } from 'pg';
 import { serialize } from 'pg-protocol';
-import type { Statement } from './statement';
+import type { BoundStatement } from './statement';
 
 /** Members of pg beside its public types. */
 const { prepareValue } = (
@@ -45,18 +45,12 @@ const NO_COLUMNS = new PgResult('', undefined);
 /** Columns of the named statements that a connection has described. */
 const columnsOf = new WeakMap<Connection, Map<string, Columns>>();
 
-/** A statement with its values. */
-interface Bound {
-  statement: Statement;
-  values: unknown[];
-}
-
 /**
  * Named statements that are sent together with one Sync, so that the server skips those after one that fails. pg takes
  * them for one query, with the name of the statement that is being answered.
  *
  * It writes and reads pg's messages itself, because an object of pg's `Query` for each statement costs this process
- * more than the rest of the statement. Columns are described once on each connection.
+ * some 8 µs. Columns are described once on each connection.
  */
 export abstract class StatementBatch extends PgQuery {
   /** Indexes of the statements that are not answered, in order. The server is at the first. */
@@ -66,7 +60,7 @@ export abstract class StatementBatch extends PgQuery {
   private found: QueryResultRow[] = [];
   private unreadable: Error | null = null;
 
-  constructor(private readonly statements: readonly Bound[]) {
+  constructor(private readonly statements: readonly BoundStatement[]) {
     super({}, () => undefined);
     this.pending = statements.map((_, index) => index);
   }

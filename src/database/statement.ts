@@ -7,6 +7,12 @@ export interface Statement {
   readonly text: string;
 }
 
+/** A statement with the values of its parameters, in the order of their numbers. */
+export interface BoundStatement {
+  statement: Statement;
+  values: unknown[];
+}
+
 /** PostgreSQL types that fit a TypeScript type. */
 type TypeOf<Value> =
   NonNullable<Value> extends string

@@ -1,6 +1,6 @@
 import type { QueryResultRow } from 'pg';
 import type { Outage } from './outage';
-import type { Statement } from './statement';
+import type { BoundStatement } from './statement';
 import { DatabaseUnavailable } from './unavailable';
 
 /** Limits in ms from the request for a statement. */
@@ -19,9 +19,7 @@ export interface TimeLimits {
 export const LIMITS: TimeLimits = { sendMs: 1500, resendMs: 3600, deadlineMs: 3900, answerMs: 4500 };
 
 /** A statement to run. */
-export interface Work {
-  statement: Statement;
-  values: unknown[];
+export interface Work extends BoundStatement {
   writes: boolean;
   requested: number;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;

@@ -200,11 +200,11 @@ function read(file: string): string | undefined {
   }
 }
 
-/** Below these are ports of services, and above those that systems give to outgoing connections. */
+/** Below these are ports of services, and above those that systems give to outgoing connections by default. */
 const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
 
 /**
- * A port that is free at the moment. No outgoing connection takes it before its server listens.
+ * A port that is free at the moment. Normally no outgoing connection takes it before its server listens.
  * @throws EADDRINUSE when the wanted one is taken
  */
 export async function freePort(wanted?: number): Promise<number> {

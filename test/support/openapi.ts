@@ -79,8 +79,8 @@ export class DocumentValidator {
     const complain = (what: string): never => {
       throw new Error(`${method} ${url.slice(0, 200)} gave ${status}: ${what}\n${text.slice(0, 2000)}`);
     };
-    // Headers that are too large never become a request.
-    if (status !== 431 && !headers['x-request-id']) complain('no X-Request-Id');
+    // A 431 is answered before a request exists, so it has no id, and every other answer has one.
+    if ((status === 431) === Boolean(headers['x-request-id'])) complain('X-Request-Id');
     if (status === 204 || method === 'OPTIONS') return;
     const path = pathOf(url);
     if (HTML.test(path)) return;

@@ -87,7 +87,7 @@ async function takeOver(files: StateFiles, options: AnvilOptions): Promise<Anvil
   const samePort = (options.port ?? port) === port;
   const sameChain = (options.chainId ?? chainId) === chainId;
   if (chainId !== undefined && samePort && sameChain) return handle(pid, port, chainId, files);
-  await terminate(pid, files);
+  await terminate(pid, port, files);
   return undefined;
 }
 
@@ -147,10 +147,10 @@ function argumentsFor(port: number, options: AnvilOptions, files?: StateFiles): 
 }
 
 function handle(pid: number, port: number, chainId: number, files?: StateFiles): AnvilNode {
-  return { url: `http://${HOST}:${port}`, port, pid, chainId, stop: () => terminate(pid, files) };
+  return { url: `http://${HOST}:${port}`, port, pid, chainId, stop: () => terminate(pid, port, files) };
 }
 
-async function terminate(pid: number, files?: StateFiles): Promise<void> {
+async function terminate(pid: number, port: number, files?: StateFiles): Promise<void> {
   if (!isRunning(pid, files)) return;
   send('SIGTERM', pid);
   const deadline = Date.now() + STOP_TIMEOUT_MS;
@@ -158,6 +158,8 @@ async function terminate(pid: number, files?: StateFiles): Promise<void> {
     if (Date.now() > deadline) send('SIGKILL', pid);
     await delay(POLL_MS);
   }
+  // An ending process loses its command line first and its sockets later.
+  while (Date.now() < deadline && !(await isFree(port))) await delay(POLL_MS);
   if (!files) return;
   rmSync(files.pid, { force: true });
   promoteDump(files);
@@ -194,6 +196,12 @@ function isRunning(pid: number, files?: StateFiles): boolean {
   const command = commandOf(pid);
   return command.includes('anvil') && command.includes(files?.dump ?? '');
 }
+
+const isFree = (port: number): Promise<boolean> =>
+  freePort(port).then(
+    () => true,
+    () => false,
+  );
 
 function send(signal: NodeJS.Signals, pid: number): void {
   try {

@@ -176,6 +176,8 @@ it('says reload when events are kept no more, and goes on from now', async () =>
   await until(() => before.events.length === 1);
   await before.stop();
   await pay();
+  // Events are removed long after they can be read.
+  await readable(app);
   await app.sql(`UPDATE outbox SET created_at = now() - interval '8 days'`);
   await app.nest.get(ExpiredRows).sweep();
   const follower = await connected({ lastEventId: before.events[0].id! });

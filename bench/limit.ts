@@ -39,11 +39,26 @@ const SCRIPTS: Record<string, Script> = {
   'GET /lottery/current': { statements: [lottery.CURRENT_DRAW] },
   'GET /lottery/winners': { statements: [lottery.LIST_WINNERS], values: { limit: ':ten' } },
   'POST /pools': {
-    statements: [pools.CREATE_POOL],
-    values: { pool: 'uuidv7()', deposit: 'uuidv7()', type: ':cooperative', createdAt: 'now()' },
+    statements: [pools.CREATE_POOLS],
+    values: {
+      pools: 'ARRAY[uuidv7()]',
+      types: 'ARRAY[:cooperative]',
+      owners: 'ARRAY[:owner]',
+      contracts: 'ARRAY[:contract]',
+      autoCompound: 'ARRAY[true]',
+      members: 'ARRAY[:members]',
+      createdAt: 'ARRAY[now()]',
+      ownerAddresses: 'ARRAY[:address]',
+      deposits: 'ARRAY[uuidv7()]',
+      amounts: 'ARRAY[25000000000000000000]',
+    },
     writes: true,
   },
-  [SIGN_IN]: { statements: [auth.ISSUE_NONCE, auth.FIND_NONCE, auth.SIGN_IN], writes: true },
+  [SIGN_IN]: {
+    statements: [auth.ISSUE_NONCES, auth.FIND_NONCE, auth.SIGN_IN],
+    values: { nonces: 'ARRAY[:nonce]', addresses: 'ARRAY[:address]' },
+    writes: true,
+  },
 };
 
 /** Variables that are the same for every caller. */
@@ -55,8 +70,6 @@ const CONSTANTS = {
   ten: '10',
   cooperative: 'cooperative',
   contract: `0x${'c'.repeat(40)}`,
-  autoCompound: 'true',
-  amount: '25000000000000000000',
 };
 
 /** Statements of a run of a script: reads are sent together, each for another pool or transaction of the caller. */
@@ -83,7 +96,7 @@ export class Limit {
     await using(url, (client) =>
       client.query(
         `CREATE TABLE bench_callers AS
-         SELECT n - 1 AS n, c ->> 'address' AS address, c ->> 'address' AS reader, c ->> 'address' AS "ownerAddress",
+         SELECT n - 1 AS n, c ->> 'address' AS address, c ->> 'address' AS reader,
            c ->> 'id' AS "user", c ->> 'id' AS owner, c ->> 'id' AS "newId",
            ARRAY['0xaaaaaaaa' || substr(c ->> 'address', 11), '0xbbbbbbbb' || substr(c ->> 'address', 11)] AS members, ${columns.join(', ')}
          FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS _ (c, n)`,

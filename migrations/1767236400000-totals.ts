@@ -173,7 +173,7 @@ const lockPools = (table: string): string =>
   `PERFORM FROM pools WHERE id IN (SELECT pool_id FROM ${table}) ORDER BY id FOR NO KEY UPDATE;`;
 
 const CREATING = `
-  -- Whether create_pool is writing, which keeps the totals itself. It is a trigger and sets this setting while it runs. A
+  -- Whether create_pools is writing, which keeps the totals itself. It is a trigger and sets this setting while it runs. A
   -- client that sets it changes nothing, because its statements do not run within a trigger. This is a function because
   -- PostgreSQL parses the condition of a trigger again for every statement, and does not inline this language.
   CREATE FUNCTION creating() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
@@ -307,7 +307,7 @@ const DERIVED: Record<string, string> = {
 };
 
 const POOLS = `
-  -- For each row, because only the API creates pools, through create_pool.
+  -- For each row, because only the API creates pools, through create_pools.
   CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF (${Object.keys(DERIVED)

@@ -95,7 +95,7 @@ const publishSparse = (events: string): string =>
   publish(events).replace('json_agg(event', 'json_agg(json_strip_nulls(to_json(event))');
 
 const NOW = 'iso(clock_timestamp())';
-/** create_pool writes its event itself. */
+/** create_pools writes its event itself. */
 const UNLESS_CREATING = `WHEN (creating() IS NOT TRUE)`;
 
 const POOLS = `

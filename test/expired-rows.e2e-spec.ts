@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
 import { createApp } from '../src/app.setup';
-import { ISSUE_NONCE } from '../src/auth/auth.sql';
+import { ISSUE_NONCES } from '../src/auth/auth.sql';
 import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
 import { pipelinedPoolOptions } from '../src/database/data-source';
 import { Database } from '../src/database/database';
@@ -114,7 +114,7 @@ it('costs no more while a backup keeps every removed row', async () => {
   const backup = new Client({ connectionString: app.database.url });
   await client.connect();
   await backup.connect();
-  await client.query(`PREPARE issue AS ${ISSUE_NONCE.text}`);
+  await client.query(`PREPARE issue AS ${ISSUE_NONCES.text}`);
   await client.query(`PREPARE remove AS ${REMOVE_EXPIRED_NONCES.text}`);
   const pages = async (execute: string): Promise<number> => {
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
@@ -123,7 +123,7 @@ it('costs no more while a backup keeps every removed row', async () => {
     const [{ Plan: plan }] = rows[0]['QUERY PLAN'];
     return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
   };
-  const issue = (): Promise<number> => pages(`issue('${randomBytes(8).toString('hex')}', NULL)`);
+  const issue = (): Promise<number> => pages(`issue('{${randomBytes(8).toString('hex')}}', '{NULL}')`);
   try {
     const before = await issue();
     await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM nonces');

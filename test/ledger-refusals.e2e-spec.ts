@@ -84,7 +84,7 @@ describe('the database refuses what totals would not follow', () => {
     ).rejects.toMatchObject({ code: '23001' });
   });
 
-  it('a client that claims to be create_pool', async () => {
+  it('a client that claims to be create_pools', async () => {
     const row = ledgerRow({ poolId, account: owner.address });
     await app.sql(`BEGIN; SET LOCAL savings.creating = on;
       INSERT INTO transactions (id, pool_id, type, status, account, amount, created_at)

@@ -5,7 +5,7 @@ import { Client, escapeLiteral } from 'pg';
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '../src/analytics/analytics.sql';
-import { FIND_NONCE, ISSUE_NONCE, SIGN_IN } from '../src/auth/auth.sql';
+import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '../src/auth/auth.sql';
 import * as sessions from '../src/auth/sessions.sql';
 import { pipelinedPoolOptions } from '../src/database/data-source';
 import { type TypedStatement, valuesOf } from '../src/database/statement';
@@ -312,17 +312,17 @@ describe('a hot statement reads few rows, by index', () => {
   ];
   const page = { type: null, limit: 20, offset: 0 };
   const deposits = { ...page, type: 'DEPOSIT' as const };
-  const newPool: pools.NewPool = {
-    pool: uuidv7(),
-    type: 'lottery',
-    owner: user,
-    contract: address(1),
-    autoCompound: false,
-    members: [address(8), address(9)],
-    createdAt: new Date().toISOString(),
-    ownerAddress: caller,
-    deposit: uuidv7(),
-    amount: '10',
+  const newPools: pools.NewPools = {
+    pools: [uuidv7()],
+    types: ['lottery'],
+    owners: [md5('user7')],
+    contracts: [address(1)],
+    autoCompound: [false],
+    members: [`{${address(8)},${address(9)}}`],
+    createdAt: [new Date().toISOString()],
+    ownerAddresses: [caller],
+    deposits: [uuidv7()],
+    amounts: ['10'],
   };
   type Case = { name: string; text: string; values: unknown[] };
   const run = <P extends object>(statement: TypedStatement<P, object>, values: P): Case => ({
@@ -331,7 +331,7 @@ describe('a hot statement reads few rows, by index', () => {
     values: valuesOf(statement, values),
   });
   const CASES: Case[] = [
-    run(ISSUE_NONCE, { nonce: 'fresh', address: null }),
+    run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
     run(SIGN_IN, { nonce: 'nonce40000', address: caller, newId: uuidv7() }),
     run(ME, { user }),
@@ -353,8 +353,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.LIST_POOLS, { address: address(OWNER), ...page, type: 'rotating' }),
     run(pools.POOL_DETAIL, { pool, address: caller }),
     run(pools.POOL_YIELD, { pool, address: caller }),
-    run(pools.CREATE_POOL, newPool),
-    run(pools.CREATE_POOL_ONCE, { ...newPool, key: 'a key', requestHash: 'hash', answer: '{}' }),
+    run(pools.CREATE_POOLS, newPools),
+    run(pools.CREATE_POOLS_ONCE, { ...newPools, keys: ['a key'], requestHashes: ['hash'], answers: ['{}'] }),
     run(pools.FIRST_ANSWER, { owner: user, key: 'key7' }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
@@ -453,9 +453,11 @@ describe('a hot statement reads few rows, by index', () => {
     run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),
   ];
 
+  const arrayLiteral = (values: unknown[]): string =>
+    `{${values.map((value) => (value === null ? 'NULL' : JSON.stringify(value))).join(',')}}`;
   const literal = (value: unknown): string => {
     if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
-    if (Array.isArray(value)) return escapeLiteral(`{${value.join(',')}}`);
+    if (Array.isArray(value)) return escapeLiteral(arrayLiteral(value));
     return (value as string).startsWith('md5(') ? (value as string) : escapeLiteral(value as string);
   };
 

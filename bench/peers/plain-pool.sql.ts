@@ -1,12 +1,40 @@
+import { NONCE_LIFETIME_SECONDS } from '../../src/common/lifetimes';
+import type { PoolType } from '../../src/common/types';
 import { statement } from '../../src/database/statement';
-import { NEW_POOL_TYPES, type NewPool } from '../../src/pools/pools.sql';
+
+interface NewPool {
+  pool: string;
+  type: PoolType;
+  owner: string;
+  contract: string;
+  autoCompound: boolean;
+  /** Without the owner's. */
+  members: string[];
+  createdAt: string;
+  ownerAddress: string;
+  /** Id of the pending transaction. */
+  deposit: string;
+  amount: string;
+}
 
 /**
- * The service's CREATE_POOL for tables without triggers. It writes what they would derive for the new pool itself.
+ * The service's CREATE_POOLS for one pool and for tables without triggers. It writes what they would derive for the new
+ * pool itself.
  */
 export const CREATE_PLAIN_POOL = statement<NewPool, { id: string }>(
   'create_plain_pool',
-  NEW_POOL_TYPES,
+  {
+    pool: 'uuid',
+    type: 'text',
+    owner: 'uuid',
+    contract: 'text',
+    autoCompound: 'boolean',
+    members: 'text[]',
+    createdAt: 'timestamptz',
+    ownerAddress: 'text',
+    deposit: 'uuid',
+    amount: 'numeric',
+  },
   `
     WITH pool AS (
       INSERT INTO pools (id, type, owner_id, contract_address, auto_compound, member_count, created_at, last_update,
@@ -23,4 +51,13 @@ export const CREATE_PLAIN_POOL = statement<NewPool, { id: string }>(
       SELECT :deposit, pool.id, :owner, true, 'DEPOSIT', 'PENDING', :ownerAddress, :amount, :amount, :createdAt FROM pool
     )
     SELECT id FROM pool`,
+);
+
+/** The service's ISSUE_NONCES for one nonce. */
+export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, never>(
+  'issue_nonce',
+  { nonce: 'text', address: 'text' },
+  `
+    INSERT INTO nonces (nonce, address, expires_at)
+    VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_SECONDS}))`,
 );

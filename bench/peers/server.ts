@@ -23,7 +23,7 @@ import { LIST_POSITIONS } from '../../src/positions/positions.sql';
 import { TRANSACTION_CURSOR } from '../../src/transactions/transactions.dto';
 import * as transactions from '../../src/transactions/transactions.sql';
 import * as users from '../../src/users/users.sql';
-import { CREATE_PLAIN_POOL } from './plain-pool.sql';
+import { CREATE_PLAIN_POOL, ISSUE_NONCE } from './plain-pool.sql';
 
 /** Runs a statement on a database, and returns its rows. */
 export type Run = <P extends object, Row extends QueryResultRow>(
@@ -224,7 +224,7 @@ async function listen(connect: Connect): Promise<void> {
   fastify.post('/auth/nonce', async (request, reply) => {
     const { address } = request.body as { address: string };
     const nonce = generateNonce();
-    await signIns(auth.ISSUE_NONCE, { nonce, address: address.toLowerCase() });
+    await signIns(ISSUE_NONCE, { nonce, address: address.toLowerCase() });
     return json(reply, JSON.stringify({ success: true, data: { nonce }, nonce }));
   });
   fastify.post('/auth/verify', async (request, reply) => {

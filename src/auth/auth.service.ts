@@ -8,7 +8,7 @@ import { Turns } from '../common/turns';
 import { Environment } from '../config/environment';
 import { Database } from '../database/database';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
-import { FIND_NONCE, ISSUE_NONCE, SIGN_IN } from './auth.sql';
+import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from './auth.sql';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
@@ -27,7 +27,10 @@ export class AuthService {
   /** @param address the only wallet that may use the nonce; without it any wallet may */
   async issueNonce(address?: string): Promise<NonceResponse> {
     const nonce = generateNonce();
-    await this.database.write(ISSUE_NONCE, { nonce, address: address?.toLowerCase() ?? null });
+    await this.database.writeJoined(ISSUE_NONCES, {
+      nonces: [nonce],
+      addresses: [address?.toLowerCase() ?? null],
+    });
     return { nonce };
   }
 

@@ -2,13 +2,19 @@ import { NONCE_LIFETIME_SECONDS } from '../common/lifetimes';
 import { statement } from '../database/statement';
 import type { SignedInUser } from './auth.dto';
 
-/** `address` null: any wallet may use the nonce. */
-export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, object>(
-  'issue_nonce',
-  { nonce: 'text', address: 'text' },
+interface NewNonces {
+  nonces: string[];
+  /** Null: any wallet may use the nonce. */
+  addresses: (string | null)[];
+}
+
+export const ISSUE_NONCES = statement<NewNonces, never>(
+  'issue_nonces',
+  { nonces: 'text[]', addresses: 'text[]' },
   `
     INSERT INTO nonces (nonce, address, expires_at)
-    VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_SECONDS}))`,
+    SELECT nonce, address, now() + make_interval(secs => ${NONCE_LIFETIME_SECONDS})
+    FROM unnest(:nonces, :addresses) AS n (nonce, address)`,
 );
 
 const USABLE = 'nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)';

@@ -9,10 +9,11 @@ import { BatchedPool } from './batched-pool';
 import { checkSettings, onceAvailable } from './connection-settings';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from './database-pool';
+import { JoinedWrites } from './joined-writes';
 import { PipelinedPool } from './pipelined-pool';
 import { StandbyReads } from './standby-reads';
 import type { StatementPool } from './statement-pool';
-import { type TypedStatement, valuesOf } from './statement';
+import { type Statement, type TypedStatement, valuesOf } from './statement';
 
 /** Reads in a batch. */
 const READ_DEPTH = 32;
@@ -41,6 +42,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly reads: StatementPool;
   private readonly standbys?: StandbyReads;
   private readonly writes: PipelinedPool;
+  private readonly joined = new Map<Statement, JoinedWrites>();
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
@@ -75,7 +77,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     const pools = [this.pool, (this.dataSource.driver as unknown as { master: Pool }).master];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
-    const waiting = new Set([this.reads, this.writes]);
+    const waiting = new Set([this.reads, this.writes, ...this.joined.values()]);
     return {
       busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
       idle: sum(({ idleCount }) => idleCount),
@@ -115,6 +117,18 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     values: P,
   ): Promise<Row[]> {
     return this.writes.run<Row>(statement, valuesOf(statement, values));
+  }
+
+  /**
+   * All rows of a statement that writes, and whose parameters are all arrays. Calls at the same time may run as one
+   * statement, with their arrays one after the other; each gets the rows of all.
+   */
+  writeJoined<P extends { [Name in keyof P]: readonly unknown[] }, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    if (!this.joined.has(statement)) this.joined.set(statement, new JoinedWrites(this.writes, statement));
+    return this.joined.get(statement)!.run<Row>(valuesOf(statement, values) as unknown[][]);
   }
 
   async onApplicationShutdown(): Promise<void> {

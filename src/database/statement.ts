@@ -23,11 +23,13 @@ type TypeOf<Value> =
         ? 'boolean'
         : NonNullable<Value> extends Date
           ? 'timestamptz' | 'date'
-          : NonNullable<Value> extends readonly string[]
+          : NonNullable<Value> extends readonly (string | null)[]
             ? 'text[]' | 'uuid[]' | 'numeric[]' | 'timestamptz[]'
             : NonNullable<Value> extends readonly number[]
               ? 'integer[]' | 'bigint[]'
-              : never;
+              : NonNullable<Value> extends readonly boolean[]
+                ? 'boolean[]'
+                : never;
 
 /** A statement with named parameters. `Row` is the type of its rows. */
 export interface TypedStatement<Parameters extends object, Row extends QueryResultRow> extends Statement {

@@ -23,13 +23,13 @@ import {
   type YieldReport,
 } from './pools.dto';
 import {
-  CREATE_POOL,
-  CREATE_POOL_ONCE,
+  CREATE_POOLS,
+  CREATE_POOLS_ONCE,
   FIRST_ANSWER,
   LEAVE_POOL,
   LIST_POOLS,
   LIST_POOLS_AFTER,
-  type NewPool,
+  type NewPools,
   POOL_DETAIL,
   POOL_YIELD,
 } from './pools.sql';
@@ -87,7 +87,7 @@ export class PoolsService {
   }
 
   /**
-   * Creates the pool, its members and its pending DEPOSIT in one statement.
+   * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours
    * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
    * the key was used for another request
@@ -112,28 +112,30 @@ export class PoolsService {
       createdAt: new Date(now).toISOString(),
       depositId: this.newId(now),
     };
-    const values: NewPool = {
-      pool: pool.id,
-      type: pool.type,
-      owner: caller.userId,
-      contract: pool.contractAddress,
-      autoCompound: request.autoCompound,
-      members: [...members],
-      createdAt: pool.createdAt,
-      ownerAddress: caller.address,
-      deposit: pool.depositId,
-      amount,
+    const values: NewPools = {
+      pools: [pool.id],
+      types: [pool.type],
+      owners: [caller.userId],
+      contracts: [pool.contractAddress],
+      autoCompound: [request.autoCompound],
+      members: [`{${[...members].join()}}`],
+      createdAt: [pool.createdAt],
+      ownerAddresses: [caller.address],
+      deposits: [pool.depositId],
+      amounts: [amount],
     };
     const answer = JSON.stringify(pool);
     if (key === undefined) {
-      await this.run(CREATE_POOL, values);
+      await this.written(this.database.writeJoined(CREATE_POOLS, values));
     } else {
       const { type, autoCompound } = request;
       const requestHash = createHash('sha256')
         .update(JSON.stringify([type, amount, autoCompound, [...members].sort()]))
         .digest('hex');
-      const row = await this.run(CREATE_POOL_ONCE, { ...values, key, requestHash, answer });
-      if (!row?.id) return this.firstAnswer(caller, key, requestHash);
+      const once = { ...values, keys: [key], requestHashes: [requestHash], answers: [answer] };
+      const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, once));
+      if (!rows.some(({ pool: id, created }) => created && id === pool.id))
+        return this.firstAnswer(caller, key, requestHash);
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);
@@ -149,14 +151,11 @@ export class PoolsService {
     return new JsonText(readable(found).data);
   }
 
-  private async run<P extends NewPool>(
-    statement: TypedStatement<P, { id: string | null }>,
-    values: P,
-  ): Promise<{ id: string | null } | undefined> {
+  /** @throws ApiError 401 when the user was deleted after the token was issued */
+  private async written<T>(writing: Promise<T>): Promise<T> {
     try {
-      return await this.database.write(statement, values);
+      return await writing;
     } catch (error) {
-      // The user was deleted after the token was issued.
       if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey')
         throw invalidToken('token_revoked');
       throw error;

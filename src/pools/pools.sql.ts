@@ -111,68 +111,76 @@ export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableR
   { onStandby: true },
 );
 
-export interface NewPool {
-  pool: string;
-  type: PoolType;
-  owner: string;
-  contract: string;
-  autoCompound: boolean;
-  /** Lower-cased addresses, without the owner's. */
+/** Element n of each array is of pool n. */
+export interface NewPools {
+  pools: string[];
+  types: PoolType[];
+  owners: string[];
+  contracts: string[];
+  autoCompound: boolean[];
+  /** Lower-cased addresses, without the owner's: an array of PostgreSQL as text. */
   members: string[];
-  createdAt: string;
-  ownerAddress: string;
-  /** Id of the pending transaction. */
-  deposit: string;
-  amount: string;
+  createdAt: string[];
+  ownerAddresses: string[];
+  /** Ids of the pending transactions. */
+  deposits: string[];
+  amounts: string[];
 }
 
-export const NEW_POOL_TYPES = {
-  pool: 'uuid',
-  type: 'text',
-  owner: 'uuid',
-  contract: 'text',
-  autoCompound: 'boolean',
+const NEW_POOLS_TYPES = {
+  pools: 'uuid[]',
+  types: 'text[]',
+  owners: 'uuid[]',
+  contracts: 'text[]',
+  autoCompound: 'boolean[]',
   members: 'text[]',
-  createdAt: 'timestamptz',
-  ownerAddress: 'text',
-  deposit: 'uuid',
-  amount: 'numeric',
+  createdAt: 'timestamptz[]',
+  ownerAddresses: 'text[]',
+  deposits: 'uuid[]',
+  amounts: 'numeric[]',
 } as const;
-/** In the order of the columns of new_pools. */
-const NEW_POOL =
-  ':pool, :type, :owner, :contract, :autoCompound, :members, :createdAt, :ownerAddress, :deposit, :amount';
 
-/** The database's function create_pool writes the pool, its members, its DEPOSIT and all that is derived from them. */
-export const CREATE_POOL = statement<NewPool, { id: string }>(
-  'create_pool',
-  NEW_POOL_TYPES,
-  `INSERT INTO new_pools VALUES (${NEW_POOL}) RETURNING pool_id AS id`,
+/** The database's function create_pools writes the pools, their members, their DEPOSITs and all that is derived. */
+export const CREATE_POOLS = statement<NewPools, never>(
+  'create_pools',
+  NEW_POOLS_TYPES,
+  `
+    INSERT INTO new_pools VALUES (:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt,
+      :ownerAddresses, :deposits, :amounts)`,
 );
 
 /**
- * The same with an idempotency key. Creates nothing when the key is in use: another request holds its lock (`locked`
- * false), or it has a record that is less than a day old.
+ * The same with an idempotency key for each pool. Creates no pool whose key is in use: another request holds its lock
+ * (`locked` false), or it has a record that is less than a day old.
+ * @throws DatabaseError 21000 if two pools have the same key
  */
-export const CREATE_POOL_ONCE = statement<
-  NewPool & { key: string; requestHash: string; answer: string },
-  { locked: boolean; id: string | null }
+export const CREATE_POOLS_ONCE = statement<
+  NewPools & { keys: string[]; requestHashes: string[]; answers: string[] },
+  { pool: string; locked: boolean; created: boolean }
 >(
-  'create_pool_once',
-  { ...NEW_POOL_TYPES, key: 'text', requestHash: 'text', answer: 'text' },
+  'create_pools_once',
+  { ...NEW_POOLS_TYPES, keys: 'text[]', requestHashes: 'text[]', answers: 'text[]' },
   `
     WITH attempt AS MATERIALIZED (
-      SELECT pg_try_advisory_xact_lock(hashtextextended(:owner || ' ' || :key, 0)) AS locked
+      SELECT *, pg_try_advisory_xact_lock(hashtextextended(owner || ' ' || key, 0)) AS locked
+      FROM unnest(:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt, :ownerAddresses, :deposits,
+        :amounts, :keys, :requestHashes, :answers)
+        AS a (pool, type, owner, contract, auto_compound, members, created_at, address, deposit, amount, key, hash, answer)
     ), record AS (
       INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
-      SELECT :owner, :key, :requestHash, :answer, now() FROM attempt WHERE locked
+      SELECT owner, key, hash, answer, now() FROM attempt WHERE locked
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
         SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
         WHERE i.created_at < now() - interval '24 hours'
-      RETURNING 1
-    ), pool AS (
-      INSERT INTO new_pools SELECT ${NEW_POOL} FROM record RETURNING pool_id AS id
+      RETURNING user_id, key
+    ), made AS (
+      INSERT INTO new_pools
+      SELECT array_agg(pool), array_agg(type), array_agg(owner), array_agg(contract), array_agg(auto_compound),
+        array_agg(members), array_agg(created_at), array_agg(address), array_agg(deposit), array_agg(amount)
+      FROM attempt JOIN record ON user_id = owner AND record.key = attempt.key HAVING count(*) > 0
+      RETURNING pools
     )
-    SELECT locked, (SELECT id FROM pool) AS id FROM attempt`,
+    SELECT pool, locked, EXISTS (SELECT FROM made WHERE pool = ANY (pools)) AS created FROM attempt`,
 );
 
 /** The first answer to a request with the key. */

@@ -30,6 +30,7 @@ const sizeOf = ({ values }: Call): number => Math.max(...values.map(({ length })
 export class JoinedWrites {
   private readonly calls: Call[] = [];
   private underWay = 0;
+  private turn?: NodeJS.Immediate;
 
   constructor(
     private readonly pool: StatementPool,
@@ -52,7 +53,13 @@ export class JoinedWrites {
     });
   }
 
+  /** What has come in one turn of the event loop goes together. */
   private next(): void {
+    if (this.underWay < WIDTH) this.turn ??= setImmediate(() => this.sendWaiting());
+  }
+
+  private sendWaiting(): void {
+    this.turn = undefined;
     while (this.underWay < WIDTH && this.calls.length > 0) {
       this.underWay++;
       void this.send(this.take()).finally(() => {

@@ -56,7 +56,7 @@ const SCRIPTS: Record<string, Script> = {
   },
   [SIGN_IN]: {
     statements: [auth.ISSUE_NONCES, auth.FIND_NONCE, auth.SIGN_IN],
-    values: { nonces: 'ARRAY[:nonce]', addresses: 'ARRAY[:address]' },
+    values: { nonces: 'ARRAY[:nonce]', addresses: 'ARRAY[:address]', newIds: 'ARRAY[uuidv7()]' },
     writes: true,
   },
 };
@@ -97,7 +97,7 @@ export class Limit {
       client.query(
         `CREATE TABLE bench_callers AS
          SELECT n - 1 AS n, c ->> 'address' AS address, c ->> 'address' AS reader,
-           c ->> 'id' AS "user", c ->> 'id' AS owner, c ->> 'id' AS "newId",
+           c ->> 'id' AS "user", c ->> 'id' AS owner,
            ARRAY['0xaaaaaaaa' || substr(c ->> 'address', 11), '0xbbbbbbbb' || substr(c ->> 'address', 11)] AS members, ${columns.join(', ')}
          FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS _ (c, n)`,
         [JSON.stringify([...readers, ...writers])],

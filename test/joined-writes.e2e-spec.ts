@@ -1,4 +1,6 @@
 import { Client } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { SIGN_IN } from '../src/auth/auth.sql';
 import { Database } from '../src/database/database';
 import { DatabasePool } from '../src/database/database-pool';
 import { JoinedWrites } from '../src/database/joined-writes';
@@ -8,6 +10,7 @@ import { type Response, type SignedIn, TEN, until, useApp } from './support/app'
 import { foldOutbox, type PublishedRow, READ_ALL } from './support/outbox';
 import { differences } from './support/recount';
 import { Proxy } from './support/proxy';
+import { newWallet } from './support/wallet';
 
 jest.setTimeout(120_000);
 
@@ -57,14 +60,14 @@ describe('calls of a statement', () => {
       )
     ).length;
 
-  it('that come while two are under way are one transaction, and each gets the rows of all', async () => {
+  it('that come together are one transaction, up to 32, and each gets the rows of all', async () => {
     const answers = await Promise.all(insert(open(), range(100)));
     for (const [id, rows] of answers.entries())
       expect(rows).toContainEqual(expect.objectContaining({ id, label: null }));
     expect(answers.map(({ length }) => length)).toEqual(
-      [1, 1, 32, 32, 32, 2].flatMap((size) => Array<number>(size).fill(size)),
+      [32, 32, 32, 4].flatMap((size) => Array<number>(size).fill(size)),
     );
-    expect(await transactions()).toBe(6);
+    expect(await transactions()).toBe(4);
     expect(await stored()).toEqual(range(100));
   });
 
@@ -78,7 +81,7 @@ describe('calls of a statement', () => {
 
   it('with large arrays are fewer', async () => {
     await Promise.all(insert(open(), range(10), 100));
-    expect(await transactions()).toBe(6);
+    expect(await transactions()).toBe(5);
     await admin.query('TRUNCATE item');
     await Promise.all(insert(open(), range(4), 300));
     expect(await transactions()).toBe(4);
@@ -103,8 +106,8 @@ describe('calls of a statement', () => {
     await until(async () => (await waiting()) > 0);
     await admin.query('ROLLBACK');
     const refused = (await results).flatMap((result, i) => (result.status === 'rejected' ? [i] : []));
-    expect(refused).toEqual(range(98).map((i) => 1002 + i));
-    expect(await stored()).toEqual(range(1002));
+    expect(refused).toEqual(range(100).map((i) => 1000 + i));
+    expect(await stored()).toEqual(range(1000));
   });
 
   it('behind a lock are refused in time, and are never done', async () => {
@@ -128,7 +131,7 @@ describe('calls of a statement', () => {
       await Promise.all(insert(writes, [5000, 5001]));
       await admin.query('BEGIN; LOCK TABLE item');
       const results = Promise.allSettled(insert(writes, [0, 1]));
-      await until(async () => (await waiting()) === 2);
+      await until(async () => (await waiting()) === 1);
       proxy.restore();
       for (const result of await results)
         expect((result as PromiseRejectedResult).reason).toBeInstanceOf(OutcomeUnknown);
@@ -147,6 +150,90 @@ describe('calls of a statement', () => {
   });
 });
 
+describe('sign-ins in one statement', () => {
+  const wallet = (): string => newWallet().address.toLowerCase();
+  type Call = [nonce: string, address: string, newId?: string];
+  /** The calls that succeeded, and the users. */
+  const signIn = async (...calls: Call[]): Promise<{ done: number[]; users: (string | undefined)[] }> => {
+    const newIds = calls.map(([, , id]) => id ?? uuidv7());
+    const values = {
+      nonces: calls.map(([nonce]) => nonce),
+      addresses: calls.map(([, each]) => each),
+      newIds,
+    };
+    const rows = await app.nest.get(Database, { strict: false }).writeAll(SIGN_IN, values);
+    for (const { signIn: id, address } of rows) expect(address).toBe(calls[newIds.indexOf(id)][1]);
+    expect(new Set(rows.map((row) => row.signIn)).size).toBe(rows.length);
+    const found = newIds.map((id) => rows.find((row) => row.signIn === id));
+    return {
+      done: found.flatMap((row, i) => (row ? [i] : [])),
+      users: found.map((row) => row?.id),
+    };
+  };
+  const isKept = async (nonce: string): Promise<boolean> =>
+    (await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).length === 1;
+
+  it('of a nonce that several use, one succeeds', async () => {
+    const [address, other] = [wallet(), wallet()];
+    const [own, any] = [await app.nonce(address), await app.nonce()];
+    const { done } = await signIn([own, address], [own, address], [any, address], [any, other]);
+    expect(done.filter((i) => i < 2)).toHaveLength(1);
+    expect(done.filter((i) => i >= 2)).toHaveLength(1);
+    expect((await signIn([own, address], [any, other])).done).toEqual([]);
+  });
+
+  it('of one wallet with several nonces, all succeed, as one user', async () => {
+    const address = wallet();
+    const first = await signIn([await app.nonce(address), address], [await app.nonce(), address]);
+    expect(first.done).toEqual([0, 1]);
+    const second = await signIn([await app.nonce(address), address], [await app.nonce(), address]);
+    expect(new Set([...first.users, ...second.users]).size).toBe(1);
+    expect(await app.sql('SELECT id FROM users WHERE address = $1', [address])).toEqual([
+      { id: first.users[0] },
+    ]);
+  });
+
+  it('of a foreign, an expired and an unknown nonce, none succeeds, and the foreign one is kept', async () => {
+    const [address, other] = [wallet(), wallet()];
+    const [own, foreign, expired] = [await app.nonce(address), await app.nonce(other), await app.nonce()];
+    await app.sql(`UPDATE nonces SET expires_at = now() - interval '1 second' WHERE nonce = $1`, [expired]);
+    const calls: Call[] = [
+      [foreign, address],
+      [expired, address],
+      ['unknown00', address],
+      [own, address],
+    ];
+    expect((await signIn(...calls)).done).toEqual([3]);
+    expect(await isKept(foreign)).toBe(true);
+    expect(await app.sql('SELECT FROM users WHERE address = $1', [other])).toEqual([]);
+    expect((await signIn([foreign, other])).done).toEqual([0]);
+  });
+
+  it('of a new user who another statement has just added, both get the one user', async () => {
+    const address = wallet();
+    const client = new Client({ connectionString: app.database.url });
+    await client.connect();
+    try {
+      const id = uuidv7();
+      await client.query('BEGIN');
+      await client.query('INSERT INTO users (id, address, created_at) VALUES ($1, $2, now())', [id, address]);
+      const signedIn = signIn([await app.nonce(address), address], [await app.nonce(address), address]);
+      await until(
+        async () =>
+          (
+            await app.sql(
+              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            )
+          ).length === 1,
+      );
+      await client.query('COMMIT');
+      expect((await signedIn).users).toEqual([id, id]);
+    } finally {
+      await client.end();
+    }
+  });
+});
+
 describe('pools that are made at the same time', () => {
   let users: SignedIn[];
   beforeAll(async () => {
@@ -162,17 +249,19 @@ describe('pools that are made at the same time', () => {
       key === undefined ? {} : { 'idempotency-key': key },
     );
   const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
-  /** Makes all that run together wait for one another, so that some are joined. */
-  const together = async <T>(requests: () => Promise<T>[]): Promise<T[]> => {
+  /** Pools cannot be written before all requests are there, so that some are joined. */
+  const together = async (requests: () => Promise<Response>[], meanwhile = ''): Promise<Response[]> => {
     const client = new Client({ connectionString: app.database.url });
+    const calls = jest.spyOn(app.nest.get(Database, { strict: false }), 'writeJoined');
     await client.connect();
     try {
       await client.query('BEGIN; LOCK TABLE pools');
-      const answers = Promise.all(requests());
-      await until(() => app.nest.get(Database, { strict: false }).connections.waiting > 3);
-      await client.query('ROLLBACK');
-      return await answers;
+      const answers = requests();
+      await until(() => calls.mock.calls.length === answers.length);
+      await client.query(`${meanwhile}; COMMIT`);
+      return await Promise.all(answers);
     } finally {
+      calls.mockRestore();
       await client.end();
     }
   };
@@ -211,24 +300,26 @@ describe('pools that are made at the same time', () => {
 
   it('fail alone when a user has been deleted', async () => {
     const gone = await app.signIn();
-    await app.sql('DELETE FROM users WHERE id = $1', [gone.user.id]);
     users.push(gone);
-    const answers = await together(() => range(12).map((i) => create(i, { type: 'lottery' })));
+    const answers = await together(
+      () => range(10).map((i) => create(i, { type: 'lottery' })),
+      `DELETE FROM users WHERE id = '${gone.user.id}'`,
+    );
     users.pop();
-    expect(answers.map(({ status }) => status)).toEqual(range(12).map((i) => (i % 4 === 3 ? 401 : 201)));
+    expect(answers.map(({ status }) => status)).toEqual(range(10).map((i) => (i % 4 === 3 ? 401 : 201)));
     expect(answers[3].body).toMatchObject({ code: 'token_revoked' });
     expect(await differences(app)).toEqual([]);
   });
 
   it('with one key are one pool, and do not hold up those of other keys', async () => {
     const key = (i: number): string => (i % 2 === 0 ? 'shared' : `own-${i}`);
-    const answers = await together(() => range(12).map((i) => create(3, { type: 'rotating' }, key(i))));
+    const answers = await together(() => range(10).map((i) => create(3, { type: 'rotating' }, key(i))));
     const own = answers.filter((_, i) => i % 2 === 1);
     expect(own.map(({ status }) => status)).toEqual(own.map(() => 201));
     const shared = answers.filter((_, i) => i % 2 === 0);
     for (const { status } of shared) expect([201, 409]).toContain(status);
     const made = [...shared, ...own].filter(({ status }) => status === 201);
-    expect(new Set(made.map(({ body }) => body.data.id as string)).size).toBe(7);
+    expect(new Set(made.map(({ body }) => body.data.id as string)).size).toBe(6);
     expect(await differences(app)).toEqual([]);
   });
 });

@@ -333,7 +333,11 @@ describe('a hot statement reads few rows, by index', () => {
   const CASES: Case[] = [
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
-    run(SIGN_IN, { nonce: 'nonce40000', address: caller, newId: uuidv7() }),
+    run(SIGN_IN, {
+      nonces: ['nonce40000', 'nonce40001'],
+      addresses: [caller, address(8)],
+      newIds: [uuidv7(), uuidv7()],
+    }),
     run(ME, { user }),
     run(sessions.SESSION_LIVES, { userId: user, generation: 0, sessionId: "md5('session7')::uuid" }),
     run(sessions.END_SESSION, { sessionId: uuidv7(), userId: user, exp: 4_000_000_000 }),

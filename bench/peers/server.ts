@@ -7,7 +7,6 @@ import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
 import * as analytics from '../../src/analytics/analytics.sql';
-import * as auth from '../../src/auth/auth.sql';
 import { parseSiweMessage } from '../../src/auth/siwe';
 import { isSignedByKey } from '../../src/auth/wallet-signature';
 import { loadEnvironment } from '../../src/config/environment';
@@ -23,7 +22,7 @@ import { LIST_POSITIONS } from '../../src/positions/positions.sql';
 import { TRANSACTION_CURSOR } from '../../src/transactions/transactions.dto';
 import * as transactions from '../../src/transactions/transactions.sql';
 import * as users from '../../src/users/users.sql';
-import { CREATE_PLAIN_POOL, ISSUE_NONCE } from './plain-pool.sql';
+import { CREATE_PLAIN_POOL, ISSUE_NONCE, SIGN_IN } from './peers.sql';
 
 /** Runs a statement on a database, and returns its rows. */
 export type Run = <P extends object, Row extends QueryResultRow>(
@@ -232,7 +231,7 @@ async function listen(connect: Connect): Promise<void> {
     const siwe = parseSiweMessage(message, { domains });
     if (!isSignedByKey(message, siwe.address as Address, signature as Hex)) return reply.code(401).send();
     const values = { nonce: siwe.nonce, address: siwe.address.toLowerCase(), newId: uuidv7() };
-    const { generation: _, ...user } = await row(signIns, auth.SIGN_IN, values);
+    const { generation: _, ...user } = await row(signIns, SIGN_IN, values);
     const payload = { token: sign({ userId: user.id, address: user.address }), user };
     return json(reply, JSON.stringify({ success: true, data: payload, ...payload }));
   });

@@ -66,9 +66,11 @@ export class AuthService {
   }
 
   private async signIn(nonce: string, address: string): Promise<VerifyResponse> {
-    const row = await this.database.write(SIGN_IN, { nonce, address, newId: uuidv7() });
+    const newId = uuidv7();
+    const values = { nonces: [nonce], addresses: [address], newIds: [newId] };
+    const row = (await this.database.writeJoined(SIGN_IN, values)).find(({ signIn }) => signIn === newId);
     if (!row) throw new SignInRefused('nonce');
-    const { generation, ...user } = row;
+    const { signIn: _, generation, ...user } = row;
     const claims = { userId: user.id, address: user.address, generation, jti: randomUUID() };
     // Signing needs no thread, and `signAsync` would send the few bytes through streams.
     return { token: this.jwt.sign(claims), user };

@@ -17,30 +17,49 @@ export const ISSUE_NONCES = statement<NewNonces, never>(
     FROM unnest(:nonces, :addresses) AS n (nonce, address)`,
 );
 
-const USABLE = 'nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)';
-
 /** Does not use the nonce up. Only messages with a valid nonce are parsed and checked on the chain. */
 export const FIND_NONCE = statement<{ nonce: string; address: string }, { found: true }>(
   'find_nonce',
   { nonce: 'text', address: 'text' },
-  `SELECT true AS found FROM nonces WHERE ${USABLE}`,
+  `
+    SELECT true AS found FROM nonces
+    WHERE nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)`,
 );
 
+interface SignIns {
+  nonces: string[];
+  addresses: string[];
+  /** Each names a sign-in, and becomes the id of the user if the address is new. */
+  newIds: string[];
+}
+
 /**
- * One statement: of simultaneous sign-ins with the same nonce, exactly one deletes the row. The update on conflict
- * changes nothing; it only makes RETURNING return an existing user.
+ * One row for each sign-in whose nonce was valid, `signIn` names it. Of simultaneous sign-ins with the same nonce, also
+ * in other statements, exactly one deletes the nonce. The update on conflict changes nothing; it only makes RETURNING
+ * return a user that another statement has just added.
  */
-export const SIGN_IN = statement<
-  { nonce: string; address: string; newId: string },
-  SignedInUser & { generation: number }
->(
+export const SIGN_IN = statement<SignIns, SignedInUser & { signIn: string; generation: number }>(
   'sign_in',
-  { nonce: 'text', address: 'text', newId: 'uuid' },
+  { nonces: 'text[]', addresses: 'text[]', newIds: 'uuid[]' },
   `
-    WITH used AS (
-      DELETE FROM nonces WHERE ${USABLE} RETURNING 1
+    WITH call AS MATERIALIZED (
+      SELECT * FROM unnest(:nonces, :addresses, :newIds) AS c (nonce, address, id)
+    ), used AS (
+      DELETE FROM nonces WHERE nonce = ANY (:nonces) AND expires_at > now()
+        AND (address IS NULL OR (nonce, address) IN (SELECT nonce, address FROM call))
+      RETURNING nonce, address
+    ), valid AS MATERIALIZED (
+      SELECT DISTINCT ON (nonce) call.id, call.address FROM used JOIN call USING (nonce)
+      WHERE used.address IS NULL OR used.address = call.address ORDER BY nonce
+    ), known AS MATERIALIZED (
+      SELECT u.id, u.address, u.created_at, u.session_generation FROM valid JOIN users u USING (address)
+    ), added AS (
+      INSERT INTO users (id, address, created_at)
+      SELECT DISTINCT ON (address) id, address, now() FROM valid
+      WHERE address NOT IN (SELECT known.address FROM known) ORDER BY address
+      ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
+      RETURNING id, address, created_at, session_generation
     )
-    INSERT INTO users (id, address, created_at) SELECT :newId, :address, now() FROM used
-    ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
-    RETURNING id, address, iso(created_at) AS "createdAt", session_generation AS generation`,
+    SELECT valid.id AS "signIn", u.id, u.address, iso(u.created_at) AS "createdAt", u.session_generation AS generation
+    FROM valid JOIN (SELECT DISTINCT * FROM known UNION ALL SELECT * FROM added) u USING (address)`,
 );

@@ -1,3 +1,4 @@
+import type { SignedInUser } from '../../src/auth/auth.dto';
 import { NONCE_LIFETIME_SECONDS } from '../../src/common/lifetimes';
 import type { PoolType } from '../../src/common/types';
 import { statement } from '../../src/database/statement';
@@ -60,4 +61,27 @@ export const ISSUE_NONCE = statement<{ nonce: string; address: string | null }, 
   `
     INSERT INTO nonces (nonce, address, expires_at)
     VALUES (:nonce, :address, now() + make_interval(secs => ${NONCE_LIFETIME_SECONDS}))`,
+);
+
+/** The service's SIGN_IN for one sign-in. */
+export const SIGN_IN = statement<
+  { nonce: string; address: string; newId: string },
+  SignedInUser & { generation: number }
+>(
+  'sign_in',
+  { nonce: 'text', address: 'text', newId: 'uuid' },
+  `
+    WITH used AS (
+      DELETE FROM nonces WHERE nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)
+      RETURNING 1
+    ), known AS (
+      SELECT id, address, created_at, session_generation FROM users WHERE address = :address AND EXISTS (SELECT FROM used)
+    ), added AS (
+      INSERT INTO users (id, address, created_at)
+      SELECT :newId, :address, now() FROM used WHERE NOT EXISTS (SELECT FROM known)
+      ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
+      RETURNING id, address, created_at, session_generation
+    )
+    SELECT id, address, iso(created_at) AS "createdAt", session_generation AS generation
+    FROM (SELECT * FROM known UNION ALL SELECT * FROM added) u`,
 );

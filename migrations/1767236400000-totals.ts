@@ -8,7 +8,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * and each day of an account once, however many rows it changes. The cost of a transaction never depends on the number
  * of the pool's members.
  *
- * Locks are always taken in this order: pools by id, account_days by key, pool_totals. The indexer and all other
+ * Locks are always taken in this order: pools by id, pool_totals, account_days by key. The indexer and all other
  * writers use different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
  */
 export class Totals1767236400000 implements MigrationInterface {

@@ -5,8 +5,10 @@ import { Database } from '../src/database/database';
 import { DatabasePool } from '../src/database/database-pool';
 import { JoinedWrites } from '../src/database/joined-writes';
 import { PipelinedPool } from '../src/database/pipelined-pool';
-import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
-import { type Response, type SignedIn, TEN, until, useApp } from './support/app';
+import { OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
+import { LIMITS } from '../src/database/work-queue';
+import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '../src/pools/pools.sql';
+import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from './support/app';
 import { foldOutbox, type PublishedRow, READ_ALL } from './support/outbox';
 import { differences } from './support/recount';
 import { Proxy } from './support/proxy';
@@ -38,11 +40,11 @@ describe('calls of a statement', () => {
   });
   afterAll(() => admin.end());
 
-  const open = (connectionString = app.database.url): JoinedWrites => {
-    const options = '-c lock_timeout=300ms';
-    const pool = new DatabasePool({ connectionString, max: 3, pipeline: true, options });
+  const open = ({ url = app.database.url, lockMs = 0, limits = LIMITS } = {}): JoinedWrites => {
+    const options = `-c lock_timeout=${lockMs}`;
+    const pool = new DatabasePool({ connectionString: url, max: 3, pipeline: true, options });
     pools.push(pool);
-    return new JoinedWrites(new PipelinedPool(pool, { width: 3, depth: 4 }), INSERT);
+    return new JoinedWrites(new PipelinedPool(pool, { width: 3, depth: 4 }, limits), INSERT, limits);
   };
   const insert = (writes: JoinedWrites, ids: number[], size = 1): Promise<Row[]>[] =>
     ids.map((id) =>
@@ -79,11 +81,15 @@ describe('calls of a statement', () => {
     expect(rows.map(({ label }) => label)).toEqual(labels);
   });
 
-  it('with large arrays are fewer', async () => {
-    await Promise.all(insert(open(), range(10), 100));
+  it('with much in them are fewer', async () => {
+    const run = (count: number, characters: number): Promise<unknown> => {
+      const writes = open();
+      return Promise.all(range(count).map((id) => writes.run([[id], ['x'.repeat(characters)]])));
+    };
+    await run(10, 8000);
     expect(await transactions()).toBe(5);
     await admin.query('TRUNCATE item');
-    await Promise.all(insert(open(), range(4), 300));
+    await run(4, 20_000);
     expect(await transactions()).toBe(4);
   });
 
@@ -110,24 +116,53 @@ describe('calls of a statement', () => {
     expect(await stored()).toEqual(range(1000));
   });
 
-  it('behind a lock are refused in time, and are never done', async () => {
-    const writes = open();
+  it('behind a lock are refused, and are never done', async () => {
+    const writes = open({ lockMs: 300 });
     await Promise.all(insert(writes, [5000, 5001]));
     await admin.query('BEGIN; LOCK TABLE item');
-    const began = performance.now();
     const results = await Promise.allSettled(insert(writes, range(200)));
-    // Time of the server's own limits, which no fast machine shortens.
-    expect(performance.now() - began).toBeGreaterThan(300);
     for (const result of results) expect(isUnavailable((result as PromiseRejectedResult).reason)).toBe(true);
     await admin.query('ROLLBACK');
     await Promise.all(insert(writes, [5002]));
     expect(await stored()).toEqual([5000, 5001, 5002]);
   });
 
+  it('do not fail with one that waits for a lock', async () => {
+    await admin.query('BEGIN; INSERT INTO item VALUES (7)');
+    const limits = { sendMs: 60_000, resendMs: 60_000, deadlineMs: 90_000, answerMs: 100_000 };
+    const writes = open({ limits, lockMs: 300 });
+    const results = insert(writes, range(10));
+    const locked = results.splice(7, 1)[0];
+    await Promise.all(results);
+    await Promise.all(insert(writes, [10, 11, 12]));
+    await admin.query('COMMIT');
+    await expect(locked).rejects.toMatchObject({ code: expect.stringMatching(/^(23505|55P03)$/) });
+    expect(await stored()).toEqual(range(13));
+  });
+
+  it('that have waited too long are refused, but not those behind them', async () => {
+    const limits = { sendMs: 1500, resendMs: 1500, deadlineMs: 60_000, answerMs: 80_000 };
+    const writes = open({ limits });
+    await Promise.all(insert(writes, [0, 1]));
+    await admin.query('BEGIN; LOCK TABLE item');
+    const first = insert(writes, [2]);
+    await until(() => writes.waiting === 0);
+    first.push(...insert(writes, [3]));
+    await until(() => writes.waiting === 0);
+    const late = Promise.allSettled(insert(writes, range(40)));
+    const begun = performance.now();
+    await until(() => performance.now() - begun > limits.resendMs);
+    const fresh = insert(writes, [4]);
+    await admin.query('ROLLBACK');
+    for (const { status } of await late) expect(status).toBe('rejected');
+    await Promise.all([...first, ...fresh]);
+    expect(await stored()).toEqual(range(5));
+  });
+
   it('on a lost connection may all have been done', async () => {
     const proxy = await Proxy.start(app.database.url);
     try {
-      const writes = open(proxy.url);
+      const writes = open({ url: proxy.url });
       await Promise.all(insert(writes, [5000, 5001]));
       await admin.query('BEGIN; LOCK TABLE item');
       const results = Promise.allSettled(insert(writes, [0, 1]));
@@ -139,14 +174,6 @@ describe('calls of a statement', () => {
       await admin.query('ROLLBACK');
       await proxy.stop();
     }
-  });
-
-  it('without a database are all refused', async () => {
-    const results = await Promise.allSettled(
-      insert(open('postgres://postgres@127.0.0.1:1/none'), range(100)),
-    );
-    for (const result of results)
-      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(DatabaseUnavailable);
   });
 });
 
@@ -311,7 +338,66 @@ describe('pools that are made at the same time', () => {
     expect(await differences(app)).toEqual([]);
   });
 
-  it('with one key are one pool, and do not hold up those of other keys', async () => {
+  describe('in one statement', () => {
+    const rows = (owners: SignedIn[], fields: Partial<NewPools> = {}): NewPools => ({
+      pools: owners.map(() => uuidv7()),
+      types: owners.map(() => 'rotating'),
+      owners: owners.map(({ user }) => user.id),
+      contracts: owners.map(() => CONTRACTS.rotating),
+      autoCompound: owners.map(() => false),
+      members: owners.map(() => '{}'),
+      createdAt: owners.map(() => new Date().toISOString()),
+      ownerAddresses: owners.map(({ address }) => address),
+      deposits: owners.map(() => uuidv7()),
+      amounts: owners.map((_, i) => `${BigInt(TEN) * 10n ** 50n + BigInt(i)}`),
+      ...fields,
+    });
+    const database = (): Database => app.nest.get(Database, { strict: false });
+    const once = async (owners: SignedIn[], keys: string[], answers = keys): Promise<number[]> => {
+      const values = { ...rows(owners), keys, requestHashes: keys, answers };
+      const made = await database().writeAll(CREATE_POOLS_ONCE, values);
+      expect(await app.sql('SELECT id FROM pools WHERE id = ANY($1)', [values.pools])).toHaveLength(
+        made.length,
+      );
+      return made.map(({ pool }) => values.pools.indexOf(pool)).sort();
+    };
+
+    it('an owner on both sides of midnight has two days', async () => {
+      const [user, other] = users;
+      const createdAt = ['2026-03-01T00:00:00.000Z', '2026-02-28T23:59:59.999Z', '2026-03-01T23:59:59.999Z'];
+      await database().writeAll(CREATE_POOLS, rows([user, user, other], { createdAt }));
+      expect(await differences(app)).toEqual([]);
+    });
+
+    it('a key makes one pool for each user', async () => {
+      const [user, other] = users;
+      const made = await once([user, user, other, user, other], ['a', 'a', 'a', 'b', 'a']);
+      expect(made).toHaveLength(3);
+      expect(made.filter((i) => i < 2)).toHaveLength(1);
+      expect(made).toContain(3);
+      expect(await once([user, other, user], ['a', 'a', 'c'])).toEqual([2]);
+      expect(await differences(app)).toEqual([]);
+    });
+
+    it('a key whose lock another request holds makes none, and one whose record is a day old makes one', async () => {
+      const [user] = users;
+      expect(await once([user, user], ['old', 'young'])).toEqual([0, 1]);
+      await app.sql(`UPDATE idempotency_keys SET created_at = now() - interval '25 hours' WHERE key = 'old'`);
+      const client = new Client({ connectionString: app.database.url });
+      await client.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`${user.user.id} held`]);
+        expect(await once([user, user, user, user], ['old', 'old', 'young', 'held'])).toHaveLength(1);
+        await client.query('ROLLBACK');
+        expect(await once([user, user], ['old', 'held'])).toEqual([1]);
+      } finally {
+        await client.end();
+      }
+    });
+  });
+
+  it('with one key are one pool, and the others get its answer', async () => {
     const key = (i: number): string => (i % 2 === 0 ? 'shared' : `own-${i}`);
     const answers = await together(() => range(10).map((i) => create(3, { type: 'rotating' }, key(i))));
     const own = answers.filter((_, i) => i % 2 === 1);

@@ -115,7 +115,10 @@ bring_back() {
       INSERT INTO users (id, address, created_at, session_generation)
         SELECT id, address, created_at, greatest(session_generation + 1, floor(extract(epoch FROM clock_timestamp()) / 60)::integer)
         FROM old_users WHERE id IN (SELECT owner_id FROM old_pools) ON CONFLICT DO NOTHING;
-      INSERT INTO new_pools SELECT * FROM old_pools;
+      INSERT INTO new_pools
+        SELECT array_agg(id), array_agg(type::text), array_agg(owner_id), array_agg(contract_address::text),
+          array_agg(auto_compound), array_agg(members::text), array_agg(created_at), array_agg(address::text),
+          array_agg(deposit), array_agg(requested_amount::numeric) FROM old_pools HAVING count(*) > 0;
       INSERT INTO idempotency_keys SELECT * FROM old_keys ON CONFLICT DO NOTHING;
       SELECT 'pools brought back: ' || count(*) FROM old_pools; COMMIT;"
   } | beside_psql -q -At -d "$DATABASE"

@@ -1,13 +1,14 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
 import type { Statement } from './statement';
 import type { StatementPool } from './statement-pool';
-import { DatabaseUnavailable } from './unavailable';
+import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from './unavailable';
+import { LIMITS } from './work-queue';
 
 /** Statements under way: while one commits, the server works on the other. */
 const WIDTH = 2;
-/** Calls in one statement, and elements of their longest arrays, so that one takes some 10 ms at most. */
+/** Calls in one statement, and characters of their values, so that it takes PostgreSQL some 10 ms at most. */
 const MOST_CALLS = 32;
-const MOST_ELEMENTS = 256;
+const MOST_CHARACTERS = 16_384;
 /** More would be answered too late. */
 const MAX_WAITING = 1000;
 
@@ -19,7 +20,17 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-const sizeOf = ({ values }: Call): number => Math.max(...values.map(({ length }) => length));
+const lengthOf = ({ values }: Call): number =>
+  values.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
+
+/**
+ * Whether the calls of a failed statement may succeed alone: the server did nothing, and was not itself the reason, or
+ * time ran out for the oldest call.
+ */
+function isDivisible(error: unknown): boolean {
+  if (error instanceof DatabaseError) return !isUnavailable(error) || error.code === LOCKED;
+  return error instanceof DatabaseUnavailable && !(error instanceof OutcomeUnknown);
+}
 
 /**
  * Joins calls of a statement whose parameters are all arrays: those that come while others are under way are one
@@ -35,6 +46,7 @@ export class JoinedWrites {
   constructor(
     private readonly pool: StatementPool,
     private readonly statement: Statement,
+    private readonly limits = LIMITS,
   ) {}
 
   /** Calls that are in no statement yet. */
@@ -60,37 +72,47 @@ export class JoinedWrites {
 
   private sendWaiting(): void {
     this.turn = undefined;
+    this.refuseLate();
     while (this.underWay < WIDTH && this.calls.length > 0) {
       this.underWay++;
-      void this.send(this.take()).finally(() => {
+      this.send(this.take(), () => {
         this.underWay--;
         this.next();
       });
     }
   }
 
+  /** They have waited as long as statements may wait to be sent again. */
+  private refuseLate(): void {
+    const oldest = performance.now() - this.limits.resendMs;
+    while (this.calls.length > 0 && this.calls[0].requested < oldest)
+      this.calls.shift()!.reject(new DatabaseUnavailable('earlier statements took too long'));
+  }
+
   private take(): Call[] {
     let count = 0;
-    let elements = 0;
+    let length = 0;
     for (const call of this.calls.slice(0, MOST_CALLS)) {
-      elements += sizeOf(call);
-      if (count > 0 && elements > MOST_ELEMENTS) break;
+      length += lengthOf(call);
+      if (count > 0 && length > MOST_CHARACTERS) break;
       count++;
     }
     return this.calls.splice(0, count);
   }
 
-  private async send(calls: Call[]): Promise<void> {
-    const [oldest] = calls;
-    const joined = oldest.values.map((_, place) => calls.flatMap(({ values }) => values[place]));
-    try {
-      const rows = await this.pool.run(this.statement, joined, true, oldest.requested);
-      for (const { resolve } of calls) resolve(rows);
-    } catch (error) {
-      // The server has said that it did nothing.
-      if (calls.length > 1 && error instanceof DatabaseError)
-        await Promise.all(calls.map((call) => this.send([call])));
-      else for (const { reject } of calls) reject(error as Error);
-    }
+  private send(calls: Call[], ended: () => void = () => undefined): void {
+    const [{ values, requested }] = calls;
+    const joined = values.map((_, place) => calls.flatMap((call) => call.values[place]));
+    // The oldest call's time is that of all.
+    this.pool
+      .run(this.statement, joined, true, requested, calls.length > 1)
+      .finally(ended)
+      .then(
+        (rows) => calls.forEach(({ resolve }) => resolve(rows)),
+        (error: Error) => {
+          if (calls.length > 1 && isDivisible(error)) calls.forEach((call) => this.send([call]));
+          else calls.forEach(({ reject }) => reject(error));
+        },
+      );
   }
 }

@@ -67,6 +67,7 @@ export abstract class StatementPool {
    * done.
    * @param writes whether it may change something
    * @param requested as a `performance.now()`, from which the limits count
+   * @param isJoined whether it is that of several requests, so that a lock holds up one of them only
    * @throws OutcomeUnknown if it may have been done, or may still be until the deadline; DatabaseUnavailable, or pg's
    * DatabaseError. After these a guarded statement was not done and will not be.
    */
@@ -75,10 +76,11 @@ export abstract class StatementPool {
     values: unknown[],
     writes = true,
     requested = performance.now(),
+    isJoined = false,
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
-      const work = { statement, values, writes, requested, callback };
+      const work = { statement, values, writes, requested, isJoined, callback };
       if (this.sendAtOnce(work)) return;
       if (this.queue.length < MAX_WAITING) this.enqueue(work);
       else reject(new DatabaseUnavailable('too many statements are waiting'));
@@ -168,7 +170,7 @@ export abstract class StatementPool {
     const isUndone =
       error instanceof StatementSkipped ||
       REPEATABLE.test(code) ||
-      (code === LOCKED && this.isStalled(work)) ||
+      (code === LOCKED && !work.isJoined && this.isStalled(work)) ||
       (error !== null && client.lost);
     const inTime = performance.now() < work.requested + this.limits.resendMs;
     const repeat = isUndone && inTime && !(error instanceof OutcomeUnknown);

@@ -22,6 +22,7 @@ export const LIMITS: TimeLimits = { sendMs: 1500, resendMs: 3600, deadlineMs: 39
 export interface Work extends BoundStatement {
   writes: boolean;
   requested: number;
+  isJoined: boolean;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
   /** How long it may wait, in ms from the request. Set when it begins to wait. */
   limitMs?: number;

@@ -134,8 +134,7 @@ export class PoolsService {
         .digest('hex');
       const once = { ...values, keys: [key], requestHashes: [requestHash], answers: [answer] };
       const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, once));
-      if (!rows.some(({ pool: id, created }) => created && id === pool.id))
-        return this.firstAnswer(caller, key, requestHash);
+      if (!rows.some((row) => row.pool === pool.id)) return this.firstAnswer(caller, key, requestHash);
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);

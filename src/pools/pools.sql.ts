@@ -118,7 +118,7 @@ export interface NewPools {
   owners: string[];
   contracts: string[];
   autoCompound: boolean[];
-  /** Lower-cased addresses, without the owner's: an array of PostgreSQL as text. */
+  /** Lower-cased addresses, without the owner's, as text of an array, which needs no quotes for them: `{0x…,0x…}`. */
   members: string[];
   createdAt: string[];
   ownerAddresses: string[];
@@ -150,22 +150,24 @@ export const CREATE_POOLS = statement<NewPools, never>(
 );
 
 /**
- * The same with an idempotency key for each pool. Creates no pool whose key is in use: another request holds its lock
- * (`locked` false), or it has a record that is less than a day old.
- * @throws DatabaseError 21000 if two pools have the same key
+ * The same with an idempotency key for each pool. Returns the pools that it creates: none whose key is in use, because
+ * another request holds its lock, or it has a record that is less than a day old; and one if several have the same key.
  */
 export const CREATE_POOLS_ONCE = statement<
   NewPools & { keys: string[]; requestHashes: string[]; answers: string[] },
-  { pool: string; locked: boolean; created: boolean }
+  { pool: string }
 >(
   'create_pools_once',
   { ...NEW_POOLS_TYPES, keys: 'text[]', requestHashes: 'text[]', answers: 'text[]' },
   `
     WITH attempt AS MATERIALIZED (
       SELECT *, pg_try_advisory_xact_lock(hashtextextended(owner || ' ' || key, 0)) AS locked
-      FROM unnest(:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt, :ownerAddresses, :deposits,
-        :amounts, :keys, :requestHashes, :answers)
-        AS a (pool, type, owner, contract, auto_compound, members, created_at, address, deposit, amount, key, hash, answer)
+      FROM (
+        SELECT *, row_number() OVER (PARTITION BY owner, key) AS n
+        FROM unnest(:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt, :ownerAddresses,
+          :deposits, :amounts, :keys, :requestHashes, :answers) AS a (
+          pool, type, owner, contract, auto_compound, members, created_at, address, deposit, amount, key, hash, answer)
+      ) numbered WHERE n = 1
     ), record AS (
       INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
       SELECT owner, key, hash, answer, now() FROM attempt WHERE locked
@@ -180,7 +182,7 @@ export const CREATE_POOLS_ONCE = statement<
       FROM attempt JOIN record ON user_id = owner AND record.key = attempt.key HAVING count(*) > 0
       RETURNING pools
     )
-    SELECT pool, locked, EXISTS (SELECT FROM made WHERE pool = ANY (pools)) AS created FROM attempt`,
+    SELECT unnest(pools) AS pool FROM made`,
 );
 
 /** The first answer to a request with the key. */

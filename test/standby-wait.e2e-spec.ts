@@ -62,7 +62,8 @@ const waitForStandby = async (wait: boolean): Promise<void> => {
 const committing = async (): Promise<number[]> =>
   (
     await sql<{ pid: number }>(
-      `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%new_pools%'`,
+      // Of a long statement only the beginning can be seen.
+      `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'INTO new_pools|WITH attempt'`,
     )
   ).map(({ pid }) => pid);
 const newKey = (): string => `standby-${++lastKey}`;

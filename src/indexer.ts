@@ -1,4 +1,5 @@
 import { NestFactory } from '@nestjs/core';
+import { constants, getPriority, setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import { createLogger } from './common/logger';
 import { NestLogger } from './common/nest-logger';
@@ -23,6 +24,7 @@ async function main(): Promise<void> {
     process.stdout.write(command.json ? `${JSON.stringify(events, null, 2)}\n` : asTable(events));
     return;
   }
+  giveWay();
   const logger = createLogger(environment);
   if (command) await rewind(environment, logger, command.to);
   else await runIndexer(environment, logger);
@@ -36,6 +38,13 @@ async function rewind(environment: Environment, logger: Logger, to: number): Pro
   });
   await app.get(Rewind).to(to);
   await app.close();
+}
+
+/** Where it shares cores with the API, requests come first. */
+function giveWay(): void {
+  const { PRIORITY_BELOW_NORMAL } = constants.priority;
+  // Only some accounts may raise a priority that is lower already.
+  if (getPriority() < PRIORITY_BELOW_NORMAL) setPriority(PRIORITY_BELOW_NORMAL);
 }
 
 type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };

@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { constants, getPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '../../src/local/postgres';
@@ -50,6 +50,13 @@ describe('processes', () => {
     await bench.converged();
     expect(standby.output).toContain('leading');
     await standby.end();
+  });
+
+  it('an indexer gives way to requests, but never takes a higher priority than it was given', async () => {
+    const { PRIORITY_BELOW_NORMAL: lower } = constants.priority;
+    const leader = await startLeader();
+    expect(getPriority(leader.pid)).toBe(Math.max(getPriority(), lower));
+    await leader.end();
   });
 
   it('11: a leader that was stopped finds another one when it goes on', async () => {

@@ -62,6 +62,10 @@ export class IndexerProcess {
     child.once('exit', () => process.off('exit', kill));
   }
 
+  get pid(): number {
+    return this.child.pid!;
+  }
+
   get code(): number | null {
     return this.child.exitCode;
   }

@@ -47,17 +47,20 @@ class Victim {
   /** Kills the server with all its processes: connections end without notice. */
   async kill(): Promise<void> {
     const { pid, dataDir } = this.server;
-    this.signal('SIGKILL');
+    await this.signal('SIGKILL');
     await eventually(() => !isServer(pid, dataDir));
   }
 
-  signal(signal: NodeJS.Signals): void {
+  /** To all its processes. While they are listed the server stands still, or one that it starts would be left out. */
+  async signal(signal: NodeJS.Signals): Promise<void> {
     const { pid } = this.server;
-    for (const each of [pid, ...children(pid)]) kill(each, signal);
+    kill(pid, 'SIGSTOP');
+    await eventually(() => /[TZ]/.test(stateOf(pid)?.state ?? 'Z'));
+    for (const each of [...children(pid), pid]) kill(each, signal);
   }
 
   async remove(): Promise<void> {
-    this.signal('SIGCONT');
+    await this.signal('SIGCONT');
     await this.stop();
     await rm(this.dir, { recursive: true, force: true });
   }
@@ -71,17 +74,20 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/** Undefined when there is no such process. */
+function stateOf(pid: number | string): { state: string; parent: number } | undefined {
+  try {
+    // The name in parentheses may hold anything; state and parent follow it.
+    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /s, '').split(' ');
+    return { state, parent: Number(parent) };
+  } catch {
+    return undefined;
+  }
+}
+
 function children(parent: number): number[] {
-  const parentOf = (pid: string): number => {
-    try {
-      // The name in parentheses may hold anything; state and parent follow it.
-      return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').pop()?.split(' ')[1]);
-    } catch {
-      return 0; // it has ended
-    }
-  };
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)
+    .filter((name) => /^\d+$/.test(name) && stateOf(name)?.parent === parent)
     .map(Number);
 }
 

@@ -159,7 +159,8 @@ async function terminate(pid: number, port: number, files?: StateFiles): Promise
     await delay(POLL_MS);
   }
   // An ending process loses its command line first and its sockets later.
-  while (Date.now() < deadline && !(await isFree(port))) await delay(POLL_MS);
+  for (const until = Date.now() + STOP_TIMEOUT_MS; Date.now() < until && !(await isFree(port));)
+    await delay(POLL_MS);
   if (!files) return;
   rmSync(files.pid, { force: true });
   promoteDump(files);

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { SIGN_IN } from '../src/auth/auth.sql';
+import { POOL_TYPES } from '../src/common/types';
 import { Database } from '../src/database/database';
 import { DatabasePool } from '../src/database/database-pool';
 import { JoinedWrites } from '../src/database/joined-writes';
@@ -22,9 +23,9 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, i) 
 describe('calls of a statement', () => {
   const INSERT = {
     name: 'insert_items',
-    text: 'INSERT INTO item SELECT * FROM unnest($1::int[], $2::text[]) RETURNING id, label, xmin::text AS transaction',
+    text: 'INSERT INTO item SELECT * FROM unnest($1::int[], $2::text[]) RETURNING id, label',
   };
-  type Row = { id: number; label: string | null; transaction: string };
+  type Row = { id: number; label: string | null };
   const pools: DatabasePool[] = [];
   let admin: Client;
 
@@ -46,10 +47,8 @@ describe('calls of a statement', () => {
     pools.push(pool);
     return new JoinedWrites(new PipelinedPool(pool, { width: 3, depth: 4 }, limits), INSERT, limits);
   };
-  const insert = (writes: JoinedWrites, ids: number[], size = 1): Promise<Row[]>[] =>
-    ids.map((id) =>
-      writes.run<Row>([range(size).map((n) => id + n * 10_000), Array<string | null>(size).fill(null)]),
-    );
+  const insert = (writes: JoinedWrites, ids: number[]): Promise<Row[]>[] =>
+    ids.map((id) => writes.run<Row>([[id], [null]]));
   const stored = async (): Promise<number[]> =>
     (await admin.query<{ id: number }>('SELECT id FROM item ORDER BY id')).rows.map(({ id }) => id);
   const transactions = async (): Promise<number> =>
@@ -179,10 +178,10 @@ describe('calls of a statement', () => {
 
 describe('sign-ins in one statement', () => {
   const wallet = (): string => newWallet().address.toLowerCase();
-  type Call = [nonce: string, address: string, newId?: string];
+  type Call = [nonce: string, address: string];
   /** The calls that succeeded, and the users. */
   const signIn = async (...calls: Call[]): Promise<{ done: number[]; users: (string | undefined)[] }> => {
-    const newIds = calls.map(([, , id]) => id ?? uuidv7());
+    const newIds = calls.map(() => uuidv7());
     const values = {
       nonces: calls.map(([nonce]) => nonce),
       addresses: calls.map(([, each]) => each),
@@ -287,7 +286,6 @@ describe('pools that are made at the same time', () => {
       users[i % users.length],
       key === undefined ? {} : { 'idempotency-key': key },
     );
-  const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
   /** Pools cannot be written before all requests are there, so that some are joined. */
   const together = async (requests: () => Promise<Response>[], meanwhile = ''): Promise<Response[]> => {
     const client = new Client({ connectionString: app.database.url });
@@ -312,7 +310,7 @@ describe('pools that are made at the same time', () => {
     const answers = await together(() =>
       range(10).map((i) => {
         const members = range(i).map((n) => `0x${`${i}${n}`.padStart(40, 'a')}`);
-        const fields = { type: TYPES[i % 4], members, autoCompound: i % 2 === 0 };
+        const fields = { type: POOL_TYPES[i % 4], members, autoCompound: i % 2 === 0 };
         return create(i, fields, how === 'with keys' ? `together-${i}` : undefined);
       }),
     );
@@ -322,7 +320,7 @@ describe('pools that are made at the same time', () => {
     for (const [i, { body }] of answers.entries()) {
       const { data } = (await app.get(`/pools/${body.data.id}`, users[i % 3])).body;
       expect(data).toMatchObject({
-        type: TYPES[i % 4],
+        type: POOL_TYPES[i % 4],
         balance: `${BigInt(TEN) + BigInt(i)}`,
         autoCompound: i % 2 === 0,
         owner: { address: users[i % 3].address },
@@ -365,8 +363,8 @@ describe('pools that are made at the same time', () => {
       ...fields,
     });
     const database = (): Database => app.nest.get(Database, { strict: false });
-    const once = async (owners: SignedIn[], keys: string[], answers = keys): Promise<number[]> => {
-      const values = { ...rows(owners), keys, requestHashes: keys, answers };
+    const once = async (owners: SignedIn[], keys: string[]): Promise<number[]> => {
+      const values = { ...rows(owners), keys, requestHashes: keys, answers: keys };
       const made = await database().writeAll(CREATE_POOLS_ONCE, values);
       expect(await app.sql('SELECT id FROM pools WHERE id = ANY($1)', [values.pools])).toHaveLength(
         made.length,

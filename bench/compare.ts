@@ -30,7 +30,10 @@ interface Result extends Record<PeerName, Measured> {
 /** Seconds of a run and of the warming up before it, rounds, and sign-ins of each wallet in a run. */
 const FULL = { seconds: 2.5, warmUp: 0.5, rounds: 5, signIns: 20, limits: { rounds: 5, seconds: 2 } };
 const QUICK = { seconds: 0.5, warmUp: 0.15, rounds: 3, signIns: 4, limits: { rounds: 1, seconds: 1 } };
-/** Requests, or sign-ins of each wallet, to each peer before the first round. Until then the compiler's work would be measured. */
+/**
+ * Requests, or sign-ins of each wallet, to each peer before the first round. Until then the compiler's work would be
+ * measured.
+ */
 const FIRST = { requests: 3000, signIns: 50 };
 
 const SIZE = { pools: 100_000, transactions: 200_000 };

@@ -173,8 +173,8 @@ const lockPools = (table: string): string =>
   `PERFORM FROM pools WHERE id IN (SELECT pool_id FROM ${table}) ORDER BY id FOR NO KEY UPDATE;`;
 
 const CREATING = `
-  -- Whether create_pools is writing, which keeps the totals itself. It is a trigger and sets this setting while it runs. A
-  -- client that sets it changes nothing, because its statements do not run within a trigger. This is a function because
+  -- Whether create_pools is writing, which keeps the totals itself. It is a trigger and sets this setting while it runs.
+  -- A client that sets it changes nothing, because its statements do not run within a trigger. This is a function because
   -- PostgreSQL parses the condition of a trigger again for every statement, and does not inline this language.
   CREATE FUNCTION creating() RETURNS boolean LANGUAGE plpgsql STABLE AS $$
   BEGIN

@@ -34,7 +34,7 @@ interface SignIns {
 }
 
 /**
- * One row for each sign-in whose nonce was valid, `signIn` names it. Of simultaneous sign-ins with the same nonce, also
+ * One row for each sign-in whose nonce was valid; `signIn` names it. Of simultaneous sign-ins with the same nonce, also
  * in other statements, exactly one deletes the nonce. The update on conflict changes nothing; it only makes RETURNING
  * return a user that another statement has just added.
  */

@@ -24,8 +24,9 @@ const lengthOf = ({ values }: Call): number =>
   values.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
 
 /**
- * Whether the calls of a failed statement may succeed alone: the server did nothing, and was not itself the reason, or
- * time ran out for the oldest call.
+ * Whether calls of a failed statement may succeed alone: it was certainly not done, and what failed it, such as a row,
+ * a lock or the time of the oldest call, need not be theirs. If the server itself was the reason, they would only add to
+ * its load.
  */
 function isDivisible(error: unknown): boolean {
   if (error instanceof DatabaseError) return !isUnavailable(error) || error.code === LOCKED;
@@ -36,7 +37,7 @@ function isDivisible(error: unknown): boolean {
  * Joins calls of a statement whose parameters are all arrays: those that come while others are under way are one
  * statement, with their arrays one after the other, and so one transaction. The more load, the fewer transactions.
  *
- * If it fails and was certainly not done, each call runs alone, so none gets the error of another.
+ * If it fails because of one call, each runs alone, so none gets the error of another.
  */
 export class JoinedWrites {
   private readonly calls: Call[] = [];

@@ -5,6 +5,7 @@ import { POOL_TYPES } from '../src/common/types';
 import { Database } from '../src/database/database';
 import { DatabasePool } from '../src/database/database-pool';
 import { JoinedWrites } from '../src/database/joined-writes';
+import { valuesOf } from '../src/database/statement';
 import { PipelinedPool } from '../src/database/pipelined-pool';
 import { OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
 import { LIMITS } from '../src/database/work-queue';
@@ -245,6 +246,44 @@ describe('sign-ins in one statement', () => {
     expect(await isKept(foreign)).toBe(true);
     expect(await app.sql('SELECT FROM users WHERE address = $1', [other])).toEqual([]);
     expect((await signIn([foreign, other])).done).toEqual([0]);
+  });
+
+  it('nonces are locked in their order, however they are found', async () => {
+    // The last one is found first: in the table, and among the parameters.
+    const [last, first] = ['z', 'a'].map((start) => start.repeat(16));
+    for (const nonce of [last, first])
+      await app.sql(`INSERT INTO nonces (nonce, expires_at) VALUES ($1, now() + interval '1 minute')`, [
+        nonce,
+      ]);
+    const settings = { enable_seqscan: 'off', enable_indexscan: 'off', enable_hashjoin: 'off' };
+    const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+    const clients = [{}, { options: options.join(' ') }].map(
+      (more) => new Client({ connectionString: app.database.url, ...more }),
+    );
+    const [holder, signer] = clients;
+    try {
+      for (const client of clients) await client.connect();
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE', [last]);
+      const addresses = [wallet(), wallet()];
+      const values = valuesOf(SIGN_IN, { nonces: [last, first], addresses, newIds: [uuidv7(), uuidv7()] });
+      const signedIn = signer.query<{ address: string }>({ ...SIGN_IN, values });
+      await until(
+        async () =>
+          (
+            await app.sql(
+              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            )
+          ).length === 1,
+      );
+      await expect(
+        app.sql('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE NOWAIT', [first]),
+      ).rejects.toMatchObject({ code: '55P03' });
+      await holder.query('COMMIT');
+      expect((await signedIn).rows.map(({ address }) => address).sort()).toEqual(addresses.sort());
+    } finally {
+      for (const client of clients) await client.end();
+    }
   });
 
   it('of a new user who another statement has just added, both get the one user', async () => {

@@ -112,6 +112,48 @@ describe('pools of statements', () => {
     expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
   });
 
+  it('runs a read without parameters once for all calls that wait, and again for those that come later', async () => {
+    const [reads] = open({ reads: true, width: 1, depth: 32 });
+    await admin.query('CREATE SEQUENCE asked');
+    const value = `nextval('asked')::int AS value, (SELECT count(*)::int FROM item) AS items`;
+    const ask = { name: 'ask', text: `SELECT ${value}` };
+    const askOwn = { name: 'ask_own', text: `SELECT ${value}, $1::int` };
+    const times = (count: number, statement: Statement, values: unknown[] = []): Promise<unknown[]> =>
+      Promise.all(range(count).map(() => reads.run(statement, values, false)));
+    try {
+      expect(await times(20, ask)).toEqual(range(20).map(() => [{ value: 1, items: 0 }]));
+      expect(new Set((await times(5, askOwn, [1])).map((rows) => JSON.stringify(rows))).size).toBe(5);
+
+      const unlock = await lockTable();
+      const first = times(2, ask);
+      await until(async () => (await blocked()) === 1);
+      const later = times(20, ask);
+      await Promise.all([unlock(), first]);
+      expect(await first).toEqual(range(2).map(() => [{ value: 7, items: 0 }]));
+      expect(await later).toEqual(range(20).map(() => [{ value: 8, items: 0 }]));
+
+      const fail = { name: 'fail', text: 'SELECT 1 / (SELECT count(*) FROM item)' };
+      const failed = await Promise.allSettled(range(3).map(() => reads.run(fail, [], false)));
+      expect(failed).toEqual(
+        range(3).map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '22012' }) })),
+      );
+    } finally {
+      await admin.query('DROP SEQUENCE asked');
+    }
+  });
+
+  it('sends a read that calls share again when its connection is lost', async () => {
+    const [reads] = open({ reads: true, width: 1 });
+    const count = { name: 'count', text: 'SELECT count(*)::int FROM item' };
+    const unlock = await lockTable();
+    const answers = Promise.all(range(3).map(() => reads.run(count, [], false)));
+    await until(async () => (await blocked()) === 1);
+    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+    await unlock();
+    expect(await answers).toEqual(range(3).map(() => [{ count: 0 }]));
+  });
+
   it('lets a statement fail without affecting others', async () => {
     const [pipelined, pool] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));

@@ -1,9 +1,31 @@
 import { ReadBatch } from './read-batch';
+import type { Statement } from './statement';
 import { type StatementConnection, StatementPool } from './statement-pool';
 import { DatabaseUnavailable, StatementSkipped } from './unavailable';
+import type { Work } from './work-queue';
 
 /** Statements that go together although another connection is free. */
 const BATCH = 4;
+
+/**
+ * Calls of a statement without parameters read the same, so they share one. Each was requested before it is sent, so
+ * nobody sees less than what was acknowledged before.
+ */
+function alike(works: readonly Work[]): Work[][] {
+  const shared = new Map<Statement, Work[]>();
+  const groups: Work[][] = [];
+  for (const work of works) {
+    const group = work.values.length === 0 ? shared.get(work.statement) : undefined;
+    if (group) {
+      group.push(work);
+      continue;
+    }
+    const own = [work];
+    groups.push(own);
+    if (work.values.length === 0) shared.set(work.statement, own);
+  }
+  return groups;
+}
 
 /**
  * For statements that only read. A connection has one batch in flight, and those that come meanwhile are the next one:
@@ -28,14 +50,18 @@ export class BatchedPool extends StatementPool {
     if (works.length === 0) return this.end(connection);
     for (const work of works) sent.add(work);
     this.watch(connection, works[0]);
+    const groups = alike(works);
     client!.query(
-      new ReadBatch(works, (index, error, rows, skipped) => {
-        const described = error && client!.describe(error, { writes: false, completed: false });
-        // The error of another request is neither this one's answer nor for its log.
-        const foreign = skipped && !(described instanceof DatabaseUnavailable);
-        const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
-        this.settle(connection, works[index], failure, rows);
-      }),
+      new ReadBatch(
+        groups.map(([work]) => work),
+        (index, error, rows, skipped) => {
+          const described = error && client!.describe(error, { writes: false, completed: false });
+          // The error of another request is neither this one's answer nor for its log.
+          const foreign = skipped && !(described instanceof DatabaseUnavailable);
+          const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
+          for (const work of groups[index]) this.settle(connection, work, failure, rows);
+        },
+      ),
     );
   }
 }

@@ -1,4 +1,5 @@
 import { NestFactory } from '@nestjs/core';
+import { existsSync, readdirSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import { createLogger } from './common/logger';
@@ -10,6 +11,7 @@ import { runIndexer } from './indexer/indexer.setup';
 import { Rewind } from './indexer/rewind';
 import { asTable, setAsideEvents } from './indexer/set-aside';
 
+const THREADS = '/proc/self/task';
 const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
 
 /**
@@ -40,11 +42,13 @@ async function rewind(environment: Environment, logger: Logger, to: number): Pro
   await app.close();
 }
 
-/** Where it shares cores with the API, requests come first. */
+/** Where it shares cores with the API, requests come first. On Linux each thread has a priority of its own. */
 function giveWay(): void {
   const { PRIORITY_BELOW_NORMAL } = constants.priority;
+  const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [process.pid];
   // Only some accounts may raise a priority that is lower already.
-  if (getPriority() < PRIORITY_BELOW_NORMAL) setPriority(PRIORITY_BELOW_NORMAL);
+  for (const thread of threads)
+    if (getPriority(thread) < PRIORITY_BELOW_NORMAL) setPriority(thread, PRIORITY_BELOW_NORMAL);
 }
 
 type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };

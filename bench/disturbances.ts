@@ -26,6 +26,8 @@ export interface Disturbance {
   prepare(place: Place): Promise<() => Promise<() => Promise<Record<string, number>>>>;
 }
 
+const ELSEWHERE = { elsewhere: true };
+
 const LISTENERS = 2000;
 const PUBLISH_MS = 1000;
 
@@ -36,7 +38,7 @@ const listeners: Disturbance = {
     const headers = (await callers(databaseUrl, 64, 64)).map(bearer);
     return async () => {
       const orders: ListenerOrders = { url, count: LISTENERS, headers };
-      const [crowd] = await Helper.start<ListenerReport>('listener-process', orders);
+      const [crowd] = await Helper.start<ListenerReport>('listener-process', orders, ELSEWHERE);
       const stop = publish(databaseUrl);
       return async () => {
         const published = await stop();
@@ -90,7 +92,7 @@ function flood(name: string, env: NodeJS.ProcessEnv): Disturbance {
       async ({ url }) =>
       async () => {
         const orders: FloodOrders = { url, message: longest, nonce, signature, ...FLOOD };
-        const [helper] = await Helper.start<FloodReport>('flood-process', orders);
+        const [helper] = await Helper.start<FloodReport>('flood-process', orders, ELSEWHERE);
         return () => helper.end();
       },
   };
@@ -110,7 +112,7 @@ const indexer: Disturbance = {
       await announce(client, CONTRACT, pools);
     });
     const orders: NodeOrders = [CONTRACT, pools, HEAD.eventsPerBlock, HEAD.block];
-    const [, { url: RPC_URL }] = await Helper.start<{ url: string }>('generated-node', orders);
+    const [, { url: RPC_URL }] = await Helper.start<{ url: string }>('generated-node', orders, ELSEWHERE);
     const block = (): Promise<number> => using(databaseUrl, async (client) => (await blockOf(client)) ?? 0);
     return async () => {
       const before = await block();

@@ -1,8 +1,7 @@
 import type { Request } from 'autocannon';
 import { randomBytes } from 'node:crypto';
-import { setPriority } from 'node:os';
 import { obey } from './helper';
-import { CLIENT_NICE, type Pace, pace } from './pace';
+import { type Pace, pace } from './pace';
 
 export interface FloodOrders extends Pace {
   url: string;
@@ -20,7 +19,6 @@ const stopping = new AbortController();
 const statuses: FloodReport = {};
 let flood: Promise<void>;
 
-setPriority(CLIENT_NICE);
 obey<FloodOrders, FloodReport>(
   async ({ url, message, nonce, signature, addresses, ...rate }) => {
     const next = (n: number): Request => ({

@@ -1,5 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { constants, setPriority } from 'node:os';
 import path from 'node:path';
 
 const END = 'end';
@@ -8,11 +9,23 @@ const END = 'end';
 export class Helper<Report> {
   private constructor(private readonly child: ChildProcess) {}
 
-  /** @returns it, and what it reports when it has begun */
-  static async start<Report>(script: string, orders: object): Promise<[Helper<Report>, Report]> {
+  /**
+   * @param elsewhere in practice it runs on another machine, so it takes a core only when no other process wants one
+   * @returns it, and what it reports when it has begun
+   */
+  static async start<Report>(
+    script: string,
+    orders: object,
+    { elsewhere = false } = {},
+  ): Promise<[Helper<Report>, Report]> {
     const child = fork(path.join(__dirname, `${script}.ts`), {
       execArgv: ['-r', 'ts-node/register/transpile-only'],
     });
+    if (elsewhere) {
+      setPriority(child.pid!, constants.priority.PRIORITY_LOW);
+      // Linux only: otherwise it still gets a turn now and then.
+      spawnSync('chrt', ['--idle', '--all-tasks', '--pid', '0', `${child.pid}`]);
+    }
     const helper = new Helper<Report>(child);
     return [helper, await helper.tell(orders)];
   }

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingMessage, get } from 'node:http';
-import { setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { obey } from './helper';
-import { CLIENT_NICE } from './pace';
 
 export interface ListenerOrders {
   url: string;
@@ -34,7 +32,6 @@ async function listen(url: string, headers: Record<string, string>): Promise<voi
   answer.on('close', () => void Promise.reject(new Error('the service has ended a stream')));
 }
 
-setPriority(CLIENT_NICE);
 obey<ListenerOrders, ListenerReport>(
   async ({ url, count, headers }) => {
     for (let opened = 0; opened < count; opened += BATCH)

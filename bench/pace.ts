@@ -3,9 +3,6 @@ import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The lower priority of clients that only disturb: in practice they run on other machines. */
-export const CLIENT_NICE = 10;
-
 export interface Pace {
   /** Requests a second, and how many there are at most. */
   rate: number;

@@ -37,6 +37,8 @@ export interface Probe {
   cpuUs: number;
   /** The longest stall of its event loop since the last probe. */
   stallMs: number;
+  /** The longest work of its thread in about a turn of the event loop. Most of what a stall has beyond it is a wait for a core. */
+  workMs: number;
 }
 
 export interface Peer {

@@ -2,6 +2,7 @@ import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
 import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
 import { BatchedPool } from '../src/database/batched-pool';
+import { ServerClock } from '../src/database/deadline';
 import { DatabasePool } from '../src/database/database-pool';
 import { ReadBatch } from '../src/database/read-batch';
 import { PipelinedPool } from '../src/database/pipelined-pool';
@@ -511,6 +512,21 @@ describe('pools of statements', () => {
       }
     },
   );
+
+  it('keeps a new connection whose first answer came while the process stood still', async () => {
+    const [pipelined, pool] = open({ width: 1 });
+    let connects = 0;
+    pool.on('connect', () => connects++);
+    const read = jest.spyOn(ServerClock, 'read').mockImplementationOnce((...args) => {
+      read.mockRestore();
+      ServerClock.read(...args);
+      // The answer comes meanwhile.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);
+    });
+    await Promise.all(insert(pipelined, 1));
+    expect(await stored()).toEqual([1]);
+    expect(connects).toBe(1);
+  });
 
   it('leaves a server that became read-only', async () => {
     const [pipelined] = open({ width: 1 });

@@ -1,18 +1,18 @@
-import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
+import type { QueryResult, QueryResultRow } from 'pg';
 import type { BoundStatement } from './statement';
 import { StatementBatch } from './statement-batch';
+import type { StatementClient } from './statement-pool';
 import { DatabaseUnavailable } from './unavailable';
-import type { Work } from './work-queue';
+import { type Work, afterIo } from './work-queue';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
-/** Time limit for reading the clock on a new connection. */
+/** Time limit for reading the clock on a new connection, which is closed then. */
 const CLOCK_TIMEOUT_MS = 1500;
 
 const CLOCK = {
   name: 'server_clock',
   text: `SELECT date_part('epoch', clock_timestamp()) * 1000 AS now`,
-  query_timeout: CLOCK_TIMEOUT_MS,
 };
 
 /**
@@ -24,7 +24,6 @@ const DEADLINE = {
   text: `
     SELECT WHERE set_config('statement_timeout', coalesce(nullif(least(greatest(
       floor($1::float8 - date_part('epoch', clock_timestamp()) * 1000), -1), 1e9), 0), -1)::int::text, true) = ''`,
-  query_timeout: CLOCK_TIMEOUT_MS,
 };
 const OUT_OF_RANGE = '22023';
 
@@ -38,17 +37,21 @@ export class ServerClock {
   private readAt = 0;
   private refreshAt = Infinity;
 
-  private constructor(private readonly client: PoolClient) {}
+  private constructor(private readonly client: StatementClient) {}
 
   /** Reads the clock on a new connection and prepares the guard on it. */
-  static read(client: PoolClient, callback: (error: Error | null, clock: ServerClock) => void): void {
+  static read(client: StatementClient, callback: (error: Error | null, clock: ServerClock) => void): void {
     const clock = new ServerClock(client);
     let failed: Error | null = null;
+    let answered = false;
+    const timer = afterIo(CLOCK_TIMEOUT_MS, () => answered || client.cut());
     // Sent together, answered in order.
     clock.ask((error) => (failed = error));
-    client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) =>
-      callback(failed ?? error, clock),
-    );
+    client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
+      answered = true;
+      clearTimeout(timer);
+      callback(failed ?? error, clock);
+    });
   }
 
   /** The server's time at a given `performance.now()`. */

@@ -528,6 +528,28 @@ describe('pools of statements', () => {
     expect(connects).toBe(1);
   });
 
+  it('leaves a new connection that gets no answer', async () => {
+    const proxy = await Proxy.start(database.url);
+    const [pipelined, pool] = open(
+      { width: 1 },
+      { connectionString: proxy.url, connectionTimeoutMillis: 500 },
+    );
+    const read = jest.spyOn(ServerClock, 'read').mockImplementationOnce((...args) => {
+      read.mockRestore();
+      proxy.hang();
+      ServerClock.read(...args);
+    });
+    try {
+      await expect(pipelined.run(INSERT, [1])).rejects.toThrow(DatabaseUnavailable);
+      await until(() => pool.totalCount === 0);
+      proxy.restore();
+      expect(await pipelined.run(INSERT, [2])).toEqual([{ id: 2 }]);
+      expect(await stored()).toEqual([2]);
+    } finally {
+      await proxy.stop();
+    }
+  });
+
   it('leaves a server that became read-only', async () => {
     const [pipelined] = open({ width: 1 });
     await Promise.all(insert(pipelined, 1));

@@ -142,9 +142,6 @@ it('a crashing backend takes all others with it: 503, then work continues by its
   for (let round = 0; round < 3; round++) {
     const load = new Load();
     await until(() => load.created.length >= 20);
-    const backends = await sql<{ pid: number }>(
-      `SELECT pid FROM pg_stat_activity WHERE application_name = 'api'`,
-    );
     // A crash between two statements would refuse none, so a write is under way. The crash ends this lock, too.
     const holder = new Client({ connectionString: server.url });
     holder.on('error', () => undefined);
@@ -157,6 +154,9 @@ it('a crashing backend takes all others with it: 503, then work continues by its
             `SELECT FROM pg_stat_activity WHERE application_name = 'api' AND wait_event_type = 'Lock'`,
           )
         ).length > 0,
+    );
+    const backends = await sql<{ pid: number }>(
+      `SELECT pid FROM pg_stat_activity WHERE application_name = 'api'`,
     );
     process.kill(backends[round % backends.length].pid, 'SIGKILL');
     await until(() => load.refused > 0);

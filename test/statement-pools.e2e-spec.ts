@@ -113,48 +113,6 @@ describe('pools of statements', () => {
     expect(await pipelined.run({ name: 'series', text }, [0])).toEqual([]);
   });
 
-  it('runs a read without parameters once for all calls that wait, and again for those that come later', async () => {
-    const [reads] = open({ reads: true, width: 1, depth: 32 });
-    await admin.query('CREATE SEQUENCE asked');
-    const value = `nextval('asked')::int AS value, (SELECT count(*)::int FROM item) AS items`;
-    const ask = { name: 'ask', text: `SELECT ${value}` };
-    const askOwn = { name: 'ask_own', text: `SELECT ${value}, $1::int` };
-    const times = (count: number, statement: Statement, values: unknown[] = []): Promise<unknown[]> =>
-      Promise.all(range(count).map(() => reads.run(statement, values, false)));
-    try {
-      expect(await times(20, ask)).toEqual(range(20).map(() => [{ value: 1, items: 0 }]));
-      expect(new Set((await times(5, askOwn, [1])).map((rows) => JSON.stringify(rows))).size).toBe(5);
-
-      const unlock = await lockTable();
-      const first = times(2, ask);
-      await until(async () => (await blocked()) === 1);
-      const later = times(20, ask);
-      await Promise.all([unlock(), first]);
-      expect(await first).toEqual(range(2).map(() => [{ value: 7, items: 0 }]));
-      expect(await later).toEqual(range(20).map(() => [{ value: 8, items: 0 }]));
-
-      const fail = { name: 'fail', text: 'SELECT 1 / (SELECT count(*) FROM item)' };
-      const failed = await Promise.allSettled(range(3).map(() => reads.run(fail, [], false)));
-      expect(failed).toEqual(
-        range(3).map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '22012' }) })),
-      );
-    } finally {
-      await admin.query('DROP SEQUENCE asked');
-    }
-  });
-
-  it('sends a read that calls share again when its connection is lost', async () => {
-    const [reads] = open({ reads: true, width: 1 });
-    const count = { name: 'count', text: 'SELECT count(*)::int FROM item' };
-    const unlock = await lockTable();
-    const answers = Promise.all(range(3).map(() => reads.run(count, [], false)));
-    await until(async () => (await blocked()) === 1);
-    await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`);
-    await unlock();
-    expect(await answers).toEqual(range(3).map(() => [{ count: 0 }]));
-  });
-
   it('lets a statement fail without affecting others', async () => {
     const [pipelined, pool] = open();
     const results = await Promise.allSettled(insert(pipelined, 1, 2, 1, 3, 2, 4, 5));
@@ -206,7 +164,7 @@ describe('pools of statements', () => {
   describe('reads', () => {
     const DIVIDE = { name: 'divide', text: 'SELECT 12 / $1::int AS value' };
     const PID = { name: 'pid', text: 'SELECT pg_backend_pid() AS pid' };
-    const BEGUN = { name: 'begun', text: 'SELECT transaction_timestamp()::text AS value' };
+    const BEGUN = { name: 'begun', text: 'SELECT transaction_timestamp()::text AS value WHERE $1::int > 0' };
     const read = (pool: StatementPool, statement: Statement, values: unknown[]): Promise<unknown> =>
       pool.run(statement, values, false);
     const reasons = (results: PromiseSettledResult<unknown>[]): unknown[] =>
@@ -216,18 +174,59 @@ describe('pools of statements', () => {
 
     it('go together when they come together', async () => {
       const [reads] = open({ reads: true, width: 1, depth: 8 });
-      const begun = await Promise.all(range(16).map(() => read(reads, BEGUN, [])));
+      const begun = await Promise.all(range(16).map(() => read(reads, BEGUN, [1])));
       expect(new Set(begun.map((rows) => JSON.stringify(rows))).size).toBe(2);
+    });
+
+    it('without parameters run once for all calls that wait, and again for those that come later', async () => {
+      const [reads] = open({ reads: true, width: 1, depth: 32 }, { options: '' });
+      await admin.query('CREATE SEQUENCE asked');
+      const value = `nextval('asked')::int AS value, (SELECT count(*)::int FROM item) AS items`;
+      const ask = { name: 'ask', text: `SELECT ${value}` };
+      const askOwn = { name: 'ask_own', text: `SELECT ${value}, $1::int` };
+      const times = (count: number, statement: Statement, values: unknown[] = []): Promise<unknown[]> =>
+        Promise.all(range(count).map(() => reads.run(statement, values, false)));
+      try {
+        expect(await times(20, ask)).toEqual(range(20).map(() => [{ value: 1, items: 0 }]));
+        expect(new Set((await times(5, askOwn, [1])).map((rows) => JSON.stringify(rows))).size).toBe(5);
+
+        const unlock = await lockTable();
+        const first = times(2, ask);
+        await until(async () => (await blocked()) === 1);
+        const later = times(20, ask);
+        await Promise.all([unlock(), first]);
+        expect(await first).toEqual(range(2).map(() => [{ value: 7, items: 0 }]));
+        expect(await later).toEqual(range(20).map(() => [{ value: 8, items: 0 }]));
+
+        const fail = { name: 'fail', text: 'SELECT 1 / (SELECT count(*) FROM item)' };
+        const failed = await Promise.allSettled(range(3).map(() => reads.run(fail, [], false)));
+        expect(failed).toEqual(
+          range(3).map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '22012' }) })),
+        );
+      } finally {
+        await admin.query('DROP SEQUENCE asked');
+      }
+    });
+
+    it('that calls share are sent again when their connection is lost', async () => {
+      const [reads] = open({ reads: true, width: 1 }, { options: '' });
+      const count = { name: 'count', text: 'SELECT count(*)::int FROM item' };
+      const unlock = await lockTable();
+      const answers = Promise.all(range(3).map(() => reads.run(count, [], false)));
+      await until(async () => (await blocked()) === 1);
+      await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`);
+      await unlock();
+      expect(await answers).toEqual(range(3).map(() => [{ count: 0 }]));
     });
 
     it.each([true, false])('fail alone (prepared before: %s)', async (prepared) => {
       const [reads] = open({ reads: true, width: 1, depth: 8 });
       if (prepared) await read(reads, DIVIDE, [1]);
-      const missing = { name: 'missing', text: 'SELECT FROM nothing' };
+      const missing = ['missing', 'absent'].map((name) => ({ name, text: `SELECT FROM ${name}` }));
       const results = await Promise.allSettled([
         ...[1, 0, 2, 0, 3].map((by) => read(reads, DIVIDE, [by])),
-        read(reads, missing, []),
-        read(reads, missing, []),
+        ...missing.map((each) => read(reads, each, [])),
         read(reads, DIVIDE, [4]),
       ]);
       expect(reasons(results)).toEqual([
@@ -523,9 +522,12 @@ describe('pools of statements', () => {
       // The answer comes meanwhile.
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);
     });
-    await Promise.all(insert(pipelined, 1));
-    expect(await stored()).toEqual([1]);
+    expect(await Promise.all(insert(pipelined, 1))).toEqual([[{ id: 1 }]]);
     expect(connects).toBe(1);
+    // Later statements have all their time.
+    const text = `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`;
+    const [{ seconds }] = await pipelined.run<{ seconds: number }>({ name: 'seconds', text }, []);
+    expect(seconds).toBeGreaterThan(3);
   });
 
   it('leaves a new connection that gets no answer', async () => {

@@ -35,8 +35,8 @@ interface SignIns {
 
 /**
  * One row for each sign-in whose nonce was valid; `signIn` names it. Of simultaneous sign-ins with the same nonce, also
- * in other statements, exactly one deletes the nonce; all delete in the order of the nonces. The update on conflict
- * changes nothing; it only makes RETURNING return a user that another statement has just added.
+ * in other statements, exactly one deletes the nonce; all lock nonces in their order. The update on conflict changes
+ * nothing; it only makes RETURNING return a user that another statement has just added.
  */
 export const SIGN_IN = statement<SignIns, SignedInUser & { signIn: string; generation: number }>(
   'sign_in',
@@ -44,11 +44,12 @@ export const SIGN_IN = statement<SignIns, SignedInUser & { signIn: string; gener
   `
     WITH call AS MATERIALIZED (
       SELECT * FROM unnest(:nonces, :addresses, :newIds) AS c (nonce, address, id)
+    ), locked AS MATERIALIZED (
+      SELECT ctid FROM nonces WHERE nonce = ANY (:nonces) AND expires_at > now()
+        AND (address IS NULL OR (nonce, address) IN (SELECT nonce, address FROM call))
+      ORDER BY nonce FOR UPDATE
     ), used AS (
-      DELETE FROM nonces n USING (SELECT DISTINCT nonce FROM call ORDER BY nonce) c
-      WHERE n.nonce = c.nonce AND expires_at > now()
-        AND (address IS NULL OR (n.nonce, address) IN (SELECT nonce, address FROM call))
-      RETURNING n.nonce, address
+      DELETE FROM nonces WHERE ctid = ANY (ARRAY(SELECT ctid FROM locked)) RETURNING nonce, address
     ), valid AS MATERIALIZED (
       SELECT DISTINCT ON (nonce) call.id, call.address FROM used JOIN call USING (nonce)
       WHERE used.address IS NULL OR used.address = call.address ORDER BY nonce

@@ -9,6 +9,8 @@ import { type Work, afterIo } from './work-queue';
 const CLOCK_AGE_MS = 30_000;
 /** Time limit for reading the clock on a new connection, which is closed then. */
 const CLOCK_TIMEOUT_MS = 1500;
+/** An answer that takes longer gives an estimate so far behind that statements would have too little time. */
+const LATE_MS = 300;
 
 const CLOCK = {
   name: 'server_clock',
@@ -36,11 +38,16 @@ export class ServerClock {
   /** The `performance.now()` at which the answer came, which is later than the server read its clock. */
   private readAt = 0;
   private refreshAt = Infinity;
+  private isLate = false;
 
   private constructor(private readonly client: StatementClient) {}
 
-  /** Reads the clock on a new connection and prepares the guard on it. */
-  static read(client: StatementClient, callback: (error: Error | null, clock: ServerClock) => void): void {
+  /** Reads the clock on a new connection, once more if the answer is late, and prepares the guard on it. */
+  static read(
+    client: StatementClient,
+    callback: (error: Error | null, clock: ServerClock) => void,
+    tries = 2,
+  ): void {
     const clock = new ServerClock(client);
     let failed: Error | null = null;
     let answered = false;
@@ -50,7 +57,9 @@ export class ServerClock {
     client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
       answered = true;
       clearTimeout(timer);
-      callback(failed ?? error, clock);
+      const failure = failed ?? error;
+      if (!failure && clock.isLate && tries > 1) ServerClock.read(client, callback, tries - 1);
+      else callback(failure, clock);
     });
   }
 
@@ -61,7 +70,7 @@ export class ServerClock {
   }
 
   /**
-   * Forgets the clock, because one of the two clocks was set or stood still. It is read again before the next use.
+   * Forgets the clock, because one of the two clocks was set or stood still. It is read again with the next use.
    */
   doubt(): void {
     this.refreshAt = -Infinity;
@@ -69,12 +78,14 @@ export class ServerClock {
 
   private ask(callback: (error: Error | null) => void): void {
     this.refreshAt = Infinity;
+    const asked = performance.now();
     this.client.query(CLOCK, (error: Error | null, result?: QueryResult<{ now: number }>) => {
       if (result) {
         this.time = result.rows[0].now;
         this.readAt = performance.now();
+        this.isLate = this.readAt - asked > LATE_MS;
       }
-      this.refreshAt = this.readAt + CLOCK_AGE_MS;
+      this.refreshAt = this.isLate ? -Infinity : this.readAt + CLOCK_AGE_MS;
       callback(error);
     });
   }

@@ -37,7 +37,7 @@ export interface Probe {
   cpuUs: number;
   /** The longest stall of its event loop since the last probe. */
   stallMs: number;
-  /** The longest work of its thread in about a turn of the event loop. Most of what a stall has beyond it is a wait for a core. */
+  /** The longest work of its thread in a turn of the event loop. The rest of a stall is mostly a wait for a core. */
   workMs: number;
 }
 

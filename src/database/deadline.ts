@@ -9,7 +9,7 @@ import { type Work, afterIo } from './work-queue';
 const CLOCK_AGE_MS = 30_000;
 /** Time limit for reading the clock on a new connection, which is closed then. */
 const CLOCK_TIMEOUT_MS = 1500;
-/** An answer that takes longer gives an estimate so far behind that statements would have too little time. */
+/** An answer that takes longer may give an estimate so far behind that statements have too little time. */
 const LATE_MS = 300;
 
 const CLOCK = {

@@ -12,19 +12,14 @@ const BATCH = 4;
  * nobody sees less than what was acknowledged before.
  */
 function alike(works: readonly Work[]): Work[][] {
-  const shared = new Map<Statement, Work[]>();
-  const groups: Work[][] = [];
+  const groups = new Map<Statement | Work, Work[]>();
   for (const work of works) {
-    const group = work.values.length === 0 ? shared.get(work.statement) : undefined;
-    if (group) {
-      group.push(work);
-      continue;
-    }
-    const own = [work];
-    groups.push(own);
-    if (work.values.length === 0) shared.set(work.statement, own);
+    const key = work.values.length === 0 ? work.statement : work;
+    const group = groups.get(key);
+    if (group) group.push(work);
+    else groups.set(key, [work]);
   }
-  return groups;
+  return [...groups.values()];
 }
 
 /**

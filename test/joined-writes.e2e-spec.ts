@@ -200,6 +200,14 @@ describe('sign-ins in one statement', () => {
   const isKept = async (nonce: string): Promise<boolean> =>
     (await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).length === 1;
 
+  /** Whether a sign-in waits for a lock. */
+  const isBlocked = async (): Promise<boolean> =>
+    (
+      await app.sql(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+    ).length === 1;
+
   it('of a nonce that several use, one succeeds', async () => {
     const [address, other] = [wallet(), wallet()];
     const [own, any] = [await app.nonce(address), await app.nonce()];
@@ -268,14 +276,7 @@ describe('sign-ins in one statement', () => {
       const addresses = [wallet(), wallet()];
       const values = valuesOf(SIGN_IN, { nonces: [last, first], addresses, newIds: [uuidv7(), uuidv7()] });
       const signedIn = signer.query<{ address: string }>({ ...SIGN_IN, values });
-      await until(
-        async () =>
-          (
-            await app.sql(
-              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-            )
-          ).length === 1,
-      );
+      await until(isBlocked);
       await expect(
         app.sql('SELECT FROM nonces WHERE nonce = $1 FOR UPDATE NOWAIT', [first]),
       ).rejects.toMatchObject({ code: '55P03' });
@@ -295,14 +296,7 @@ describe('sign-ins in one statement', () => {
       await client.query('BEGIN');
       await client.query('INSERT INTO users (id, address, created_at) VALUES ($1, $2, now())', [id, address]);
       const signedIn = signIn([await app.nonce(address), address], [await app.nonce(address), address]);
-      await until(
-        async () =>
-          (
-            await app.sql(
-              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-            )
-          ).length === 1,
-      );
+      await until(isBlocked);
       await client.query('COMMIT');
       expect((await signedIn).users).toEqual([id, id]);
     } finally {

@@ -508,7 +508,7 @@ describe('pools of statements', () => {
     it.each([60_000, -60_000])('is right again after a clock was set by %d ms', async (jump) => {
       const [pipelined] = open({ width: 1 });
       const realNow = performance.now.bind(performance);
-      // Far from 0, where no process starts.
+      // So that it stays above 0, as a real one does.
       const offset = 1_000_000;
       try {
         performance.now = () => realNow() + offset;

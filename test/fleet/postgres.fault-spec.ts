@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LocalPostgres, startPostgres } from '../../src/local/postgres';
 import { ignore, isServer } from '../../src/local/postgres-host';
+import { parentOf } from '../../src/local/processes';
 import { migrationSource } from '../support/database';
 import { Fleet, report, seconds } from '../support/fleet';
 import { eventually } from '../support/processes';
@@ -55,7 +56,7 @@ class Victim {
   async signal(signal: NodeJS.Signals): Promise<void> {
     const { pid } = this.server;
     kill(pid, 'SIGSTOP');
-    await eventually(() => /[TZ]/.test(stateOf(pid)?.state ?? 'Z'));
+    await eventually(() => isStill(pid));
     for (const each of [...children(pid), pid]) kill(each, signal);
   }
 
@@ -74,22 +75,19 @@ function kill(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Undefined when there is no such process. */
-function stateOf(pid: number | string): { state: string; parent: number } | undefined {
+/** Whether it is stopped, or has ended. */
+function isStill(pid: number): boolean {
   try {
-    // The name in parentheses may hold anything; state and parent follow it.
-    const [state, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/.*\) /s, '').split(' ');
-    return { state, parent: Number(parent) };
+    return /^State:\s+[TZ]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
-    return undefined;
+    return true;
   }
 }
 
-function children(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && stateOf(name)?.parent === parent)
+const children = (parent: number): number[] =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(Number(name)) === parent)
     .map(Number);
-}
 
 describe('PostgreSQL fails under load', () => {
   let victim: Victim;

@@ -79,6 +79,16 @@ export class HttpClient {
     return line === undefined ? NaN : Number(line.slice(name.length + 1));
   }
 
+  /** Of the pools for the database, all from one answer of /metrics. */
+  async databaseConnections(): Promise<{ busy: number; idle: number; waiting: number }> {
+    const { text } = await this.send('/metrics');
+    const found = text.matchAll(/^database_connections\{state="(\w+)"\} (\d+)$/gm);
+    const { busy = NaN, idle = NaN, waiting = NaN } = Object.fromEntries(
+      [...found].map(([, state, count]) => [state, Number(count)]),
+    );
+    return { busy, idle, waiting };
+  }
+
   close(): void {
     this.agent.destroy();
   }

@@ -131,9 +131,9 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
  * new connection would end all its streams of events. Such an answer is as complete as any, and `fresh` knows its age.
  */
 function inTime<T>(answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = afterIo(ANSWER_MS, () => reject(new Error('no answer in time')));
+    stop = afterIo(ANSWER_MS, () => reject(new Error('no answer in time')));
   });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
+  return Promise.race([answer, late]).finally(stop);
 }

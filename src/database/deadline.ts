@@ -50,13 +50,11 @@ export class ServerClock {
   ): void {
     const clock = new ServerClock(client);
     let failed: Error | null = null;
-    let answered = false;
-    const timer = afterIo(CLOCK_TIMEOUT_MS, () => answered || client.cut());
+    const stop = afterIo(CLOCK_TIMEOUT_MS, () => client.cut());
     // Sent together, answered in order.
     clock.ask((error) => (failed = error));
     client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
-      answered = true;
-      clearTimeout(timer);
+      stop();
       const failure = failed ?? error;
       if (!failure && clock.isLate && tries > 1) ServerClock.read(client, callback, tries - 1);
       else callback(failure, clock);

@@ -28,7 +28,7 @@ export interface StatementConnection {
   retired: boolean;
   release: (destroy: boolean) => void;
   /** Waits for the answer to the oldest statement. */
-  watchdog?: { timer: NodeJS.Timeout; oldest: Work };
+  watchdog?: { stop: () => void; oldest: Work };
 }
 
 export interface PoolSize {
@@ -192,19 +192,18 @@ export abstract class StatementPool {
   protected watch(connection: StatementConnection, oldest: Work): void {
     const { watchdog } = connection;
     if (watchdog && watchdog.oldest.requested <= oldest.requested) return;
-    clearTimeout(watchdog?.timer);
-    const timer = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
-      if (connection.watchdog?.timer !== timer) return;
+    watchdog?.stop();
+    const stop = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
       connection.watchdog = undefined;
       const sent = [...connection.sent];
       if (sent.includes(oldest)) connection.client!.cut();
       else if (sent.length > 0) this.watch(connection, sent.reduce(older));
     });
-    connection.watchdog = { timer, oldest };
+    connection.watchdog = { stop, oldest };
   }
 
   protected end(connection: StatementConnection): void {
-    clearTimeout(connection.watchdog?.timer);
+    connection.watchdog?.stop();
     this.connections = this.connections.filter((each) => each !== connection);
     connection.release(connection.retired);
     if (this.queue.length > 0) this.open();

@@ -32,9 +32,19 @@ export interface Work extends BoundStatement {
 
 export const older = (a: Work, b: Work): Work => (b.requested < a.requested ? b : a);
 
-/** Reads what has arrived before a timeout counts, because in a busy process timers run before sockets. */
-export const afterIo = (ms: number, callback: () => void): NodeJS.Timeout =>
-  setTimeout(() => setImmediate(callback), ms);
+/**
+ * A timeout that reads what has arrived before it counts, because in a busy process timers run before sockets. It does
+ * not keep the process alive: whatever is waited for has a connection that does.
+ * @returns a function that stops it
+ */
+export function afterIo(ms: number, callback: () => void): () => void {
+  let immediate: NodeJS.Immediate | undefined;
+  const timeout = setTimeout(() => (immediate = setImmediate(callback)), ms).unref();
+  return () => {
+    clearTimeout(timeout);
+    clearImmediate(immediate);
+  };
+}
 
 /** Statements that wait to be sent, each until its limit. */
 export class WorkQueue {
@@ -43,7 +53,7 @@ export class WorkQueue {
    * For the statement whose time ends first. It is not stopped when that one is sent: timers for each would cost more
    * than the queue.
    */
-  private timer?: { at: number; timeout: NodeJS.Timeout };
+  private timer?: { at: number; stop: () => void };
 
   /** @param isStalled whether the server, not the other statements, lets this one wait */
   constructor(
@@ -82,15 +92,12 @@ export class WorkQueue {
 
   private watch(at: number): void {
     if (this.timer && this.timer.at <= at) return;
-    clearTimeout(this.timer?.timeout);
-    const timeout = afterIo(at - performance.now(), () => {
-      if (this.timer?.timeout !== timeout) return;
+    this.timer?.stop();
+    const stop = afterIo(at - performance.now(), () => {
       this.timer = undefined;
       this.endLate();
     });
-    // Statements that wait have connections that keep the process alive, or a pause before the next one.
-    timeout.unref();
-    this.timer = { at, timeout };
+    this.timer = { at, stop };
   }
 
   private endLate(): void {

@@ -203,12 +203,17 @@ function read(file: string): string | undefined {
 /** Below these are ports of services, and above those that systems give to outgoing connections by default. */
 const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
 
+/** Rises from a random one, so that processes differ. */
+let nextPort = randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
+
 /**
- * A port that is free at the moment. Normally no outgoing connection takes it before its server listens.
+ * A port that is free at the moment. Normally no outgoing connection takes it before its server listens, and this
+ * process is not given the same one soon.
  * @throws EADDRINUSE when the wanted one is taken
  */
 export async function freePort(wanted?: number): Promise<number> {
-  const port = wanted || randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
+  const port = wanted || nextPort;
+  if (!wanted) nextPort = port < HIGHEST_PORT ? port + 1 : LOWEST_PORT;
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { TEN } from '../support/app';
 import { Fleet, report, seconds } from '../support/fleet';
 import { eventually } from '../support/processes';
@@ -37,7 +38,7 @@ describe('connection pool exhausted by slow statements', () => {
       const pending = deposits(200);
       let done = false;
       const watching = (async () => {
-        while (!done) mostConnections = Math.max(mostConnections, await fleet.connections());
+        for (; !done; await wait(20)) mostConnections = Math.max(mostConnections, await fleet.connections());
       })();
       await eventually(async () => (await fleet.waiting()) === WRITING * fleet.replicas.length);
       // Liveness, and requests without the database, are not delayed.

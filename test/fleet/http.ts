@@ -9,7 +9,7 @@ export interface Answer {
   text: string;
   /** Parsed, when it is JSON. */
   body: any;
-  /** Time from the first byte sent to the last received, in ms. */
+  /** Time from the first byte sent to the last received, without pauses of this process, in ms. */
   ms: number;
   /** Code of the connection's error, if there was no answer. */
   error?: string;
@@ -21,6 +21,19 @@ export interface Call {
   token?: string;
   headers?: Record<string, string | string[]>;
 }
+
+/**
+ * The sum of the times, in ms, in which this process took no event for `PAUSE_MS` or longer. No server is slower for
+ * them.
+ */
+let paused = 0;
+const [TICK_MS, PAUSE_MS] = [20, 100];
+let ticked = performance.now();
+setInterval(() => {
+  const late = performance.now() - ticked - TICK_MS;
+  if (late >= PAUSE_MS) paused += late;
+  ticked = performance.now();
+}, TICK_MS).unref();
 
 /** Keep-alive connections to one server. Retries nothing. */
 export class HttpClient {
@@ -35,11 +48,11 @@ export class HttpClient {
 
   /** Never rejects: a failed connection is an answer with status 0. */
   send(path: string, { method = 'GET', body, token, headers = {} }: Call = {}): Promise<Answer> {
-    const begun = performance.now();
+    const begun = performance.now() - paused;
     const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     return new Promise((resolve) => {
       const answered = (answer: Omit<Answer, 'ms'>): void =>
-        resolve({ ...answer, ms: performance.now() - begun });
+        resolve({ ...answer, ms: performance.now() - paused - begun });
       const failed = (error: NodeJS.ErrnoException): void =>
         answered({ status: 0, headers: {}, text: '', body: undefined, error: error.code ?? error.message });
       const outgoing = request(
@@ -80,13 +93,11 @@ export class HttpClient {
   }
 
   /** Of the pools for the database, all from one answer of /metrics. */
-  async databaseConnections(): Promise<{ busy: number; idle: number; waiting: number }> {
+  async databaseConnections(): Promise<Record<'busy' | 'idle' | 'waiting', number>> {
     const { text } = await this.send('/metrics');
     const found = text.matchAll(/^database_connections\{state="(\w+)"\} (\d+)$/gm);
-    const { busy = NaN, idle = NaN, waiting = NaN } = Object.fromEntries(
-      [...found].map(([, state, count]) => [state, Number(count)]),
-    );
-    return { busy, idle, waiting };
+    const counts = [...found].map(([, state, count]) => [state, Number(count)]);
+    return Object.fromEntries(counts) as Record<'busy' | 'idle' | 'waiting', number>;
   }
 
   close(): void {

@@ -91,6 +91,13 @@ export class Depositors {
   }
 }
 
+/**
+ * Whether the answer to a repeated request says that an earlier try of it, which was not answered, has not ended on the
+ * server.
+ */
+export const isOverlap = ({ status, body }: Answer): boolean =>
+  status === 409 && body.code === 'idempotency_in_progress';
+
 /** What POST /pools answered, when the request with this answer began, in ms since 1970, and the answers before it. */
 export interface Created {
   id: string;

@@ -11,6 +11,8 @@ import { freePort } from '../../src/local/postgres-host';
 import { until } from '../support/app';
 
 const ROOT = path.join(__dirname, '../..');
+/** The end of what it prints once everything is up. */
+const READY = 'Ctrl-C stops everything.';
 
 /** Whether something listens there. */
 const listens = (port: number): Promise<boolean> =>
@@ -41,8 +43,10 @@ describe('npm start', () => {
     symlinkSync(path.join(ROOT, 'dist'), path.join(folder, 'dist'));
     [port, indexerPort] = [await freePort(), await freePort()];
   });
-  afterEach(() => {
+  afterEach(async () => {
     npm.kill('SIGTERM');
+    // The next start uses the same folder and ports.
+    if (output.includes(READY)) await until(() => allGone(ports()));
     // What it left running would keep the streams open.
     for (const stream of [npm.stdout, npm.stderr]) stream!.destroy();
   });
@@ -65,7 +69,7 @@ describe('npm start', () => {
       stream!.on('data', (text: Buffer) => (output += text.toString()));
     await until(() => {
       if (npm.exitCode !== null) throw new Error(`npm start ended:\n${output}`);
-      return output.includes('Ctrl-C stops everything.');
+      return output.includes(READY);
     });
   }
 

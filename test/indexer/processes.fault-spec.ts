@@ -21,6 +21,8 @@ describe('processes', () => {
 
   it('9: kill -9 before, during and after a commit', async () => {
     for (let i = 0; i < 60; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(100 + i));
+    // Enough for all rounds, however late one is looked at.
+    await bench.mine(400);
     // A commit for every block, so that kills fall between and into commits.
     bench.proxy.faults = { maxRange: 1 };
     for (let round = 0; round < 6; round += 1) {

@@ -18,6 +18,9 @@ beforeAll(async () => {
   );
 });
 
+/** A row if the backend waits for a lock. */
+const IS_BLOCKED = 'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
+
 const analytics = async (): Promise<any> => (await app.get('/analytics/pools', reader)).body.data;
 
 const work = fc.oneof(
@@ -172,6 +175,46 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
   expect(committed).toBeGreaterThan(50);
 }, 300_000);
 
+it('two transactions that share a shard do not deadlock when they create pools of the same types in another order', async () => {
+  const like = (await app.createPool(users[0])).id as string;
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: app.database.url });
+    await client.connect();
+    return client;
+  };
+  const shardOf = async (client: Client): Promise<number> =>
+    (await client.query<{ shard: number }>('SELECT pool_totals_shard() AS shard')).rows[0].shard;
+  const create = (client: Client, type: string): Promise<unknown> =>
+    client.query(
+      `INSERT INTO new_pools
+       SELECT ARRAY[gen_random_uuid()], ARRAY[$1], ARRAY[owner_id], ARRAY[contract_address], '{false}', ARRAY['{}'],
+         ARRAY[now()], ARRAY[$2], ARRAY[gen_random_uuid()], ARRAY[1::numeric] FROM pools WHERE id = $3`,
+      [type, users[0].address, like],
+    );
+  const one = await connect();
+  const shard = await shardOf(one);
+  let two = await connect();
+  for (; (await shardOf(two)) !== shard; two = await connect()) await two.end();
+  try {
+    const { rows } = await two.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await one.query('BEGIN');
+    await create(one, 'lottery');
+    await two.query('BEGIN');
+    const others = (async () => {
+      for (const type of ['individual', 'lottery']) await create(two, type);
+      await two.query('COMMIT');
+    })();
+    others.catch(() => undefined);
+    await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
+    await create(one, 'individual');
+    await one.query('COMMIT');
+    await others;
+  } finally {
+    await Promise.all([one.end(), two.end()]);
+  }
+  expect(await differences(app)).toEqual([]);
+});
+
 describe('of two concurrent writers of a pool, the second sees what the first wrote', () => {
   let poolId: string;
   let account: string;
@@ -200,9 +243,7 @@ describe('of two concurrent writers of a pool, the second sees what the first wr
       await one.query('BEGIN');
       await one.query(...first);
       const waiting = two.query(...second);
-      const isBlocked =
-        'SELECT FROM pg_stat_activity WHERE pid = $1 AND cardinality(pg_blocking_pids(pid)) > 0';
-      await until(async () => (await app.sql(isBlocked, [rows[0].pid])).length > 0);
+      await until(async () => (await app.sql(IS_BLOCKED, [rows[0].pid])).length > 0);
       await one.query('COMMIT');
       await waiting;
     } finally {

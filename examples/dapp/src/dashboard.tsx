@@ -41,14 +41,22 @@ export function Dashboard({
   const changes = useRef<Changes>();
   const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
 
+  const reads = useRef({ begun: 0, shown: 0 });
   const refresh = async (): Promise<void> => {
+    const read = ++reads.current.begun;
+    /** Shows what came of it, unless that of a later one is shown already. */
+    const show = (found?: Holdings, met?: Problem): void => {
+      if (read < reads.current.shown) return;
+      reads.current.shown = read;
+      if (found) setHoldings(found);
+      setProblem(met);
+    };
     try {
-      setHoldings(await readHoldings(session, config));
-      setProblem(undefined);
+      show(await readHoldings(session, config));
     } catch (error) {
-      const found = problemOf(error);
-      if (endsSession(found)) onSessionEnd(found);
-      else setProblem(found);
+      const met = problemOf(error);
+      if (endsSession(met)) onSessionEnd(met);
+      else show(undefined, met);
     }
   };
   useEffect(() => {

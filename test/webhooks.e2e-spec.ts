@@ -456,15 +456,20 @@ it('a receiver that does not answer does not hold up others', async () => {
   const [slow, quick] = [await receiver(), await receiver()];
   slow.answer = () => undefined;
   const other = await app.signIn();
-  await subscribe(owner, slow.url);
-  for (let n = 0; n < 80; n++) await deposit();
+  const { id } = await subscribe(owner, slow.url);
+  // In one statement, so that all are due at once.
+  await app.sql(
+    `INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body)
+     SELECT gen_random_uuid(), $1, n, 'pool.created', '{}' FROM generate_series(1, 80) n`,
+    [id],
+  );
   await until(() => slow.received.length > 0);
   const webhook = await subscribe(other, quick.url);
   ({ id: pool } = (await app.createPool(other)) as { id: string });
   await deposit(other.address);
   await until(async () => (await deliveries(other, webhook)).some(({ status }) => status === 'DELIVERED'));
   // Its share of what this process sends at once, and no more.
-  expect(slow.received.length).toBeLessThanOrEqual(4);
+  expect(slow.mostUnanswered).toBeLessThanOrEqual(4);
 });
 
 it('deliveries are kept for seven days', async () => {

@@ -13,7 +13,12 @@ export class Receiver {
   readonly received: Received[] = [];
   /** What it answers. */
   answer: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end();
+  /** Requests that are not answered yet, and the most of them at once. */
+  private unanswered = 0;
+  mostUnanswered = 0;
   private readonly server: Server = createServer((request, response) => {
+    this.mostUnanswered = Math.max(this.mostUnanswered, ++this.unanswered);
+    response.on('close', () => this.unanswered--);
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {

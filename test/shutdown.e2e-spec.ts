@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Database } from '../src/database/database';
+import { LIST_POOLS } from '../src/pools/pools.sql';
 import { drain } from '../src/shutdown';
 import { JWT_SECRET, TestApp, until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
@@ -86,17 +87,22 @@ describe('draining', () => {
     // A connection that a client opened in advance and never used. The server accepts it before the requests below.
     idle.push(await Connection.open(port));
 
-    // A request that runs as long as this lock is held.
-    const locker = new Client({ connectionString: app.database.url });
-    await locker.connect();
-    await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
+    // Requests that run until they are released, however long that takes.
+    const database = app.nest.get(Database);
+    const read = database.read.bind(database);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let running = 0;
+    jest.spyOn(database, 'read').mockImplementation(async (statement, values) => {
+      if (statement.name === LIST_POOLS.name) {
+        running++;
+        await released;
+      }
+      return read(statement, values);
+    });
     const [busy, other] = [await Connection.open(port), await Connection.open(port)];
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    // One after the other: reads that come together go together, and only the first of them would wait.
-    busy.send('/pools', user.token);
-    await until(async () => (await app.sql(waiting)).length === 1);
-    other.send('/pools', user.token);
-    await until(async () => (await app.sql(waiting)).length === 2);
+    for (const connection of [busy, other]) connection.send('/pools', user.token);
+    await until(() => running === 2);
 
     const cut = jest.spyOn(app.nest.getHttpServer(), 'closeAllConnections');
     let ended = false;
@@ -105,8 +111,7 @@ describe('draining', () => {
     // A request on an open connection while the server closes.
     busy.send('/health/live');
     expect([ended, busy.received]).toEqual([false, '']);
-    await locker.query('COMMIT');
-    await locker.end();
+    release();
     await drained;
     await until(() => busy.closed && other.closed);
     expect(other.statuses).toEqual([200]);
@@ -163,7 +168,8 @@ describe('the process', () => {
     const output = { out: '', err: '' };
     child.stdout.on('data', (data) => (output.out += String(data)));
     child.stderr.on('data', (data) => (output.err += String(data)));
-    const exit = once(child, 'exit').then(([code]) => code as number);
+    // With it the output is complete.
+    const exit = once(child, 'close').then(([code]) => code as number);
     const listening = async (): Promise<number> => {
       await until(() => output.out.includes('"msg":"listening"') || child.exitCode !== null);
       return Number(/"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output.out)?.[1]);

@@ -24,13 +24,29 @@ describe('health', () => {
        SET state = excluded.state, beat_at = excluded.beat_at, progress_at = excluded.progress_at`,
       [state, age, stalled],
     );
-  const becomes = (blockchain: string) =>
-    until(async () => (await report(app)).services.blockchain === blockchain);
+  /** The first report that says so. */
+  const becomes = async (blockchain: string, set?: () => unknown): Promise<Report> => {
+    let latest: Report;
+    await until(async () => {
+      // Each time, as the age counts when the service looks.
+      await set?.();
+      latest = await report(app);
+      return latest.services.blockchain === blockchain;
+    });
+    return latest!;
+  };
+  /** Reports are used again for a moment, so one that says something else comes first. */
+  const turns = async (blockchain: string, set: () => unknown): Promise<Report> => {
+    const isUp = blockchain === 'disconnected';
+    await becomes(isUp ? 'synced' : 'disconnected', () => setChain(isUp ? 'synced' : 'halted'));
+    return becomes(blockchain, set);
+  };
 
   it.each(['/health', '/api/health'])('is a report without the envelope: %s', async (path) => {
     await app.sql('DELETE FROM chain_cursor');
     await becomes('disconnected');
     const before = Date.now();
+    const uptime = Math.floor(process.uptime());
     const { status, body } = await app.get(path);
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -41,7 +57,8 @@ describe('health', () => {
     });
     expect(Date.parse(body.timestamp as string)).toBeGreaterThanOrEqual(before);
     expect(Number.isInteger(body.uptime)).toBe(true);
-    expect(Math.abs((body.uptime as number) - process.uptime())).toBeLessThan(2);
+    expect(body.uptime).toBeGreaterThanOrEqual(uptime);
+    expect(body.uptime).toBeLessThanOrEqual(process.uptime());
   });
 
   it.each([
@@ -53,22 +70,17 @@ describe('health', () => {
     ['halted', 0, 'disconnected', 'degraded'],
     ['disconnected', 0, 'disconnected', 'degraded'],
   ])('tells of the indexer: %s, %i s ago: %s', async (state, age, blockchain, status) => {
-    await setChain('synced');
-    await becomes('synced');
-    await setChain(state, age);
-    await becomes(blockchain);
-    await until(async () => (await report(app)).status === status);
-    expect((await report(app)).services).toEqual({ database: 'connected', blockchain, redis: 'disabled' });
+    const told = await turns(blockchain, () => setChain(state, age));
+    const services = { database: 'connected', blockchain, redis: 'disabled' };
+    expect([told.status, told.services]).toEqual([status, services]);
   });
 
   it('reports an indexer that is alive but reads nothing', async () => {
     for (const [stalled, blockchain] of [
       [18, 'synced'],
       [22, 'disconnected'],
-    ] as const) {
-      await setChain('synced', 0, stalled);
-      await becomes(blockchain);
-    }
+    ] as const)
+      await turns(blockchain, () => setChain('synced', 0, stalled));
   });
 
   it('is live and ready', async () => {
@@ -138,9 +150,8 @@ describe('without the database', () => {
       const ask = (): Promise<unknown> =>
         Promise.all(
           [...requests, ...requests].map(async (request) => {
-            const start = Date.now();
-            const { status, body, headers } = await app.send({ ...request, as: user });
-            const inTime = Date.now() - start < LIMIT_MS;
+            const { status, body, headers, ms } = await app.send({ ...request, as: user });
+            const inTime = ms < LIMIT_MS;
             // A write that was sent on a connection which then ended, or says nothing, may have been done.
             const sent = connected && 'method' in request;
             const code = sent ? expect.stringMatching(/^(unavailable|outcome_unknown)$/) : 'unavailable';

@@ -27,6 +27,7 @@ describe('calls of a statement', () => {
     text: 'INSERT INTO item SELECT * FROM unnest($1::int[], $2::text[]) RETURNING id, label',
   };
   type Row = { id: number; label: string | null };
+  const LONG = { sendMs: 60_000, resendMs: 60_000, deadlineMs: 90_000, answerMs: 100_000 };
   const pools: DatabasePool[] = [];
   let admin: Client;
 
@@ -106,7 +107,7 @@ describe('calls of a statement', () => {
 
   it('are refused at once when too many wait', async () => {
     await admin.query('BEGIN; LOCK TABLE item');
-    const writes = open();
+    const writes = open({ limits: LONG });
     const results = Promise.allSettled(insert(writes, range(1100)));
     expect(writes.waiting).toBe(1000);
     await until(async () => (await waiting()) > 0);
@@ -129,8 +130,7 @@ describe('calls of a statement', () => {
 
   it('do not fail with one that waits for a lock', async () => {
     await admin.query('BEGIN; INSERT INTO item VALUES (7)');
-    const limits = { sendMs: 60_000, resendMs: 60_000, deadlineMs: 90_000, answerMs: 100_000 };
-    const writes = open({ limits, lockMs: 300 });
+    const writes = open({ limits: LONG, lockMs: 300 });
     const results = insert(writes, range(10));
     const locked = results.splice(7, 1)[0];
     await Promise.all(results);
@@ -319,20 +319,27 @@ describe('pools that are made at the same time', () => {
       users[i % users.length],
       key === undefined ? {} : { 'idempotency-key': key },
     );
-  /** Pools cannot be written before all requests are there, so that some are joined. */
+  /** Nothing is written before all requests are there, so that their writes are joined. */
   const together = async (requests: () => Promise<Response>[], meanwhile = ''): Promise<Response[]> => {
-    const client = new Client({ connectionString: app.database.url });
-    const calls = jest.spyOn(app.nest.get(Database, { strict: false }), 'writeJoined');
-    await client.connect();
+    const database = app.nest.get(Database, { strict: false });
+    const write = database.writeJoined.bind(database) as (...call: unknown[]) => Promise<never[]>;
+    const held: (() => void)[] = [];
+    const spy = jest.spyOn(database, 'writeJoined').mockImplementation(async (...call) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return write(...call);
+    });
     try {
-      await client.query('BEGIN; LOCK TABLE pools');
       const answers = requests();
-      await until(() => calls.mock.calls.length === answers.length);
-      await client.query(`${meanwhile}; COMMIT`);
+      await until(() => held.length === answers.length);
+      await app.sql(meanwhile);
+      // In two turns, so that there are two statements at once.
+      for (const part of [held.splice(0, answers.length / 2), held]) {
+        for (const go of part) go();
+        await new Promise((resolve) => setTimeout(resolve));
+      }
       return await Promise.all(answers);
     } finally {
-      calls.mockRestore();
-      await client.end();
+      spy.mockRestore();
     }
   };
   const transactionsOf = async (ids: string[]): Promise<number> =>

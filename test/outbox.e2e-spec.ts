@@ -13,8 +13,9 @@ import { BEGINNING, type LedgerEvent, TOPICS, cursorText, parseCursor } from '..
 import { HandlerExplorer } from '../src/outbox/handler-explorer';
 import { OnLedgerEvent } from '../src/outbox/on-ledger-event';
 import { READ_OUTBOX } from '../src/outbox/outbox.sql';
-import { type SignedIn, TEN, settings, until, useApp } from './support/app';
+import { type SignedIn, TEN, type TestApp, settings, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
+import { readable } from './support/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from './support/paper-chain';
 
 jest.setTimeout(120_000);
@@ -22,7 +23,8 @@ jest.setTimeout(120_000);
 const ALL = { ...BEGINNING, rows: 1000, events: 1_000_000 };
 
 /** Events as a reader gets them who begins at the beginning. */
-async function readEvents(app: { nest: NestFastifyApplication }): Promise<LedgerEvent[]> {
+async function readEvents(app: TestApp): Promise<LedgerEvent[]> {
+  await readable(app);
   const rows = await app.nest.get(Database).readAll(READ_OUTBOX, ALL);
   return rows.flatMap(({ items }) => items) as LedgerEvent[];
 }
@@ -352,8 +354,15 @@ describe('consumers', () => {
     answer = () => undefined;
     given.length = lines.length = 0;
   });
+  /** Waits until no process holds the consumer: then its progress is stored. */
+  const released = (): Promise<void> =>
+    until(async () => {
+      const free = `SELECT FROM outbox_consumers WHERE name = 'test.deposits' AND held_until <= now()`;
+      return (await app.sql(free)).length === 1;
+    });
   afterEach(async () => {
     for (const replica of replicas.splice(0)) await replica.close();
+    await released();
   });
   const replica = async (): Promise<void> => {
     const other = await createApp(settings(app.database.url), logger, { modules: [ListeningModule] });
@@ -474,7 +483,12 @@ describe('consumers', () => {
       times.push(performance.now());
       if (times.length < 4) throw new Error(`attempt ${times.length}`);
     };
-    const ids = [await deposit(), await deposit()];
+    const writer = await another();
+    // In one transaction, so that one is not readable long before the other.
+    await writer.query('BEGIN');
+    const ids = [await publish(writer), await publish(writer)];
+    await writer.query('COMMIT');
+    await writer.end();
     const reached = (id: string): boolean =>
       others.some((event) => (event as { transactionId?: string }).transactionId === id);
     await until(() => ids.every(reached));
@@ -492,6 +506,7 @@ describe('consumers', () => {
       'attempt 3',
     ]);
     expect((await app.get('/metrics')).text).toContain('outbox_failures_total{consumer="test.deposits"} 3');
+    await released();
     const [{ failures }] = await app.sql<{ failures: number }>(
       `SELECT failures FROM outbox_consumers WHERE name = 'test.deposits'`,
     );
@@ -512,6 +527,7 @@ describe('consumers', () => {
   it('of a process that is gone are taken over, at the last position that was stored', async () => {
     const id = await deposit();
     await until(() => given.length === 1);
+    await released();
     // As a process leaves it that was killed while it handled the event.
     await app.sql(
       `UPDATE outbox_consumers SET item = 0, holder = gen_random_uuid(), held_until = now() + interval '2 seconds'

@@ -34,6 +34,8 @@ describe('what follows the ended sessions', () => {
     admin = new Pool({ connectionString: database.url, max: 2 });
     // Ignores connections that close when the database is dropped.
     admin.on('error', () => undefined);
+    // The first connection to a database takes longest, and the feed does not wait long.
+    await admin.query('SELECT');
     feed = new SessionFeed({ DATABASE_URL: proxy.url } as Environment);
     heard = [];
     feed.onEndings((endings) => heard.push(endings));
@@ -48,7 +50,7 @@ describe('what follows the ended sessions', () => {
 
   const started = async (): Promise<number> => {
     await feed.onModuleInit();
-    expect(feed.fresh).toBe(true);
+    await until(() => feed.fresh);
     return feed.term;
   };
   const end = (count: number): Promise<unknown> =>
@@ -57,14 +59,19 @@ describe('what follows the ended sessions', () => {
        SELECT gen_random_uuid(), now() + interval '1 day' FROM generate_series(1, $1)`,
       [count],
     );
-  /** Endings from now on are reported one by one, in the same term. */
-  const goesOn = async (): Promise<void> => {
-    await until(() => feed.fresh);
-    const { term } = feed;
-    heard = [];
-    await end(1);
-    await until(() => heard.length > 0);
-    expect([heard.flat().length, feed.term]).toEqual([1, term]);
+  /** Endings from now on are reported one by one, in the same term: once more if an answer took too long meanwhile. */
+  const goesOn = async (count = 1): Promise<void> => {
+    const connection = (): unknown => Reflect.get(feed, 'client');
+    for (;;) {
+      await until(() => feed.fresh);
+      const { term } = feed;
+      const before = connection();
+      heard = [];
+      await end(count);
+      await until(() => heard.length > 0 || feed.term > term);
+      if (connection() !== before) continue;
+      return expect([heard.flat().length, feed.term]).toEqual([count, term]);
+    }
   };
 
   it('reports each ending once, in the order of commits', async () => {
@@ -131,10 +138,9 @@ describe('what follows the ended sessions', () => {
   });
 
   it('takes thousands at once for the end of every session, and tells up to that one by one', async () => {
-    const term = await started();
-    await end(5000);
-    await until(() => heard.flat().length === 5000);
-    expect(feed.term).toBe(term);
+    await started();
+    await goesOn(5000);
+    const { term } = feed;
     await end(5001);
     await until(() => feed.term > term);
     expect(heard.flat()).toHaveLength(5000);

@@ -178,7 +178,8 @@ describe('a standby that fails', () => {
   ])('and %s costs no read', async (_, fail) => {
     const before = await reads('failed');
     fail();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => read(id)));
+    // Few, because after their second at the standby half a second is left to send them to the primary.
+    const answers = await Promise.all(Array.from({ length: 5 }, () => read(id)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(await reads('failed')).toBeGreaterThan(before);
     const skipped = await reads('paused');

@@ -13,6 +13,7 @@ import {
 import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '../src/local/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { MAX_CHECKS } from '../src/auth/wallet-signature';
+import { ChainRpc } from '../src/chain/chain-rpc';
 import { createLogger } from '../src/common/logger';
 import { type AnvilNode, startAnvil } from '../src/local/anvil';
 import { type Response, TestApp, until } from './support/app';
@@ -193,10 +194,9 @@ describe('a node', () => {
     await Promise.all(nodes.splice(0).map((each) => each.stop()));
   });
   const refused = async (app: TestApp): Promise<void> => {
-    const begun = performance.now();
     const answer = await attempt(app, newWallet().address, SIGNATURE);
     expect([answer.status, answer.body]).toEqual(FAILED);
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(answer.ms).toBeLessThan(5000);
   };
 
   it('that sends 900 MB is cut off after 1 MB', async () => {
@@ -353,10 +353,11 @@ describe('a node', () => {
 
   it(`that hangs is asked ${MAX_CHECKS} times at once at most; more are 503 at once, keys sign in, and it ends`, async () => {
     const hanging = await node();
+    const end = new AbortController();
+    const deadline = jest.spyOn(ChainRpc, 'deadline').mockReturnValue(end.signal);
     await withApp(hanging.url, async (app) => {
       const held = Array.from({ length: MAX_CHECKS }, () => attempt(app, newWallet().address, SIGNATURE));
       await until(() => hanging.open === MAX_CHECKS);
-      const begun = performance.now();
       const more = await Promise.all(
         Array.from({ length: 20 }, () => attempt(app, newWallet().address, SIGNATURE)),
       );
@@ -364,11 +365,12 @@ describe('a node', () => {
         expect([status, body.error, headers['retry-after']]).toEqual([503, 'Service unavailable', '1']);
       expect((await byKey(app)).status).toBe(200);
       expect(hanging.open).toBe(MAX_CHECKS);
-      expect(performance.now() - begun).toBeLessThan(2900);
+      end.abort();
       for (const { status } of await Promise.all(held)) expect(status).toBe(401);
       expect(hanging.requests).toHaveLength(MAX_CHECKS);
       expect(await refusals(app, 'busy')).toBe(20);
-      // Places are free again.
+      // Places are free again, and the deadline is the service's own.
+      deadline.mockRestore();
       expect((await attempt(app, newWallet().address, SIGNATURE)).status).toBe(401);
     });
   });

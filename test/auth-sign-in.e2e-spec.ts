@@ -1,5 +1,5 @@
 import { scanSiweMessage } from '../src/auth/siwe';
-import { type TestApp, until, useApp } from './support/app';
+import { type TestApp, served, until, useApp } from './support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './support/wallet';
 
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
@@ -131,7 +131,7 @@ describe('sign-in', () => {
   it('creates one user for parallel first sign-ins of an address', async () => {
     const wallet = newWallet();
     const nonces = await Promise.all(Array.from({ length: 10 }, () => app.nonce()));
-    const answers = await Promise.all(nonces.map((nonce) => attempt(app, { nonce }, wallet)));
+    const answers = await Promise.all(nonces.map((nonce) => served(() => attempt(app, { nonce }, wallet))));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
     expect(new Set(answers.map(({ body }) => body.user.id as string)).size).toBe(1);
     const users = await app.sql('SELECT id FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
@@ -289,7 +289,11 @@ describe('sign-in in production', () => {
     CHAIN_ID: '1',
     SIWE_DOMAINS: 'app.example.org, localhost:3000, 127.0.0.1:3000, [::1]:3000, plain.example',
   });
-  const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+  async function answers(fields: Partial<MessageFields>, status: number): Promise<void> {
+    const answer = await attempt(app, fields);
+    expect([fields, answer.status]).toEqual([fields, status]);
+    if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
+  }
 
   it.each<[Partial<MessageFields>, number]>([
     [{}, 200],
@@ -317,15 +321,16 @@ describe('sign-in in production', () => {
     [{ domain: 'user@app.example.org' }, 401],
     [{ domain: 'https://user@app.example.org' }, 401],
     [{ chainId: 5 }, 401],
-    [{ issuedAt: at(50) }, 200],
-    [{ issuedAt: at(-86_400) }, 200],
-    [{ issuedAt: at(90) }, 401],
     [{ issuedAt: '2999-01-01T00:00:00Z' }, 401],
-  ])('answers %j with %i', async (fields, status) => {
-    const answer = await attempt(app, fields);
-    expect([fields, answer.status]).toEqual([fields, status]);
-    if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
-  });
+  ])('answers %j with %i', answers);
+
+  it.each([
+    [50, 200],
+    [-86_400, 200],
+    [90, 401],
+  ])('answers a message issued in %i s with %i', (seconds, status) =>
+    answers({ issuedAt: new Date(Date.now() + seconds * 1000).toISOString() }, status),
+  );
 });
 
 describe('looking up the nonce', () => {
@@ -370,11 +375,14 @@ describe('looking up the nonce', () => {
       '\nNonce: abcdefgh1',
     ];
     const head = `app.example.org wants you to sign in with your Ethereum account:\n${newWallet().address}`;
-    const begun = performance.now();
-    for (const line of lines)
-      for (let i = 0; i < 200; i++) scanSiweMessage((head + line.repeat(8192)).slice(0, 8192));
-    // A thousand; parsing one takes up to 15 ms.
-    expect(performance.now() - begun).toBeLessThan(1000);
+    const round = (): number => {
+      const begun = performance.now();
+      for (const line of lines)
+        for (let i = 0; i < 200; i++) scanSiweMessage((head + line.repeat(8192)).slice(0, 8192));
+      return performance.now() - begun;
+    };
+    // Each is a thousand; parsing one takes up to 15 ms. Other processes may slow some.
+    expect(Math.min(round(), round(), round())).toBeLessThan(1000);
     const message = (head + lines[0].repeat(8192)).slice(0, 8192);
     expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
   });

@@ -9,6 +9,7 @@ import { EventStream } from '../src/events/event-stream';
 import { type LedgerEvent, TOPICS } from '../src/outbox/ledger-event';
 import { TEN, type Response, type SignedIn, until, useApp } from './support/app';
 import { addTransaction } from './support/ledger';
+import { readable } from './support/outbox';
 import { newWallet, siweMessage } from './support/wallet';
 
 const app = useApp();
@@ -143,6 +144,8 @@ describe('the work for many listeners is divided:', () => {
 
   it('the process turns to other work between some and the next', async () => {
     const hub = app.nest.get(EventHub, { strict: false });
+    // A stream begins after what can be read when it opens.
+    await readable(app);
     const { cursor } = await hub.locate(undefined);
     const writes = new Map<number, number>();
     let turn = 0;

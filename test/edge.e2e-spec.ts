@@ -40,10 +40,8 @@ describe('a service that clients reach directly', () => {
   it('warns once about X-Forwarded-For while TRUST_PROXY is unset', async () => {
     for (const ip of ['192.0.2.1', '192.0.2.2'])
       await app.send({ url: '/pools', ip, headers: { 'x-forwarded-for': '198.51.100.1' } });
-    const warned = entries().filter(({ level }) => level === 'warn');
-    expect(warned).toEqual([
-      expect.objectContaining({ ip: '192.0.2.1', msg: expect.stringContaining('TRUST_PROXY') }),
-    ]);
+    const warned = entries().filter(({ msg }) => String(msg).includes('TRUST_PROXY'));
+    expect(warned).toEqual([expect.objectContaining({ level: 'warn', ip: '192.0.2.1' })]);
   });
 
   it('names an IPv4 client by its plain address on a socket for both', async () => {
@@ -97,7 +95,11 @@ describe('a service that clients reach directly', () => {
     await once(app.nest.getHttpServer(), 'request');
     socket.destroy();
     const logged = (): Record<string, unknown>[] =>
-      lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+      lines
+        .slice(before)
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        // Without a request, the parts of the app log on their own.
+        .filter(({ reqId, context }) => reqId !== undefined || context === undefined);
     await until(() => logged().length > 0);
     expect(logged()).toEqual([
       expect.objectContaining({ level: 'info', msg: 'request ended by its client', ip: '127.0.0.1' }),
@@ -147,7 +149,8 @@ describe('a service behind proxies', () => {
     const statuses: number[] = [];
     for (const form of forms) statuses.push((await ask(form)).status);
     expect(statuses).toEqual([200, 200, 429]);
-    expect(entries().at(-1)).toMatchObject({ ip, status: 429 });
+    const requests = entries().filter(({ path }) => path === '/auth/nonce');
+    expect(requests.at(-1)).toMatchObject({ ip, status: 429 });
   });
 
   it('lets them hold as many idle connections as they like', async () => {

@@ -83,7 +83,7 @@ const thrown = async (what: string, method: 'GET' | 'POST' = 'GET'): Promise<Res
     url: `/throwing/${what}`,
     remoteAddress: `203.0.113.${++clients}`,
   });
-  return { status: answer.statusCode, body: answer.json(), headers: {}, text: answer.payload };
+  return { status: answer.statusCode, body: answer.json(), headers: {}, text: answer.payload, ms: 0 };
 };
 const create = (fields: object, headers: Record<string, string> = {}): Promise<Response> =>
   post('/pools', { type: 'individual', initialDeposit: TEN, ...fields }, { as: user, headers });
@@ -128,7 +128,10 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     // Awaited from the start: a rejection that nobody handles yet would end the test.
     const ended = expect(holder).rejects.toThrow();
     const holders = () =>
-      app.sql(`SELECT pid FROM pg_stat_activity WHERE query LIKE '%${key}%' AND wait_event = 'PgSleep'`);
+      app.sql(
+        `SELECT pid FROM pg_stat_activity
+         WHERE datname = current_database() AND query LIKE '%${key}%' AND wait_event = 'PgSleep'`,
+      );
     while ((await holders()).length === 0);
     const answer = await create({}, { 'idempotency-key': key });
     await app.sql('SELECT pg_terminate_backend($1)', [(await holders())[0].pid]);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { SessionFeed } from '../src/auth/session-feed';
+import { SessionWatch } from '../src/auth/session-watch';
 import { MAX_IDLE } from '../src/common/connections';
 import { OutboxPoller } from '../src/outbox/outbox-poller';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
@@ -24,6 +25,7 @@ beforeAll(async () => {
 beforeEach(() => fakeTimers());
 afterEach(async () => {
   jest.useRealTimers();
+  jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();
   for (const socket of sockets.splice(0)) socket.destroy();
   await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
@@ -96,7 +98,7 @@ describe('outlives the limits of connections', () => {
 
   it('that send nothing, or get nothing, for long', async () => {
     const before = server().timeout;
-    server().timeout = 300;
+    server().timeout = 1500;
     try {
       const reader = await follow();
       // Each is opened later and has the same limit.
@@ -110,11 +112,16 @@ describe('outlives the limits of connections', () => {
   });
 
   it('that are too many and idle', async () => {
+    // That of the requests before would be one more.
+    await app.get('/health/live', undefined, { connection: 'close' });
+    const connections = (): number => (server() as unknown as { _connections: number })._connections;
+    await until(() => connections() === 0);
     const reader = await follow();
     const first = await idle();
     const closed = once(first, 'close');
     for (let i = 0; i < MAX_IDLE; i++) await idle();
     await closed;
+    await until(() => connections() === 1 + MAX_IDLE);
     expect(sockets.filter((socket) => socket.destroyed)).toHaveLength(1);
     expect(reader.ended).toBe(false);
     await publish();
@@ -123,6 +130,8 @@ describe('outlives the limits of connections', () => {
 });
 
 it('sends a comment every 15 seconds, with the place to resume at', async () => {
+  // The 15 s need the timer of the sweeps, but not the sweeps.
+  jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();
   const reader = await follow();
   jest.advanceTimersByTime(14_999);
   await publish();

@@ -54,7 +54,7 @@ it('needs few statements for many rows, so that it never falls behind', async ()
   const write = jest.spyOn(app.nest.get(Database), 'write');
   try {
     expect(await remover().sweep()).toBe(3500);
-    expect(write).toHaveBeenCalledTimes(4);
+    expect(write.mock.calls.filter(([statement]) => statement === REMOVE_EXPIRED_NONCES)).toHaveLength(4);
   } finally {
     write.mockRestore();
   }
@@ -95,10 +95,13 @@ it('goes on after an outage, and stops with the process', async () => {
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name = 'api' AND datname = current_database()`,
   );
-  await until(() => rows.sweep().catch(() => undefined));
-  expect(await nonces()).toBe(0);
-  await expire(10);
+  // Its own sweep may come first.
+  await until(async () => {
+    await rows.sweep().catch(() => undefined);
+    return (await nonces()) === 0;
+  });
   await other.close();
+  await expire(10);
   await rows.sweep();
   expect(await nonces()).toBe(10);
 });

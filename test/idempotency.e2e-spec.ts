@@ -1,4 +1,4 @@
-import { TEN, type SignedIn, useApp } from './support/app';
+import { TEN, type SignedIn, served, useApp } from './support/app';
 import { newWallet } from './support/wallet';
 
 const app = useApp();
@@ -101,7 +101,8 @@ it('one of several simultaneous requests with a key creates a pool; the others g
   const owner = await app.signIn();
   for (let round = 0; round < 5; round++) {
     const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => create(key, {}, owner)));
+    const requests = Array.from({ length: 10 }, () => served(() => create(key, {}, owner)));
+    const answers = await Promise.all(requests);
     const made = answers.filter(({ status }) => status === 201);
     expect(made.length).toBeGreaterThan(0);
     for (const { body } of made) expect(body).toEqual(made[0].body);
@@ -127,7 +128,10 @@ it('while the first request is running the second is 409', async () => {
       PERFORM pg_sleep(60);
     END $$`);
   const holders = () =>
-    app.sql(`SELECT pid FROM pg_stat_activity WHERE query LIKE '%${key}%' AND wait_event = 'PgSleep'`);
+    app.sql(
+      `SELECT pid FROM pg_stat_activity
+       WHERE datname = current_database() AND query LIKE '%${key}%' AND wait_event = 'PgSleep'`,
+    );
   while ((await holders()).length === 0);
   const answer = await create(key);
   expect([answer.status, answer.body.error]).toEqual([

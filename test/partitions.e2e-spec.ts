@@ -8,6 +8,8 @@ import { differences } from './support/recount';
 
 const SCRIPT = readFileSync(join(__dirname, '../deploy/partitions/transactions.sql'), 'utf8');
 const DAY_MS = 86_400_000;
+/** Kept, so that midnight changes nothing. */
+const TODAY = Math.floor(Date.now() / DAY_MS);
 const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const;
 
 const app = useApp();
@@ -15,7 +17,7 @@ let users: SignedIn[];
 let operator: Client;
 
 /** Midnight, as an operator would choose it. */
-const inDays = (days: number): Date => new Date((Math.floor(Date.now() / DAY_MS) + days) * DAY_MS);
+const inDays = (days: number): Date => new Date((TODAY + days) * DAY_MS);
 const split = (at: Date): Promise<unknown> =>
   operator.query(`CALL split_transactions('${at.toISOString()}')`);
 

@@ -29,7 +29,8 @@ it('divides its connections: planner settings for named statements, the defaults
   );
   expect(rows.length).toBeGreaterThan(20);
   expect(rows.filter(({ setting, boot_val }) => setting !== boot_val)).toEqual([]);
-  expect(await atWork('true')).toBeLessThanOrEqual(2);
+  // One that the service gave up may end later.
+  await until(async () => (await atWork('true')) <= 2);
 });
 
 it('gives every write its deadline', async () => {

@@ -73,12 +73,14 @@ it.each(['loopback', 'metadata', 'loopback6', 'mapped', 'nat64', 'both', 'mixed'
     const url = `http://${name}.example:${receiver.port}/`;
     const user = await app.signIn();
     expect((await app.post('/webhooks', { url }, user)).status).toBe(201);
-    for (let attempt = 1; attempt <= 2; attempt++)
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      names.asked.length = 0;
       expect(await client.post(url, {}, '{}')).toEqual({
         status: null,
         error: 'name leads to a private address',
       });
-    expect(names.asked.filter((each) => each === `${name}.example`)).toHaveLength(4);
+      expect(names.asked).toContain(`${name}.example`);
+    }
     expect(receiver.connections).toBe(0);
   },
 );

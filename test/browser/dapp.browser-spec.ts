@@ -75,8 +75,8 @@ describe('the example page, with service, indexer and chain', () => {
     await press(page, 'Done');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   };
-  const field = (page: Page, name: string): ReturnType<Page['locator']> =>
-    page.locator(`[data-field="${name}"]`);
+  const field = (page: Page, name: string, hasText?: RegExp): ReturnType<Page['locator']> =>
+    page.locator(`[data-field="${name}"]`, { hasText });
   /** What goes wrong in it. The test wallet of the page sends to the chain, and there may be no open draw. */
   const faults = ({ complaints }: WatchedPage): string[] =>
     complaints.filter(
@@ -112,7 +112,7 @@ describe('the example page, with service, indexer and chain', () => {
       await press(page, 'Create and pay');
       await done(page, '40 TEST are in your new pool.');
       await page.getByText('2 savers').waitFor();
-      await expect(field(page, 'held').innerText()).resolves.toBe('40');
+      await field(page, 'held', /^40$/).waitFor();
       expect(await tokensOf(address)).toBe(parseEther('960'));
       const [{ status }] = await app.sql<{ status: string }>(
         'SELECT status FROM transactions WHERE account = $1',
@@ -125,7 +125,7 @@ describe('the example page, with service, indexer and chain', () => {
       await press(page, 'Claim');
       await done(page, 'The yield is in your wallet.');
       await page.getByText('Yield claimed').first().waitFor();
-      await expect(field(page, 'claimable').innerText()).resolves.toBe('0');
+      await field(page, 'claimable', /^0$/).waitFor();
       const claimed = await tokensOf(address);
       expect(claimed).toBeGreaterThan(parseEther('961.9'));
 
@@ -136,7 +136,7 @@ describe('the example page, with service, indexer and chain', () => {
       await page.getByLabel('Amount').fill('15.5');
       await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
       await done(page, 'back in your wallet');
-      await expect(field(page, 'held').innerText()).resolves.toBe('24.5');
+      await field(page, 'held', /^24\.5$/).waitFor();
       expect(await tokensOf(address)).toBe(claimed + parseEther('15.5'));
 
       await press(page, 'Start a one-minute draw');
@@ -144,7 +144,7 @@ describe('the example page, with service, indexer and chain', () => {
       await page.getByLabel('Number of tickets').fill('3');
       await press(page, 'Buy for 3 TEST');
       await done(page, 'Good luck!');
-      await expect(field(page, 'tickets').innerText()).resolves.toBe('3');
+      await field(page, 'tickets', /^3$/).waitFor();
       await press(page, 'End the draw now');
       await done(page, 'You have won 28 TEST!');
       await page.getByText('Won 28 TEST').waitFor();
@@ -188,7 +188,7 @@ describe('the example page, with service, indexer and chain', () => {
       await page.keyboard.press('Enter');
       await page.getByText('30 TEST are in your new pool.').waitFor();
       // What ends a job has the focus.
-      expect(await focused()).toBe('Done');
+      await page.waitForFunction('document.activeElement.innerText === "Done"');
       await page.keyboard.press('Enter');
       await enter('Deposit');
       await page.getByRole('dialog').waitFor();
@@ -198,7 +198,7 @@ describe('the example page, with service, indexer and chain', () => {
       await page.getByText('2 TEST have arrived.').waitFor();
       await page.keyboard.press('Escape');
       await page.getByRole('dialog').waitFor({ state: 'detached' });
-      await expect(field(page, 'held').innerText()).resolves.toBe('32');
+      await field(page, 'held', /^32$/).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
       expect(await tokensOf(devKey().address)).toBe(parseEther('968'));
       expect(faults(page)).toEqual([]);

@@ -7,6 +7,7 @@ import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
 import { type AppOptions, createApp } from '../../src/app.setup';
 import { type Environment, loadEnvironment } from '../../src/config/environment';
+import { ExpiredRows } from '../../src/database/expired-rows';
 import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
@@ -38,10 +39,12 @@ export interface Response {
   /** Parsed, when it is JSON. */
   body: any;
   text: string;
+  /** From the request until it arrived, in ms. */
+  ms: number;
 }
 
 type Headers = Record<string, string>;
-type Answer = { status: number; headers: Response['headers']; payload: string };
+type Answer = { status: number; headers: Response['headers']; payload: string; arrived: number };
 
 /** What `createApp` takes, and what of the service is replaced: `(builder) => builder.overrideGuard(X).useValue(y)`. */
 export interface TestOptions extends Omit<AppOptions, 'create'> {
@@ -123,6 +126,7 @@ export class TestApp {
       ...(as && { authorization: `Bearer ${as.token}` }),
       ...headers,
     };
+    const begun = performance.now();
     const answer = await (this.port
       ? this.request(method, url, sent, text)
       : this.inject(method, url, sent, text, ip));
@@ -134,6 +138,7 @@ export class TestApp {
       headers: answer.headers,
       body: json ? (JSON.parse(payload) as unknown) : undefined,
       text: payload,
+      ms: answer.arrived - begun,
     };
   }
 
@@ -156,6 +161,7 @@ export class TestApp {
       status: answer.statusCode,
       headers: answer.headers as Response['headers'],
       payload: answer.payload,
+      arrived: performance.now(),
     };
   }
 
@@ -168,7 +174,12 @@ export class TestApp {
         let payload = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => (payload += chunk));
         answer.on('end', () =>
-          resolve({ status: answer.statusCode!, headers: answer.headers as Response['headers'], payload }),
+          resolve({
+            status: answer.statusCode!,
+            headers: answer.headers as Response['headers'],
+            payload,
+            arrived: performance.now(),
+          }),
         );
       });
       sent.end(body);
@@ -193,6 +204,14 @@ export class TestApp {
     values: unknown[] = [],
   ): Promise<Row[]> {
     return (await this.pool.query<Row>(text, values)).rows;
+  }
+
+  /** Has all rows of the table, which have expired, removed. A sweep does nothing where another one is at work. */
+  sweep(table: string): Promise<void> {
+    return until(async () => {
+      await this.nest.get(ExpiredRows).sweep();
+      return (await this.sql(`SELECT FROM ${table}`)).length === 0;
+    });
   }
 
   /** Tries again after a 503, as a client does: on a busy machine the first connection to PostgreSQL may be late. */
@@ -233,6 +252,13 @@ export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: Te
   beforeAll(() => app.start(overrides, logger, undefined, options));
   afterAll(() => app.stop());
   return app;
+}
+
+/** Sends again what is `unavailable`, as a client does: on a busy machine the answer of PostgreSQL may be late. */
+export async function served(send: () => Promise<Response>): Promise<Response> {
+  let answer: Response;
+  await until(async () => (answer = await send()).body?.code !== 'unavailable');
+  return answer!;
 }
 
 /** Waits until the condition holds. The test's time limit applies. */

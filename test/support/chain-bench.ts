@@ -56,7 +56,8 @@ export class IndexerProcess {
   constructor(private readonly child: ChildProcess) {
     for (const stream of [child.stdout, child.stderr])
       stream?.on('data', (chunk: Buffer) => (this.output = (this.output + chunk.toString()).slice(-50_000)));
-    this.ended = once(child, 'exit');
+    // Not at the exit: then some of its output is still to be read.
+    this.ended = once(child, 'close');
     const kill = (): boolean => child.kill('SIGKILL');
     process.once('exit', kill);
     child.once('exit', () => process.off('exit', kill));
@@ -75,9 +76,10 @@ export class IndexerProcess {
   }
 
   async end(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    this.child.kill('SIGCONT');
-    this.child.kill(signal);
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill('SIGCONT');
+      this.child.kill(signal);
+    }
     await this.ended;
   }
 }

@@ -52,7 +52,10 @@ export function worldOf(app: TestApp): {
         account: world.users[(pick >> 4) % world.users.length].address,
         type: TYPES[(pick >> 8) % 3],
         status: statuses ? (['CONFIRMED', 'PENDING', 'EXPIRED'] as const)[(pick >> 2) % 3] : 'CONFIRMED',
-        createdAt: new Date(midnight - ((pick >> 10) % days) * DAY + (pick % 7 === 0 ? -1 : (i % 50) * 1000)),
+        // Until yesterday, so that none is in the future soon after midnight.
+        createdAt: new Date(
+          midnight - (1 + ((pick >> 10) % days)) * DAY + (pick % 7 === 0 ? -1 : (i % 50) * 1000),
+        ),
       }),
     );
     // One statement, as a batch of events is.

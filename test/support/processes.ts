@@ -13,6 +13,8 @@ const LOG_TAIL = 20_000;
 abstract class Child {
   protected process?: ChildProcess;
   protected log = '';
+  /** Resolves with the exit code, null after a signal that kills, once all its output has been read. */
+  ended: Promise<number | null> = Promise.resolve(null);
 
   get pid(): number {
     if (!this.process?.pid) throw new Error(`${this.constructor.name} does not run`);
@@ -38,13 +40,7 @@ abstract class Child {
     const end = (): void => void child.kill('SIGKILL');
     process.once('exit', end);
     child.once('exit', () => process.off('exit', end));
-  }
-
-  /** Resolves with the exit code; null after a signal that kills. */
-  get ended(): Promise<number | null> {
-    const child = this.process;
-    if (!child || !this.running) return Promise.resolve(child?.exitCode ?? null);
-    return (once(child, 'exit') as Promise<[number | null]>).then(([code]) => code);
+    this.ended = new Promise((resolve) => child.once('close', resolve));
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -80,7 +76,7 @@ export class Service extends Child {
     this.adopt(child);
     await Promise.race([
       once(child, 'message'),
-      once(child, 'exit').then(() => Promise.reject(new Error(`${this.entry} did not start:\n${this.log}`))),
+      this.ended.then(() => Promise.reject(new Error(`${this.entry} did not start:\n${this.log}`))),
     ]);
   }
 }

@@ -191,6 +191,7 @@ describe('a node', () => {
     return nodes.at(-1)!;
   };
   afterEach(async () => {
+    jest.restoreAllMocks();
     await Promise.all(nodes.splice(0).map((each) => each.stop()));
   });
   const refused = async (app: TestApp): Promise<void> => {

@@ -3,7 +3,7 @@ import { type AddressInfo, type Socket, connect } from 'node:net';
 import { Writable } from 'node:stream';
 import { MAX_IDLE } from '../src/common/connections';
 import { createLogger } from '../src/common/logger';
-import { TEN, TestApp, type SignedIn } from './support/app';
+import { TEN, TestApp, type SignedIn, linesOfRequests } from './support/app';
 
 const lines: string[] = [];
 const sink = new Writable({
@@ -94,12 +94,7 @@ describe('a service that clients reach directly', () => {
     );
     await once(app.nest.getHttpServer(), 'request');
     socket.destroy();
-    const logged = (): Record<string, unknown>[] =>
-      lines
-        .slice(before)
-        .map((line) => JSON.parse(line) as Record<string, unknown>)
-        // Without a request, the parts of the app log on their own.
-        .filter(({ reqId, context }) => reqId !== undefined || context === undefined);
+    const logged = () => linesOfRequests(lines.slice(before));
     await until(() => logged().length > 0);
     expect(logged()).toEqual([
       expect.objectContaining({ level: 'info', msg: 'request ended by its client', ip: '127.0.0.1' }),

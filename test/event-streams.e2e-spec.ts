@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { SessionFeed } from '../src/auth/session-feed';
-import { SessionWatch } from '../src/auth/session-watch';
 import { MAX_IDLE } from '../src/common/connections';
 import { OutboxPoller } from '../src/outbox/outbox-poller';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
-import { EventReader } from './support/event-source';
+import { EventReader, holdSweeps } from './support/event-source';
 
 jest.setTimeout(120_000);
 
@@ -112,7 +111,7 @@ describe('outlives the limits of connections', () => {
   });
 
   it('that are too many and idle', async () => {
-    // That of the requests before would be one more.
+    // The connection of earlier requests would be one more.
     await app.get('/health/live', undefined, { connection: 'close' });
     const connections = (): number => (server() as unknown as { _connections: number })._connections;
     await until(() => connections() === 0);
@@ -130,8 +129,8 @@ describe('outlives the limits of connections', () => {
 });
 
 it('sends a comment every 15 seconds, with the place to resume at', async () => {
-  // The 15 s need the timer of the sweeps, but not the sweeps.
-  jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();
+  // The comments come from the timer that also sweeps.
+  holdSweeps();
   const reader = await follow();
   jest.advanceTimersByTime(14_999);
   await publish();

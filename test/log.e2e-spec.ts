@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { createLogger } from '../src/common/logger';
-import { TestApp } from './support/app';
+import { TestApp, linesOfRequests } from './support/app';
 import { newWallet, siweMessage } from './support/wallet';
 
 describe('the log', () => {
@@ -65,11 +65,7 @@ describe('the log', () => {
     await app.post('/auth/logout', {}, user);
     await app.get('/pools', user);
     await app.get('/pools');
-    const entries = lines
-      .slice(before)
-      .map((line) => JSON.parse(line) as Record<string, unknown>)
-      // Without a request, the parts of the app log on their own.
-      .filter(({ reqId, context }) => reqId !== undefined || context === undefined);
+    const entries = linesOfRequests(lines.slice(before));
     expect(entries.map(({ msg, status, address }) => [msg, status, address])).toEqual([
       ['request', 200, user.address],
       ['signed out', undefined, user.address],

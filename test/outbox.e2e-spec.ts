@@ -580,8 +580,7 @@ describe('consumers', () => {
     await app.sql(`UPDATE outbox_consumers SET retry_at = 'infinity' WHERE name = 'test.deposits'`);
     await deposit();
     await app.sql(`UPDATE outbox SET created_at = now() - interval '8 days'`);
-    await app.nest.get(ExpiredRows).sweep();
-    expect(await app.sql('SELECT FROM outbox')).toEqual([]);
+    await app.sweep('outbox');
     const id = await deposit();
     await app.sql(`UPDATE outbox_consumers SET retry_at = now() WHERE name = 'test.deposits'`);
     await until(() => given.length === 1);
@@ -604,8 +603,7 @@ describe('events that are seven days old', () => {
       `SELECT xid || ' ' || position AS last FROM outbox WHERE created_at < now() - interval '7 days'
        ORDER BY xid DESC LIMIT 1`,
     );
-    await app.nest.get(ExpiredRows).sweep();
-    expect(await app.sql('SELECT FROM outbox')).toHaveLength(2);
+    await app.sweep('outbox', 2);
     expect(await app.sql(`SELECT xid || ' ' || position AS last FROM outbox_removed`)).toEqual([{ last }]);
     await app.nest.get(ExpiredRows).sweep();
     expect(await app.sql('SELECT FROM outbox')).toHaveLength(2);

@@ -178,7 +178,7 @@ describe('a standby that fails', () => {
   ])('and %s costs no read', async (_, fail) => {
     const before = await reads('failed');
     fail();
-    // Few, because after their second at the standby half a second is left to send them to the primary.
+    // Few: each waits a second for the standby, and then has half a second to be sent to the primary.
     const answers = await Promise.all(Array.from({ length: 5 }, () => read(id)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
     expect(await reads('failed')).toBeGreaterThan(before);

@@ -34,7 +34,7 @@ export const older = (a: Work, b: Work): Work => (b.requested < a.requested ? b 
 
 /**
  * A timeout that reads what has arrived before it counts, because in a busy process timers run before sockets. It does
- * not keep the process alive: whatever is waited for has a connection that does.
+ * not keep the process alive: what is waited for has a connection that does, or a pause before the next one.
  * @returns a function that stops it
  */
 export function afterIo(ms: number, callback: () => void): () => void {

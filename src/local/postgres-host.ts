@@ -203,7 +203,7 @@ function read(file: string): string | undefined {
 /** Below these are ports of services, and above those that systems give to outgoing connections by default. */
 const [LOWEST_PORT, HIGHEST_PORT] = [20_000, 32_767];
 
-/** Rises from a random one, so that processes differ. */
+/** Begins at a random port, so that processes differ. */
 let nextPort = randomInt(LOWEST_PORT, HIGHEST_PORT + 1);
 
 /**

@@ -9,11 +9,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
 import { createApp } from '../../src/app.setup';
-import { SessionWatch } from '../../src/auth/session-watch';
 import { freePort } from '../../src/local/postgres-host';
 import { OutboxPoller } from '../../src/outbox/outbox-poller';
 import { drain } from '../../src/shutdown';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
+import { holdSweeps } from '../support/event-source';
 import { addTransaction } from '../support/ledger';
 import { readable } from '../support/outbox';
 import { newWallet } from '../support/wallet';
@@ -26,15 +26,15 @@ let pool: string;
 const open: Follower[] = [];
 
 beforeAll(async () => {
-  // When the database tells late which sessions have ended, as it may on a busy machine, a sweep ends all streams.
-  jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();
   await app.listen();
   owner = await app.signIn();
   ({ id: pool } = (await app.createPool(owner)) as { id: string });
   // A stream begins after what can be read when it opens.
   await readable(app);
 });
+beforeEach(() => void holdSweeps());
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const follower of open.splice(0)) await follower.stop();
   await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
 });
@@ -199,6 +199,7 @@ it('throws when the session has ended', async () => {
   const user = await app.signIn();
   const follower = new Follower(user.token);
   await until(() => follower.connections === 1);
+  jest.restoreAllMocks();
   await app.post('/auth/logout', undefined, user);
   await until(() => follower.failure);
   expect(follower.failure).toMatchObject({ code: 'token_revoked' });

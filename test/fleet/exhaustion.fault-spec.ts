@@ -38,6 +38,7 @@ describe('connection pool exhausted by slow statements', () => {
       const pending = deposits(200);
       let done = false;
       const watching = (async () => {
+        // Looking without a pause would itself load the server.
         for (; !done; await wait(20)) mostConnections = Math.max(mostConnections, await fleet.connections());
       })();
       await eventually(async () => (await fleet.waiting()) === WRITING * fleet.replicas.length);

@@ -9,7 +9,7 @@ export interface Answer {
   text: string;
   /** Parsed, when it is JSON. */
   body: any;
-  /** Time from the first byte sent to the last received, without pauses of this process, in ms. */
+  /** Time from the first byte sent to the last received, in ms. */
   ms: number;
   /** Code of the connection's error, if there was no answer. */
   error?: string;
@@ -22,18 +22,21 @@ export interface Call {
   headers?: Record<string, string | string[]>;
 }
 
-/**
- * The sum of the times, in ms, in which this process took no event for `PAUSE_MS` or longer. No server is slower for
- * them.
- */
-let paused = 0;
 const [TICK_MS, PAUSE_MS] = [20, 100];
+/** The last time in which this process took no event for `PAUSE_MS` or longer. */
+let pause = { from: 0, to: 0 };
 let ticked = performance.now();
 setInterval(() => {
-  const late = performance.now() - ticked - TICK_MS;
-  if (late >= PAUSE_MS) paused += late;
-  ticked = performance.now();
+  const now = performance.now();
+  if (now - ticked >= TICK_MS + PAUSE_MS) pause = { from: ticked, to: now };
+  ticked = now;
 }, TICK_MS).unref();
+
+/** What is read right after a pause of this process may have come at any time in it, and counts from its beginning. */
+function arrival(): number {
+  const now = performance.now();
+  return now - pause.to < TICK_MS ? pause.from : now;
+}
 
 /** Keep-alive connections to one server. Retries nothing. */
 export class HttpClient {
@@ -48,11 +51,11 @@ export class HttpClient {
 
   /** Never rejects: a failed connection is an answer with status 0. */
   send(path: string, { method = 'GET', body, token, headers = {} }: Call = {}): Promise<Answer> {
-    const begun = performance.now() - paused;
+    const begun = performance.now();
     const payload = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
     return new Promise((resolve) => {
       const answered = (answer: Omit<Answer, 'ms'>): void =>
-        resolve({ ...answer, ms: performance.now() - paused - begun });
+        resolve({ ...answer, ms: Math.max(0, arrival() - begun) });
       const failed = (error: NodeJS.ErrnoException): void =>
         answered({ status: 0, headers: {}, text: '', body: undefined, error: error.code ?? error.message });
       const outgoing = request(

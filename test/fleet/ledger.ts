@@ -91,10 +91,7 @@ export class Depositors {
   }
 }
 
-/**
- * Whether the answer to a repeated request says that an earlier try of it, which was not answered, has not ended on the
- * server.
- */
+/** Whether it says that an earlier try of the same request is still running on the server. */
 export const isOverlap = ({ status, body }: Answer): boolean =>
   status === 409 && body.code === 'idempotency_in_progress';
 

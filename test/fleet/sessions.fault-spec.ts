@@ -7,7 +7,7 @@ import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 /** A session that ends at one replica ends at every other within this time. */
 const LIMIT_MS = 1000;
-/** For as long as this, requests may get 503 instead, when a database is busy. */
+/** How long requests may get 503 instead, where the database is busy. */
 const UNAVAILABLE_MS = 5000;
 const INVALID = { success: false, error: 'Invalid token', code: 'token_revoked' };
 

@@ -25,9 +25,11 @@ describe('verification beside an indexer', () => {
   ): Promise<{ code: number | null; report: Report; output: string }> {
     const run = bench.indexer({}, ['--json', ...options], ENTRY);
     await run.ended;
-    const report = JSON.parse(run.output.slice(run.output.indexOf('{'))) as Report;
-    return { code: run.code, report, output: run.output };
+    return { code: run.code, report: reportOf(run), output: run.output };
   }
+  /** Behind what it logs. */
+  const reportOf = ({ output }: IndexerProcess): Report =>
+    JSON.parse(output.slice(output.indexOf('{'))) as Report;
 
   async function corrupt(statement: string): Promise<void> {
     const client = new Client({ connectionString: bench.database.url });
@@ -229,7 +231,8 @@ describe('verification beside an indexer', () => {
     const chain = Promise.race([traffic, ended]);
     try {
       // A run during which blocks are taken back again and again is not complete.
-      for (let complete = 0; complete < 5;) {
+      for (let [runs, complete] = [0, 0]; complete < 5; runs++) {
+        expect(runs).toBeLessThan(20);
         const { report } = await verify();
         expect(report.listed).toEqual([]);
         complete += Number(report.complete);
@@ -260,16 +263,19 @@ describe('verification beside an indexer', () => {
     const proxy = await new RpcProxy(bench.anvil.url).start();
     proxy.faults = { http: () => 'hang' };
     const run = bench.indexer({ RPC_URL: proxy.url }, ['--json'], ENTRY);
-    await eventually(
-      'asking the node',
-      () => Promise.resolve(proxy.requests),
-      (requests) => requests > 0,
-    );
-    run.signal('SIGTERM');
-    await run.ended;
-    await proxy.stop();
+    try {
+      await eventually(
+        'asking the node',
+        () => Promise.resolve(proxy.requests),
+        (requests) => requests > 0,
+      );
+      run.signal('SIGTERM');
+      await run.ended;
+    } finally {
+      await proxy.stop();
+    }
     expect(run.code).toBe(2);
-    expect((JSON.parse(run.output.slice(run.output.indexOf('{'))) as Report).complete).toBe(false);
+    expect(reportOf(run).complete).toBe(false);
   });
 
   it('goes over the pools continuously, tells of each difference once, and when it is mended', async () => {

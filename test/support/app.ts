@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
 import { type AppOptions, createApp } from '../../src/app.setup';
@@ -44,7 +45,7 @@ export interface Response {
 }
 
 type Headers = Record<string, string>;
-type Answer = { status: number; headers: Response['headers']; payload: string; arrived: number };
+type Answer = { status: number; headers: Response['headers']; payload: string };
 
 /** What `createApp` takes, and what of the service is replaced: `(builder) => builder.overrideGuard(X).useValue(y)`. */
 export interface TestOptions extends Omit<AppOptions, 'create'> {
@@ -130,6 +131,7 @@ export class TestApp {
     const answer = await (this.port
       ? this.request(method, url, sent, text)
       : this.inject(method, url, sent, text, ip));
+    const ms = performance.now() - begun;
     const { status, payload } = answer;
     this.validator.check({ method, url, status, headers: answer.headers, text: payload });
     const json = String(answer.headers['content-type']).startsWith('application/json') && payload !== '';
@@ -138,7 +140,7 @@ export class TestApp {
       headers: answer.headers,
       body: json ? (JSON.parse(payload) as unknown) : undefined,
       text: payload,
-      ms: answer.arrived - begun,
+      ms,
     };
   }
 
@@ -161,7 +163,6 @@ export class TestApp {
       status: answer.statusCode,
       headers: answer.headers as Response['headers'],
       payload: answer.payload,
-      arrived: performance.now(),
     };
   }
 
@@ -178,7 +179,6 @@ export class TestApp {
             status: answer.statusCode!,
             headers: answer.headers as Response['headers'],
             payload,
-            arrived: performance.now(),
           }),
         );
       });
@@ -206,11 +206,11 @@ export class TestApp {
     return (await this.pool.query<Row>(text, values)).rows;
   }
 
-  /** Has all rows of the table, which have expired, removed. A sweep does nothing where another one is at work. */
-  sweep(table: string): Promise<void> {
+  /** Has the expired rows of the table removed, until so many are left. A sweep does nothing beside another one. */
+  sweep(table: string, left = 0): Promise<void> {
     return until(async () => {
       await this.nest.get(ExpiredRows).sweep();
-      return (await this.sql(`SELECT FROM ${table}`)).length === 0;
+      return (await this.sql(`SELECT FROM ${table}`)).length === left;
     });
   }
 
@@ -256,12 +256,21 @@ export function useApp(overrides?: NodeJS.ProcessEnv, { logger, ...options }: Te
 
 /** Sends again what is `unavailable`, as a client does: on a busy machine the answer of PostgreSQL may be late. */
 export async function served(send: () => Promise<Response>): Promise<Response> {
-  let answer: Response;
-  await until(async () => (answer = await send()).body?.code !== 'unavailable');
-  return answer!;
+  let answer = await send();
+  for (let tries = 1; tries < 20 && answer.body?.code === 'unavailable'; tries++) {
+    await wait(100);
+    answer = await send();
+  }
+  return answer;
 }
+
+/** Lines of a log, but what the parts of the app tell in the background. */
+export const linesOfRequests = (lines: string[]): Record<string, unknown>[] =>
+  lines
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ reqId, context }) => reqId !== undefined || context === undefined);
 
 /** Waits until the condition holds. The test's time limit applies. */
 export async function until(condition: () => unknown): Promise<void> {
-  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (!(await condition())) await wait(10);
 }

@@ -44,7 +44,7 @@ export function Dashboard({
   const reads = useRef({ begun: 0, shown: 0 });
   const refresh = async (): Promise<void> => {
     const read = ++reads.current.begun;
-    /** Shows what came of it, unless that of a later one is shown already. */
+    /** Shows the outcome of this read, unless that of a later one is shown already. */
     const show = (found?: Holdings, met?: Problem): void => {
       if (read < reads.current.shown) return;
       reads.current.shown = read;

@@ -48,7 +48,11 @@ function giveWay(): void {
   const threads = existsSync(THREADS) ? readdirSync(THREADS).map(Number) : [process.pid];
   // Only some accounts may raise a priority that is lower already.
   for (const thread of threads)
-    if (getPriority(thread) < PRIORITY_BELOW_NORMAL) setPriority(thread, PRIORITY_BELOW_NORMAL);
+    try {
+      if (getPriority(thread) < PRIORITY_BELOW_NORMAL) setPriority(thread, PRIORITY_BELOW_NORMAL);
+    } catch {
+      // It has ended meanwhile.
+    }
 }
 
 type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };

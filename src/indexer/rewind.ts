@@ -1,13 +1,22 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Environment } from '../config/environment';
 import { openCursor } from './chain-identity';
 import { EndpointPool } from './endpoint-pool';
+import { LeadershipLost } from './event-writer';
 import { type Lead, LeadConnection } from './lead-connection';
 import { Recovery } from './recovery';
+import { RetryableChainError } from './rpc';
+
+/** How long it tries, and the time between two tries. */
+const PATIENCE_MS = 30_000;
+const RETRY_MS = 500;
 
 /** The operator's command `rewind --to N`. */
 @Injectable()
 export class Rewind {
+  private readonly logger = new Logger(Rewind.name);
+
   constructor(
     private readonly environment: Environment,
     private readonly connection: LeadConnection,
@@ -16,11 +25,21 @@ export class Rewind {
   ) {}
 
   /**
-   * Undoes everything after a block. This is exact at any depth, as events are kept.
+   * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again while the node gives no
+   * answer, or when the leader was faster and has the cursor again.
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
   async to(number: number): Promise<void> {
-    await this.connection.use((lead) => this.rewind(lead, number));
+    const end = performance.now() + PATIENCE_MS;
+    for (;;)
+      try {
+        return await this.connection.use((lead) => this.rewind(lead, number));
+      } catch (error) {
+        const mayPass = error instanceof RetryableChainError || error instanceof LeadershipLost;
+        if (!mayPass || performance.now() > end) throw error;
+        this.logger.warn(`waiting: ${error.message}`);
+        await sleep(RETRY_MS);
+      }
   }
 
   private async rewind({ client, writer }: Lead, number: number): Promise<void> {

@@ -85,9 +85,7 @@ describe('the contracts that the cursor stands for', () => {
     await follow();
     bench.further.push(['lottery', third]);
     expect(await refusal()).toMatch(new RegExp(`lottery=${third} anew.*3 events.*rewind --to`, 'i'));
-    const rewind = bench.indexer({}, ['rewind', '--to', `${number}`]);
-    await rewind.ended;
-    expect(rewind.code).toBe(0);
+    await bench.rewind(Number(number));
     await follow();
     expect(
       await bench.sql('SELECT FROM lottery_draws WHERE contract = $1', [third.toLowerCase()]),

@@ -77,8 +77,7 @@ describe('a node that leaves out events', () => {
     );
     const undone = await bench.undoneDuring(async () => {
       bench.proxy.faults = { logs: () => [] };
-      const rewind = bench.indexer({}, ['rewind', '--to', `${number - 30}`]);
-      await rewind.ended;
+      await bench.rewind(number - 30);
       await saysOf(indexer, 'left out');
       heal();
       await bench.converged();
@@ -151,7 +150,7 @@ describe('a node that leaves out events', () => {
     });
     expect(undone).toEqual([]);
     expect(indexer.output).toContain(`rewind --to ${lacking - 1}`);
-    await bench.indexer({}, ['rewind', '--to', `${lacking - 1}`]).ended;
+    await bench.rewind(lacking - 1);
     await bench.converged();
   });
 });

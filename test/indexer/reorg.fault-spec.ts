@@ -1,6 +1,7 @@
 import { startAnvil } from '../../src/local/anvil';
 import { deployContracts } from '../../src/local/deploy';
 import { eventually, useChain } from '../support/chain-bench';
+import { RpcProxy } from '../support/chain-proxy';
 
 const statusOf = (bench: ReturnType<typeof useChain>, id: string) => async () =>
   (await bench.sql<{ status: string }>('SELECT status FROM transactions WHERE id = $1', [id]))[0]?.status;
@@ -104,9 +105,12 @@ describe('another chain', () => {
     );
     expect(JSON.stringify(await bench.actual())).toBe(before);
     expect(indexer.output).toContain('HALTED');
-    const rewind = bench.indexer({}, ['rewind', '--to', String(number - 76)]);
-    await rewind.ended;
-    expect(rewind.code).toBe(0);
+    // The leader goes on beside it, and the node fails at first.
+    const proxy = await new RpcProxy(bench.anvil.url).start();
+    let failing = 2;
+    proxy.faults = { refuse: (method) => method === 'eth_chainId' && failing-- > 0 };
+    expect(await bench.rewind(number - 76, { RPC_URL: proxy.url })).toContain('waiting: ');
+    await proxy.stop();
     await bench.converged();
     await indexer.end();
   });

@@ -371,13 +371,7 @@ describe('verification beside an indexer', () => {
     await bench.sql(`UPDATE transactions SET amount = amount + 1 WHERE id = $1`, [first.id]);
     await corrupt(`DELETE FROM transactions WHERE id = '${second.id}'`);
     expect((await verify('--repair')).code).toBe(1);
-    const rewind = bench.indexer({ CONFIRMATIONS: '10' }, [
-      'rewind',
-      '--to',
-      String(Number(first.block_number) - 1),
-    ]);
-    await rewind.ended;
-    expect(rewind.code).toBe(0);
+    await bench.rewind(Number(first.block_number) - 1, { CONFIRMATIONS: '10' });
     await bench.atHead();
     expect(await verify()).toMatchObject({ code: 0, report: { complete: true, differences: {} } });
   });

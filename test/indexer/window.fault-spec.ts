@@ -65,7 +65,7 @@ describe('a reorganisation within the window is followed', () => {
     indexer = bench.indexer();
     await bench.converged();
     const { number } = (await bench.cursor())!;
-    await bench.indexer({}, ['rewind', '--to', `${number - 40}`]).ended;
+    await bench.rewind(number - 40);
     await bench.converged();
     await branch(64, 20);
     await bench.converged();

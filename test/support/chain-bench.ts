@@ -290,6 +290,14 @@ export class ChainBench {
     }
   }
 
+  /** Runs the command, and returns its output. @throws Error with it when the command fails */
+  async rewind(to: number, settings?: NodeJS.ProcessEnv): Promise<string> {
+    const run = this.indexer(settings, ['rewind', '--to', `${to}`]);
+    await run.ended;
+    if (run.code !== 0) throw new Error(`rewind --to ${to} failed:\n${run.output}`);
+    return run.output;
+  }
+
   /** Another database with the same pools, as if nothing had been read yet. */
   async startAfresh(): Promise<void> {
     const before = this.database;

@@ -50,8 +50,9 @@ function giveWay(): void {
   for (const thread of threads)
     try {
       if (getPriority(thread) < PRIORITY_BELOW_NORMAL) setPriority(thread, PRIORITY_BELOW_NORMAL);
-    } catch {
-      // It has ended meanwhile.
+    } catch (error) {
+      // It may have ended meanwhile.
+      if ((error as { info?: { code?: string } }).info?.code !== 'ESRCH') throw error;
     }
 }
 

@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseError } from 'pg';
 import { Disagreement } from './cross-check';
 import type { Endpoint } from './endpoint';
 import { EndpointPool, type Heads, type Reading } from './endpoint-pool';
@@ -9,7 +8,7 @@ import type { Cursor, EventWriter, Standing } from './event-writer';
 import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
 import { MalformedAnswer } from './raw-chain';
-import { Halted, Recovery } from './recovery';
+import { Halted, Recovery, mayPass } from './recovery';
 import { RetryableChainError, RpcError, RpcUnavailable } from './rpc';
 import { SequenceCheck, SequenceGap } from './sequence-check';
 import { type Batch, ForkDetected } from './source';
@@ -78,9 +77,7 @@ export class Follower {
           await this.halt(writer, at!.cursor, error);
           continue;
         }
-        // For example a deadlock with a request.
-        const conflict = error instanceof DatabaseError && error.code?.startsWith('40');
-        if (!(error instanceof RetryableChainError || conflict)) throw error;
+        if (!mayPass(error)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
         trouble = error;
         if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, at?.cursor, error);

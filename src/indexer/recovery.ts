@@ -1,11 +1,18 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { DatabaseError } from 'pg';
 import type { Endpoint } from './endpoint';
 import { EndpointPool } from './endpoint-pool';
 import type { Cursor, EventWriter } from './event-writer';
 import type { Block } from './raw-chain';
+import { RetryableChainError } from './rpc';
 import { SequenceCheck, type SequenceGap } from './sequence-check';
 import { ForkDetected, NodeBehind, type Source, WINDOW } from './source';
 import { IndexerTelemetry } from './telemetry';
+
+/** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
+export const mayPass = (error: unknown): error is Error =>
+  error instanceof RetryableChainError ||
+  (error instanceof DatabaseError && Boolean(error.code?.startsWith('40')));
 
 /** The operator has to decide how to go on. */
 export class Halted extends Error {

@@ -5,8 +5,7 @@ import { openCursor } from './chain-identity';
 import { EndpointPool } from './endpoint-pool';
 import { LeadershipLost } from './event-writer';
 import { type Lead, LeadConnection } from './lead-connection';
-import { Recovery } from './recovery';
-import { RetryableChainError } from './rpc';
+import { Recovery, mayPass } from './recovery';
 
 /** How long it tries, and the time between two tries. */
 const PATIENCE_MS = 30_000;
@@ -25,8 +24,8 @@ export class Rewind {
   ) {}
 
   /**
-   * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again while the node gives no
-   * answer, or when the leader was faster and has the cursor again.
+   * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again, for 30 seconds, when
+   * the node or the database gives a reason that may pass, or the leader has taken the cursor back.
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
   async to(number: number): Promise<void> {
@@ -35,8 +34,8 @@ export class Rewind {
       try {
         return await this.connection.use((lead) => this.rewind(lead, number));
       } catch (error) {
-        const mayPass = error instanceof RetryableChainError || error instanceof LeadershipLost;
-        if (!mayPass || performance.now() > end) throw error;
+        const isPassing = mayPass(error) || error instanceof LeadershipLost;
+        if (!isPassing || performance.now() > end) throw error;
         this.logger.warn(`waiting: ${error.message}`);
         await sleep(RETRY_MS);
       }

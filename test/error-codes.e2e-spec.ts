@@ -120,24 +120,8 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   cross_site_request: () => send('/pools', { headers: { 'sec-fetch-site': 'cross-site' } }),
   not_found: () => send(`/pools/${UNKNOWN_ID}`, { as: user }),
   no_open_draw: () => send('/lottery/current', { as: user }),
-  idempotency_in_progress: async () => {
-    const key = 'in-progress';
-    const holder = app.sql(
-      `SELECT pg_advisory_lock(hashtextextended('${user.user.id} ${key}', 0)), pg_sleep(60)`,
-    );
-    // Awaited from the start: a rejection that nobody handles yet would end the test.
-    const ended = expect(holder).rejects.toThrow();
-    const holders = () =>
-      app.sql(
-        `SELECT pid FROM pg_stat_activity
-         WHERE datname = current_database() AND query LIKE '%${key}%' AND wait_event = 'PgSleep'`,
-      );
-    while ((await holders()).length === 0);
-    const answer = await create({}, { 'idempotency-key': key });
-    await app.sql('SELECT pg_terminate_backend($1)', [(await holders())[0].pid]);
-    await ended;
-    return answer;
-  },
+  idempotency_in_progress: () =>
+    app.whileUnderWay(user, 'in-progress', () => create({}, { 'idempotency-key': 'in-progress' })),
   transaction_not_pending: async () => {
     const row = { poolId, account: user.address, status: 'EXPIRED' } as const;
     const { id } = await addTransaction(app, row);

@@ -121,26 +121,14 @@ it('one of several simultaneous requests with a key creates a pool; the others g
 
 it('while the first request is running the second is 409', async () => {
   const key = newKey();
-  // The lock that the first request of this user and key holds until its transaction ends.
-  const holder = app.sql(`
-    DO $$ BEGIN
-      PERFORM pg_advisory_lock(hashtextextended('${user.user.id} ${key}', 0));
-      PERFORM pg_sleep(60);
-    END $$`);
-  const holders = () =>
-    app.sql(
-      `SELECT pid FROM pg_stat_activity
-       WHERE datname = current_database() AND query LIKE '%${key}%' AND wait_event = 'PgSleep'`,
-    );
-  while ((await holders()).length === 0);
-  const answer = await create(key);
-  expect([answer.status, answer.body.error]).toEqual([
-    409,
-    'A request with this Idempotency-Key is still running',
-  ]);
-  expect((await create(newKey())).status).toBe(201);
-  await app.sql(`SELECT pg_terminate_backend($1)`, [(await holders())[0].pid]);
-  await expect(holder).rejects.toThrow();
+  await app.whileUnderWay(user, key, async () => {
+    const answer = await create(key);
+    expect([answer.status, answer.body.error]).toEqual([
+      409,
+      'A request with this Idempotency-Key is still running',
+    ]);
+    expect((await create(newKey())).status).toBe(201);
+  });
   expect((await create(key)).status).toBe(201);
 });
 

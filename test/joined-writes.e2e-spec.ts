@@ -11,6 +11,7 @@ import { OutcomeUnknown, isUnavailable } from '../src/database/unavailable';
 import { LIMITS } from '../src/database/work-queue';
 import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '../src/pools/pools.sql';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from './support/app';
+import { PATIENT } from './support/database';
 import { foldOutbox, type PublishedRow, READ_ALL } from './support/outbox';
 import { differences } from './support/recount';
 import { Proxy } from './support/proxy';
@@ -27,7 +28,6 @@ describe('calls of a statement', () => {
     text: 'INSERT INTO item SELECT * FROM unnest($1::int[], $2::text[]) RETURNING id, label',
   };
   type Row = { id: number; label: string | null };
-  const LONG = { sendMs: 60_000, resendMs: 60_000, deadlineMs: 90_000, answerMs: 100_000 };
   const pools: DatabasePool[] = [];
   let admin: Client;
 
@@ -107,7 +107,7 @@ describe('calls of a statement', () => {
 
   it('are refused at once when too many wait', async () => {
     await admin.query('BEGIN; LOCK TABLE item');
-    const writes = open({ limits: LONG });
+    const writes = open({ limits: PATIENT });
     const results = Promise.allSettled(insert(writes, range(1100)));
     expect(writes.waiting).toBe(1000);
     await until(async () => (await waiting()) > 0);
@@ -130,7 +130,7 @@ describe('calls of a statement', () => {
 
   it('do not fail with one that waits for a lock', async () => {
     await admin.query('BEGIN; INSERT INTO item VALUES (7)');
-    const writes = open({ limits: LONG, lockMs: 300 });
+    const writes = open({ limits: PATIENT, lockMs: 300 });
     const results = insert(writes, range(10));
     const locked = results.splice(7, 1)[0];
     await Promise.all(results);

@@ -16,7 +16,7 @@ import {
 } from '../src/database/unavailable';
 import { LIMITS, type TimeLimits } from '../src/database/work-queue';
 import { until } from './support/app';
-import { type TestDatabase, emptyDatabase } from './support/database';
+import { PATIENT, type TestDatabase, emptyDatabase } from './support/database';
 import { DelayedProxy } from './support/delayed-proxy';
 import { Proxy } from './support/proxy';
 
@@ -26,8 +26,6 @@ const WIDTH = 2;
 const DEPTH = 3;
 const ECHO = { name: 'echo', text: 'SELECT $1::int AS value' };
 const INSERT = { name: 'insert', text: 'INSERT INTO item VALUES ($1) RETURNING id' };
-/** For statements that may take long on a busy machine. */
-const PATIENT = { sendMs: 20_000, resendMs: 20_000, deadlineMs: 30_000, answerMs: 40_000 };
 
 describe('pools of statements', () => {
   let database: TestDatabase;

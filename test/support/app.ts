@@ -175,11 +175,7 @@ export class TestApp {
         let payload = '';
         answer.setEncoding('utf8').on('data', (chunk: string) => (payload += chunk));
         answer.on('end', () =>
-          resolve({
-            status: answer.statusCode!,
-            headers: answer.headers as Response['headers'],
-            payload,
-          }),
+          resolve({ status: answer.statusCode!, headers: answer.headers as Response['headers'], payload }),
         );
       });
       sent.end(body);
@@ -204,6 +200,18 @@ export class TestApp {
     values: unknown[] = [],
   ): Promise<Row[]> {
     return (await this.pool.query<Row>(text, values)).rows;
+  }
+
+  /** Holds the lock that the first request with the key holds until its transaction ends. */
+  async whileUnderWay<T>({ user }: SignedIn, key: string, work: () => Promise<T>): Promise<T> {
+    const holder = await this.pool.connect();
+    try {
+      await holder.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`${user.id} ${key}`]);
+      return await work();
+    } finally {
+      await holder.query('SELECT pg_advisory_unlock_all()');
+      holder.release();
+    }
   }
 
   /** Has the expired rows of the table removed, until so many are left. A sweep does nothing beside another one. */
@@ -264,7 +272,7 @@ export async function served(send: () => Promise<Response>): Promise<Response> {
   return answer;
 }
 
-/** Lines of a log, but what the parts of the app tell in the background. */
+/** The lines of a log, parsed, without those that the app writes in the background. */
 export const linesOfRequests = (lines: string[]): Record<string, unknown>[] =>
   lines
     .map((line) => JSON.parse(line) as Record<string, unknown>)

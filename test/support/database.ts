@@ -4,11 +4,20 @@ import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
+import type { TimeLimits } from '../../src/database/work-queue';
 import { createDatabase } from '../../src/local/postgres';
 
 const MIGRATIONS = join(__dirname, '../../migrations');
 /** Key of the lock under which the template is created; any number that nothing else on the server uses. */
 const TEMPLATE_LOCK = 4361;
+
+/** For statements that may take long on a busy machine. */
+export const PATIENT: TimeLimits = {
+  sendMs: 60_000,
+  resendMs: 60_000,
+  deadlineMs: 90_000,
+  answerMs: 100_000,
+};
 
 export interface TestDatabase {
   url: string;

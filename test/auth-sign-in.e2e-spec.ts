@@ -15,7 +15,7 @@ async function attempt(app: TestApp, fields: Partial<MessageFields> = {}, wallet
   return app.post('/auth/verify', { message, signature: await wallet.signMessage({ message }) });
 }
 
-async function answers(app: TestApp, fields: Partial<MessageFields>, status: number): Promise<void> {
+async function isAnswered(app: TestApp, fields: Partial<MessageFields>, status: number): Promise<void> {
   const answer = await attempt(app, fields);
   expect(answer.status).toBe(status);
   if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
@@ -282,7 +282,7 @@ describe('sign-in with SIWE_DOMAINS and CHAIN_ID', () => {
     [{ domain: 'user@app.example.org' }, 401],
     [{ chainId: 1 }, 401],
     [{ chainId: 0 }, 401],
-  ])('answers %j with %i', (fields, status) => answers(app, { chainId: 8453, ...fields }, status));
+  ])('answers %j with %i', (fields, status) => isAnswered(app, { chainId: 8453, ...fields }, status));
 });
 
 describe('sign-in in production', () => {
@@ -291,6 +291,7 @@ describe('sign-in in production', () => {
     CHAIN_ID: '1',
     SIWE_DOMAINS: 'app.example.org, localhost:3000, 127.0.0.1:3000, [::1]:3000, plain.example',
   });
+
   it.each<[Partial<MessageFields>, number]>([
     [{}, 200],
     [{ uri: 'HTTPS://app.example.org/a?b=c#d' }, 200],
@@ -318,14 +319,14 @@ describe('sign-in in production', () => {
     [{ domain: 'https://user@app.example.org' }, 401],
     [{ chainId: 5 }, 401],
     [{ issuedAt: '2999-01-01T00:00:00Z' }, 401],
-  ])('answers %j with %i', (fields, status) => answers(app, fields, status));
+  ])('answers %j with %i', (fields, status) => isAnswered(app, fields, status));
 
   it.each([
     [50, 200],
     [-86_400, 200],
     [90, 401],
   ])('answers a message issued in %i s with %i', (seconds, status) =>
-    answers(app, { issuedAt: new Date(Date.now() + seconds * 1000).toISOString() }, status),
+    isAnswered(app, { issuedAt: new Date(Date.now() + seconds * 1000).toISOString() }, status),
   );
 });
 

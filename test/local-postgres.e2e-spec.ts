@@ -129,7 +129,7 @@ it('recreates a cluster whose creation was killed', async () => {
   };
   let name: string;
   let tries = 0;
-  // Again in another folder when this process was too late.
+  // Tries another folder when it came too late to kill the creation.
   do {
     name = `one-${++tries}`;
     const other = startElsewhere(name);

@@ -175,7 +175,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
   expect(committed).toBeGreaterThan(50);
 }, 300_000);
 
-it('two transactions that share a shard do not deadlock when they create pools of the same types in another order', async () => {
+it('two transactions that share a shard do not deadlock when they create pools of the same types in different orders', async () => {
   const like = (await app.createPool(users[0])).id as string;
   const connect = async (): Promise<Client> => {
     const client = new Client({ connectionString: app.database.url });

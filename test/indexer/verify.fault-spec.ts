@@ -27,7 +27,7 @@ describe('verification beside an indexer', () => {
     await run.ended;
     return { code: run.code, report: reportOf(run), output: run.output };
   }
-  /** Behind what it logs. */
+  /** It follows the lines of the log. */
   const reportOf = ({ output }: IndexerProcess): Report =>
     JSON.parse(output.slice(output.indexOf('{'))) as Report;
 
@@ -232,7 +232,7 @@ describe('verification beside an indexer', () => {
     try {
       // A run during which blocks are taken back again and again is not complete.
       for (let [runs, complete] = [0, 0]; complete < 5; runs++) {
-        expect(runs).toBeLessThan(20);
+        expect(runs).toBeLessThan(8);
         const { report } = await verify();
         expect(report.listed).toEqual([]);
         complete += Number(report.complete);

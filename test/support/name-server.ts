@@ -33,7 +33,7 @@ export class NameServer {
       labels.push(query.toString('latin1', at + 1, at + 1 + query[at]));
     const type = query.readUInt16BE(at + 1);
     const name = labels.join('.').toLowerCase();
-    this.asked.push(name);
+    this.asked.push(`${type === 28 ? 'AAAA' : 'A'} ${name}`);
     const found = this.records[name]?.[type === 28 ? 'aaaa' : 'a'] ?? [];
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);

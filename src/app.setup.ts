@@ -62,7 +62,7 @@ export interface AppOptions {
 /** Builds the API as production serves it. Tests use the same function. The application does not listen yet. */
 export async function createApp(
   environment: Environment,
-  logger: Logger = createLogger(environment),
+  logger: Logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production'),
   {
     modules = [],
     prepare,
@@ -88,7 +88,7 @@ export async function createApp(
     void reply.headers(headers).header('x-request-id', request.id);
     done();
   });
-  const origins = allowedOrigins(environment);
+  const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
   // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap, and
   // reaches no handler and no body.
   if (origins.length > 0)

@@ -9,7 +9,7 @@ import { type Environment, loadEnvironment } from './config/environment';
 import { RewindModule } from './indexer/indexer.module';
 import { runIndexer } from './indexer/indexer.setup';
 import { Rewind } from './indexer/rewind';
-import { asTable, setAsideEvents } from './indexer/set-aside';
+import { asTable, setAsideEvents } from './indexer/set-aside-list';
 
 const THREADS = '/proc/self/task';
 const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     return;
   }
   giveWay();
-  const logger = createLogger(environment);
+  const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
   if (command) await rewind(environment, logger, command.to);
   else await runIndexer(environment, logger);
   logger.flush(() => process.exit(0));

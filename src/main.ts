@@ -6,7 +6,7 @@ import { runUntilSignal } from './shutdown';
 
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env);
-  const logger = createLogger(environment);
+  const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
   const app = await createApp(environment, logger);
   await runUntilSignal(app, environment, logger);
 }

@@ -158,7 +158,7 @@ describe('with a provider that asks for user and password, and for a key in the 
     const { port } = provider.address() as AddressInfo;
     const RPC_URL = `http://${[user, password].map(encodeURIComponent).join(':')}@127.0.0.1:${port}${path}`;
     const behind = new TestApp();
-    await behind.start({ RPC_URL }, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink));
+    await behind.start({ RPC_URL }, createLogger('trace', false, sink));
     try {
       const owner = newWallet();
       await behind.get('/health');

@@ -56,7 +56,7 @@ async function withApp<T>(RPC_URL: string, work: (app: TestApp, log: string[]) =
   });
   const app = new TestApp();
   try {
-    await app.start({ RPC_URL }, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink));
+    await app.start({ RPC_URL }, createLogger('trace', false, sink));
     return await work(app, log);
   } finally {
     await app.stop();

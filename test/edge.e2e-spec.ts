@@ -14,7 +14,7 @@ const sink = new Writable({
 });
 const entries = (): Record<string, unknown>[] =>
   lines.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line) as Record<string, unknown>);
-const logger = () => createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
+const logger = () => createLogger('info', false, sink);
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise(setImmediate);
 };

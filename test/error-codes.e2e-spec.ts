@@ -60,7 +60,7 @@ beforeAll(async () => {
     SIWE_DOMAINS: 'app.example.org',
     RPC_URL: `http://127.0.0.1:${(chain.address() as AddressInfo).port}`,
   };
-  const logger = createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
+  const logger = createLogger('info', false, sink);
   await app.start(settings, logger, undefined, { modules: [ThrowingModule] });
   user = await app.signIn(newWallet());
   poolId = (await app.createPool(user)).id as string;

@@ -509,7 +509,7 @@ describe('the Logger', () => {
       done();
     },
   });
-  const logger = createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink);
+  const logger = createLogger('trace', false, sink);
   const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
   beforeAll(() => logging.listen());
 

@@ -12,7 +12,7 @@ describe('the log', () => {
       done();
     },
   });
-  beforeAll(() => app.start({}, createLogger({ LOG_LEVEL: 'trace', NODE_ENV: 'test' }, sink)));
+  beforeAll(() => app.start({}, createLogger('trace', false, sink)));
   afterAll(() => app.stop());
 
   it('names requests by id, and never contains a token, signature or nonce', async () => {
@@ -85,7 +85,7 @@ describe('the log', () => {
 
   it('of an error has the fields that help to find it, and no others', () => {
     const before = lines.length;
-    const logger = createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, sink);
+    const logger = createLogger('info', false, sink);
     const error = Object.assign(new Error('broken'), {
       code: '23505',
       parameters: ['s3cret'],

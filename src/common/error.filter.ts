@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { isOutcomeUnknown, isUnavailable } from '../database/unavailable';
 import type { ErrorCode } from './error-codes';
 import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
-import { describeViolations } from './validation.pipe';
+import { describeViolations } from './violations';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 /** Errors that ask the client to wait a second, besides those with status 503. */

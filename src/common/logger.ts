@@ -1,5 +1,4 @@
 import pino, { type DestinationStream, type Logger } from 'pino';
-import type { Environment } from '../config/environment';
 import { describeError } from './redact';
 
 let stamped = { at: 0, text: '' };
@@ -19,12 +18,13 @@ function isoTime(): string {
  * signatures. Texts of library errors are redacted.
  */
 export function createLogger(
-  { LOG_LEVEL, NODE_ENV }: Pick<Environment, 'LOG_LEVEL' | 'NODE_ENV'>,
-  destination: DestinationStream = standardOutput(NODE_ENV),
+  level: string,
+  isProduction: boolean,
+  destination: DestinationStream = standardOutput(isProduction),
 ): Logger {
   return pino(
     {
-      level: LOG_LEVEL,
+      level,
       base: null,
       timestamp: isoTime,
       formatters: { level: (label) => ({ level: label }) },
@@ -38,10 +38,10 @@ export function createLogger(
  * Production writes lines in blocks, at least once a second and at exit. One write per request would cost more than
  * the line.
  */
-const standardOutput = (environment: Environment['NODE_ENV']): DestinationStream =>
+const standardOutput = (isProduction: boolean): DestinationStream =>
   pino.destination({
     dest: 1,
-    sync: environment !== 'production',
-    minLength: environment === 'production' ? 4096 : 0,
-    periodicFlush: environment === 'production' ? 1000 : 0,
+    sync: !isProduction,
+    minLength: isProduction ? 4096 : 0,
+    periodicFlush: isProduction ? 1000 : 0,
   });

@@ -3,7 +3,7 @@ import { NestLogger } from './nest-logger';
 
 const lines: string[] = [];
 const write = (line: string): void => void lines.push(line);
-const logger = new NestLogger(createLogger({ LOG_LEVEL: 'info', NODE_ENV: 'test' }, { write }));
+const logger = new NestLogger(createLogger('info', false, { write }));
 
 function logged(message: unknown, ...rest: unknown[]): Record<string, unknown> {
   lines.length = 0;

@@ -29,7 +29,7 @@ export interface IndexerOptions {
  */
 export async function createIndexer(
   environment: Environment,
-  logger: Logger = createLogger(environment),
+  logger: Logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production'),
   {
     modules = [],
     prepare,

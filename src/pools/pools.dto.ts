@@ -12,7 +12,8 @@ import {
   TransactionStatus,
   TransactionType,
 } from '../common/types';
-import { type ElementContext, MemoizedQuery } from '../common/validation.pipe';
+import { MemoizedQuery } from '../common/validation.pipe';
+import type { ElementContext } from '../common/violations';
 
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
 

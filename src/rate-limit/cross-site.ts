@@ -23,7 +23,7 @@ export class CrossSiteGuard {
     environment: Environment,
     private readonly limits: RouteLimits,
   ) {
-    const allowed = allowedOrigins(environment);
+    const allowed = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
     this.origins = new Set(allowed.filter((origin) => typeof origin === 'string'));
     this.patterns = allowed.filter((origin) => typeof origin !== 'string');
     this.hosts = new Set(environment.SIWE_DOMAINS);

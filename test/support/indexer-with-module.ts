@@ -7,7 +7,7 @@ import { Watcher, WatcherModule } from './indexer-module';
 /** The indexer as src/indexer.ts runs it, with a module more. Writes what the module sees. */
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env, 'indexer');
-  await runIndexer(environment, createLogger(environment), {
+  await runIndexer(environment, createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production'), {
     modules: [WatcherModule],
     prepare: (app) => {
       app.get(Watcher).tell = (line) => process.stdout.write(`${line}\n`);

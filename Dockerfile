@@ -15,12 +15,12 @@ RUN npm run build \
 
 # Without development code.
 FROM build AS production
-RUN rm -rf dist/src/local dist/src/local.*
+RUN rm -rf dist/src/dev dist/src/local.*
 # Node keeps the compiled modules for the next start. It looks them up by its version, the user and the CPU's features;
 # where one of these differs, or nothing can be written, it compiles as without them.
 RUN mkdir .compile-cache && chown 1000:1000 .compile-cache
 USER 1000:1000
-RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/app.setup'); require('./dist/src/indexer/indexer.setup')" \
+RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/api/app.setup'); require('./dist/src/indexer/indexer.setup')" \
  && chmod -R a+rX .compile-cache
 
 FROM node:24-bookworm-slim

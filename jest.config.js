@@ -14,6 +14,7 @@ module.exports = {
     ...(findChromium() ? [] : [BROWSER_TESTS]),
   ],
   moduleNameMapper: {
+    '^#(.*)$': '<rootDir>/src/$1',
     '^@pooled-savings/client$': '<rootDir>/client/src/index.ts',
     // Sources of the client name each other as they are called once built.
     '^(\\.{1,2}/.*)\\.js$': '$1',

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, encodeFunctionData, parseEther, toHex } from 'viem';
-import { bytes16 } from '../src/chain/bytes16';
+import { bytes16 } from '#values/bytes16';
 import {
   type ContractName,
   type Deployment,
@@ -15,8 +15,8 @@ import {
   execute,
   fund,
   read,
-} from '../src/local/deploy';
-import { type AnvilNode, startAnvil } from '../src/local/anvil';
+} from '#dev/deploy';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import type { Progress } from './output';
 
 const SAVERS = 10;

@@ -3,8 +3,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../src/database/data-source';
-import { createDatabase, startPostgres } from '../src/local/postgres';
+import { dataSourceOptions } from '#platform/database/data-source';
+import { createDatabase, startPostgres } from '#dev/postgres';
 import { serverCpuUs } from './cpu';
 import { HEAVY, type Size, fill } from './fill';
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { createSiweMessage } from 'viem/siwe';
-import { MAX_MESSAGE } from '../src/auth/auth.dto';
+import { MAX_MESSAGE } from '#features/auth/auth.dto';
 import { announce, newPools } from './chain';
 import { callers, using } from './database';
 import { bearer } from './endpoints';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pad, toEventSelector, toHex } from 'viem';
-import { bytes16 } from '../src/chain/bytes16';
+import { bytes16 } from '#values/bytes16';
 import type { Pool } from './chain';
 import { obey } from './helper';
 

@@ -19,7 +19,7 @@ export class Helper<Report> {
     { elsewhere = false } = {},
   ): Promise<[Helper<Report>, Report]> {
     const child = fork(path.join(__dirname, `${script}.ts`), {
-      execArgv: ['-r', 'ts-node/register/transpile-only'],
+      execArgv: ['-C', 'source', '-r', 'ts-node/register/transpile-only'],
     });
     if (elsewhere) {
       setPriority(child.pid!, constants.priority.PRIORITY_LOW);

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
-import { freePort } from '../src/local/postgres-host';
+import { freePort } from '#dev/postgres-host';
 
 export const ROOT = path.resolve(__dirname, '..');
 const LOGS = path.join(__dirname, '.data', 'logs');
 const PROBE = path.join(__dirname, 'probe.js');
 
-const TYPESCRIPT = ['-r', 'ts-node/register/transpile-only'];
+const TYPESCRIPT = ['-C', 'source', '-r', 'ts-node/register/transpile-only'];
 const handWritten = (name: string): { script: string; flags: string[] } => ({
   script: path.join(__dirname, 'peers', `${name}.ts`),
   flags: TYPESCRIPT,

@@ -12,7 +12,7 @@ const ROOT = path.join(__dirname, '..');
  * show the last three on the Node of the image.
  */
 const LEFT_OUT = [
-  ...['/node_modules/', '/src/local/', '/test/browser/', '/test/client/', '/test/contracts', '/test/local-'],
+  ...['/node_modules/', '/src/dev/', '/test/browser/', '/test/client/', '/test/contracts', '/test/local-'],
   ...[
     '/test/(indexer(?!-module)|positions-contract|verify|statement-pools|outage|standby|shutdown|refused-writes|health)',
   ],

@@ -4,7 +4,7 @@
  */
 import { tmpdir } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { startPostgres } from '../src/local/postgres';
+import { startPostgres } from '#dev/postgres';
 import { type Answer, type Caller, HttpClient, signIn } from '../test/fleet/http';
 import { TEN } from '../test/support/app';
 import { Fleet } from '../test/support/fleet';

@@ -1,3 +1,3 @@
-import { start } from './local/start';
+import { start } from '#dev/start';
 
 start();

@@ -1,8 +1,8 @@
-import { createApp } from './app.setup';
-import { createLogger } from './common/logger';
-import { redactText } from './common/redact';
-import { loadEnvironment } from './config/environment';
-import { runUntilSignal } from './shutdown';
+import { createApp } from '#api/app.setup';
+import { createLogger } from '#platform/log/logger';
+import { redactText } from '#platform/log/redact';
+import { loadEnvironment } from '#platform/config/environment';
+import { runUntilSignal } from '#api/shutdown';
 
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env);

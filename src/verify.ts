@@ -1,7 +1,7 @@
-import { redactText } from './common/redact';
-import { loadEnvironment } from './config/environment';
-import { endpointsOf } from './indexer/verification';
-import { USAGE, readOptions, verify } from './verify/command';
+import { redactText } from '#platform/log/redact';
+import { loadEnvironment } from '#platform/config/environment';
+import { endpointsOf } from '#indexer/verification';
+import { USAGE, readOptions, verify } from '#verify/command';
 
 /** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See the README. */
 async function main(): Promise<number> {

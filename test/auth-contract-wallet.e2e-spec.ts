@@ -16,10 +16,10 @@ import {
   serializeSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { type DevClient, connect, deploy, devAccount } from '../src/local/deploy';
+import { type DevClient, connect, deploy, devAccount } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { createLogger } from '../src/common/logger';
-import { type AnvilNode, startAnvil } from '../src/local/anvil';
+import { createLogger } from '#platform/log/logger';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { TestApp, useApp } from './support/app';
 import { type Wallet, newWallet, siweMessage } from './support/wallet';
 

@@ -10,12 +10,12 @@ import {
   size,
   concat,
 } from 'viem';
-import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '../src/local/deploy';
+import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { MAX_CHECKS } from '../src/auth/wallet-signature';
-import { ChainRpc } from '../src/chain/chain-rpc';
-import { createLogger } from '../src/common/logger';
-import { type AnvilNode, startAnvil } from '../src/local/anvil';
+import { MAX_CHECKS } from '#features/auth/wallet-signature';
+import { ChainRpc } from '#ledger/chain/chain-rpc';
+import { createLogger } from '#platform/log/logger';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Response, TestApp, until } from './support/app';
 import { FakeNode } from './support/fake-node';
 import { type Wallet, newWallet, siweMessage } from './support/wallet';

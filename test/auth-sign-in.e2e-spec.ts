@@ -1,4 +1,4 @@
-import { scanSiweMessage } from '../src/auth/siwe';
+import { scanSiweMessage } from '#features/auth/siwe';
 import { type TestApp, served, until, useApp } from './support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './support/wallet';
 

@@ -9,9 +9,9 @@ import {
   serializeSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { SignInRefused } from '../src/auth/sign-in-refused';
-import { parseSiweMessage } from '../src/auth/siwe';
-import { isSignedByKey } from '../src/auth/wallet-signature';
+import { SignInRefused } from '#features/auth/sign-in-refused';
+import { parseSiweMessage } from '#features/auth/siwe';
+import { isSignedByKey } from '#features/auth/wallet-signature';
 import { useApp } from './support/app';
 import { type MessageFields, newWallet, siweMessage } from './support/wallet';
 

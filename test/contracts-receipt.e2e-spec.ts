@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { artifacts, connect, deploy } from '../src/local/deploy';
-import { type AnvilNode, startAnvil } from '../src/local/anvil';
+import { artifacts, connect, deploy } from '#dev/deploy';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { RpcProxy } from './support/chain-proxy';
 
 /** Mines a transaction just after its receipt was requested, and is slow to send whole blocks. */

@@ -1,5 +1,5 @@
 import { encodeFunctionData, toFunctionSelector, type Address } from 'viem';
-import { artifacts, deploy, execute, read, receiptOf, type DevClient } from '../src/local/deploy';
+import { artifacts, deploy, execute, read, receiptOf, type DevClient } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';

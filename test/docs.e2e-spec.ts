@@ -1,4 +1,4 @@
-import { createApp } from '../src/app.setup';
+import { createApp } from '#api/app.setup';
 import { useApp } from './support/app';
 
 describe('/docs', () => {

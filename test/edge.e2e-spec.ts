@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { Writable } from 'node:stream';
-import { MAX_IDLE } from '../src/common/connections';
-import { createLogger } from '../src/common/logger';
+import { MAX_IDLE } from '#platform/http/connections';
+import { createLogger } from '#platform/log/logger';
 import { TEN, TestApp, type SignedIn, linesOfRequests } from './support/app';
 
 const lines: string[] = [];

@@ -1,9 +1,9 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { createApp } from '../src/app.setup';
-import { SessionFeed } from '../src/auth/session-feed';
-import { OutboxPoller } from '../src/outbox/outbox-poller';
-import { drain } from '../src/shutdown';
+import { createApp } from '#api/app.setup';
+import { SessionFeed } from '#features/sessions/session-feed';
+import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { drain } from '#api/shutdown';
 import { type SignedIn, settings, until, useApp } from './support/app';
 import { EventReader, holdSweeps } from './support/event-source';
 import { addTransaction } from './support/ledger';

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
-import { createApp } from '../src/app.setup';
-import { ISSUE_NONCES } from '../src/auth/auth.sql';
-import { REMOVE_EXPIRED_NONCES } from '../src/auth/expired-nonces';
-import { pipelinedPoolOptions } from '../src/database/data-source';
-import { Database } from '../src/database/database';
-import { ExpiredRows } from '../src/database/expired-rows';
+import { createApp } from '#api/app.setup';
+import { ISSUE_NONCES } from '#features/auth/auth.sql';
+import { REMOVE_EXPIRED_NONCES } from '#features/auth/expired-nonces';
+import { pipelinedPoolOptions } from '#platform/database/data-source';
+import { Database } from '#platform/database/database';
+import { ExpiredRows } from '#platform/database/expired-rows';
 import { TEN, until, useApp } from './support/app';
 
 jest.setTimeout(120_000);

@@ -1,5 +1,5 @@
-import { LeadershipLost } from '../src/indexer/event-writer';
-import { WINDOW } from '../src/indexer/source';
+import { LeadershipLost } from '#indexer/ledger/event-writer';
+import { WINDOW } from '#indexer/reading/source';
 import { generator } from './support/generator';
 import {
   PaperChain,

@@ -1,11 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { toFunctionSelector } from 'viem';
-import { ChainFacts } from '../src/chain/chain-facts.entity';
-import { WrongChain } from '../src/indexer/chain-identity';
-import { createIndexer } from '../src/indexer/indexer.setup';
-import { Indexer } from '../src/indexer/indexer.service';
-import { artifacts, deploy } from '../src/local/deploy';
+import { ChainFacts } from '#ledger/chain/chain-facts.entity';
+import { WrongChain } from '#indexer/agreement/chain-identity';
+import { createIndexer } from '#indexer/indexer.setup';
+import { Indexer } from '#indexer/leading/indexer.service';
+import { artifacts, deploy } from '#dev/deploy';
 import { settings } from './support/app';
 import { eventually, useChain } from './support/chain-bench';
 import { migrationSource } from './support/database';

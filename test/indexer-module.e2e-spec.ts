@@ -3,10 +3,10 @@ import { Test } from '@nestjs/testing';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import pino from 'pino';
-import { EndpointPool } from '../src/indexer/endpoint-pool';
-import { createIndexer } from '../src/indexer/indexer.setup';
-import { Indexer } from '../src/indexer/indexer.service';
-import { RpcUnavailable } from '../src/indexer/rpc';
+import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { createIndexer } from '#indexer/indexer.setup';
+import { Indexer } from '#indexer/leading/indexer.service';
+import { RpcUnavailable } from '#indexer/reading/rpc';
 import { settings } from './support/app';
 import { IndexerProcess, eventually, useChain } from './support/chain-bench';
 import { Watcher, WatcherModule } from './support/indexer-module';
@@ -95,7 +95,7 @@ describe('a module in the indexer', () => {
   function startProcess(overrides: NodeJS.ProcessEnv = {}): IndexerProcess {
     const entry = path.join(__dirname, 'support', 'indexer-with-module.ts');
     return new IndexerProcess(
-      spawn(process.execPath, ['-r', require.resolve('./support/typescript'), entry], {
+      spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), entry], {
         env: {
           PATH: process.env.PATH,
           NODE_ENV: 'test',

@@ -1,5 +1,5 @@
 import { maxUint256 } from 'viem';
-import { LATEST } from '../src/indexer/decode';
+import { LATEST } from '#indexer/reading/decode';
 import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';

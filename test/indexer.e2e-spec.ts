@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import { bytes16 } from '../src/chain/bytes16';
+import { bytes16 } from '#values/bytes16';
 import {
   artifacts,
   deploy,
@@ -9,12 +9,12 @@ import {
   execute,
   fund,
   receiptOf,
-} from '../src/local/deploy';
+} from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
-import { createIndexer } from '../src/indexer/indexer.setup';
-import { IndexerTelemetry } from '../src/indexer/telemetry';
+import { createIndexer } from '#indexer/indexer.setup';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';
 import { ChainBench, eventually } from './support/chain-bench';
 import type { Wallet } from './support/wallet';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { connect } from '../src/indexer/leader';
+import { connect } from '#indexer/leading/leader';
 import { until } from './support/app';
 import { emptyDatabase } from './support/database';
 

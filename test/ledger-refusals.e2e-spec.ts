@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { Pool } from '../src/pools/pool.entity';
+import { Pool } from '#features/pools/pool.entity';
 import { CONTRACTS, type SignedIn, useApp } from './support/app';
 import { migrationSource } from './support/database';
 import { INSERT_ROW, accrue, addTransaction, ledgerRow, rowValues } from './support/ledger';

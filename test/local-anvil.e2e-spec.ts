@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anvilRpc, connect, deployContracts } from '../src/local/deploy';
-import { type AnvilNode, type AnvilOptions, startAnvil } from '../src/local/anvil';
-import { startChain } from '../src/local/chain';
+import { anvilRpc, connect, deployContracts } from '#dev/deploy';
+import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
+import { startChain } from '#dev/chain';
 import { until } from './support/app';
 
 jest.setTimeout(120_000);
 
-const launcher = join(__dirname, '../src/local/anvil.ts');
+const launcher = join(__dirname, '../src/dev/anvil.ts');
 let dir: string;
 let stateFile: string;
 let cleanups: (() => unknown)[];
@@ -37,7 +37,7 @@ async function startElsewhere(
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
   const code = `require(${JSON.stringify(launcher)}).startAnvil(${JSON.stringify(options)})
     .then((node) => { console.log(JSON.stringify(node)); if (${Boolean(options.stateFile)}) setInterval(() => {}, 1e6); })`;
-  const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), '-e', code], {
+  const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   cleanups.push(() => child.kill('SIGKILL'));

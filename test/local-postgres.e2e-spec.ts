@@ -5,14 +5,14 @@ import { chmod, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createDatabase, startPostgres, type LocalPostgres } from '../src/local/postgres';
-import { isServer, readPidFile } from '../src/local/postgres-host';
+import { createDatabase, startPostgres, type LocalPostgres } from '#dev/postgres';
+import { isServer, readPidFile } from '#dev/postgres-host';
 import { until } from './support/app';
 import { query } from './support/database';
 
 jest.setTimeout(120_000);
 
-const launcher = join(__dirname, '../src/local/postgres.ts');
+const launcher = join(__dirname, '../src/dev/postgres.ts');
 let dir: string;
 let cleanups: (() => unknown)[];
 
@@ -39,7 +39,7 @@ async function start(
 function startElsewhere(name = 'one', ephemeral = false) {
   const options = JSON.stringify({ dir: join(dir, name), database: 'savings', ephemeral });
   const code = `require(${JSON.stringify(launcher)}).startPostgres(${options}).then((s) => console.log(JSON.stringify(s)))`;
-  const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), '-e', code], {
+  const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   cleanups.push(() => child.kill('SIGKILL'));

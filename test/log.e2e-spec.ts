@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { createLogger } from '../src/common/logger';
+import { createLogger } from '#platform/log/logger';
 import { TestApp, linesOfRequests } from './support/app';
 import { newWallet, siweMessage } from './support/wallet';
 

@@ -1,4 +1,4 @@
-import { WINNER_CURSOR } from '../src/lottery/lottery.dto';
+import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import { type SignedIn, type TestApp, useApp } from './support/app';
 
 interface Draw {

@@ -1,9 +1,9 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { SyncState } from '../src/indexer/sync-state';
-import { IndexerTelemetry } from '../src/indexer/telemetry';
-import { VerifyMetrics } from '../src/verify/metrics';
+import { SyncState } from '#indexer/telling/sync-state';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { VerifyMetrics } from '#verify/metrics';
 import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Hex, recoverMessageAddress } from 'viem';
-import { ERRORS, type ErrorCode } from '../src/common/error-codes';
+import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { type SignedIn, useApp } from './support/app';
 import type { Content, OpenApiDocument, Operation } from './support/openapi';
 

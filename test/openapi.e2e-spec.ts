@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeApi, formatDocument } from '../src/openapi/write';
+import { describeApi, formatDocument } from '#dev/write-openapi';
 import { useApp } from './support/app';
 
 /** Every route of the controllers as registered at the server. HEAD comes with each GET. */

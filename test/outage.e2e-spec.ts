@@ -2,8 +2,8 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, type QueryResultRow } from 'pg';
-import { type LocalPostgres, startPostgres } from '../src/local/postgres';
-import { isServer } from '../src/local/postgres-host';
+import { type LocalPostgres, startPostgres } from '#dev/postgres';
+import { isServer } from '#dev/postgres-host';
 import { TEN, type SignedIn, TestApp, until } from './support/app';
 import { migrationSource, query } from './support/database';
 

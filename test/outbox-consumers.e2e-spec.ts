@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Database } from '../src/database/database';
-import { BEGINNING } from '../src/outbox/ledger-event';
-import { ADD_CONSUMER, MOVE_CONSUMER } from '../src/outbox/outbox.sql';
+import { Database } from '#platform/database/database';
+import { BEGINNING } from '#ledger/outbox/ledger-event';
+import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
 import { useApp } from './support/app';
 import { emptyOutbox, hold, publish, readBehind, storedCursor } from './support/outbox';
 

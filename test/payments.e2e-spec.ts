@@ -1,10 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther } from 'viem';
-import { bytes16 } from '../src/chain/bytes16';
-import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '../src/chain/contract.abi';
-import { type DevClient, connect, devAccount, execute, read, receiptOf } from '../src/local/deploy';
-import { createIndexer } from '../src/indexer/indexer.setup';
+import { bytes16 } from '#values/bytes16';
+import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
+import { createIndexer } from '#indexer/indexer.setup';
 import { type Response, type SignedIn, TEN, TestApp, settings, until, useApp } from './support/app';
 import { ChainBench } from './support/chain-bench';
 import { addTransaction } from './support/ledger';

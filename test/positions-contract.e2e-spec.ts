@@ -1,4 +1,4 @@
-import { bytes16 } from '../src/chain/bytes16';
+import { bytes16 } from '#values/bytes16';
 import { generator } from './support/generator';
 import { NO_REF, PositionBench } from './support/position-bench';
 

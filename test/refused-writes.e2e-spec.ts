@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { Database } from '../src/database/database';
-import { statement } from '../src/database/statement';
+import { Database } from '#platform/database/database';
+import { statement } from '#platform/postgres/statement';
 import { TEN, type SignedIn, until, useApp } from './support/app';
 import { tableLocks } from './support/database';
 

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { Client, Pool } from 'pg';
-import { SessionFeed } from '../src/auth/session-feed';
-import { type Ending, LOOK_FOR_ENDINGS } from '../src/auth/sessions.sql';
-import type { Environment } from '../src/config/environment';
+import { SessionFeed } from '#features/sessions/session-feed';
+import { type Ending, LOOK_FOR_ENDINGS } from '#features/sessions/sessions.sql';
+import type { Environment } from '#platform/config/environment';
 import { until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
 import { Proxy } from './support/proxy';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { SessionFeed } from '../src/auth/session-feed';
-import { Database } from '../src/database/database';
-import { ExpiredRows } from '../src/database/expired-rows';
+import { SessionFeed } from '#features/sessions/session-feed';
+import { Database } from '#platform/database/database';
+import { ExpiredRows } from '#platform/database/expired-rows';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];

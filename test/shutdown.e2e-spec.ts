@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { Database } from '../src/database/database';
-import { LIST_POOLS } from '../src/pools/pools.sql';
-import { drain } from '../src/shutdown';
+import { Database } from '#platform/database/database';
+import { LIST_POOLS } from '#features/pools/pools.sql';
+import { drain } from '#api/shutdown';
 import { JWT_SECRET, TestApp, until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
 
@@ -160,7 +160,7 @@ describe('the process', () => {
 
   function start(env: Record<string, string>) {
     const main = join(__dirname, '../src/main.ts');
-    const child = spawn(process.execPath, ['-r', require.resolve('./support/typescript'), main], {
+    const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), main], {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type LocalPostgres, startPostgres } from '../src/local/postgres';
+import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from './support/app';
 import { migrationSource, query } from './support/database';
 import { HeldAnswers } from './support/held-answers';

@@ -2,8 +2,8 @@ import { SavingsClient } from '@pooled-savings/client';
 import { tmpdir } from 'node:os';
 import type { QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
-import { isUnavailable } from '../src/database/unavailable';
-import { type LocalPostgres, startPostgres } from '../src/local/postgres';
+import { isUnavailable } from '#platform/postgres/unavailable';
+import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { type Response, type SignedIn, TEN, TestApp, until } from './support/app';
 import { migrate, query } from './support/database';
 

@@ -1,20 +1,20 @@
 import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
 import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
-import { BatchedPool } from '../src/database/batched-pool';
-import { ServerClock } from '../src/database/deadline';
-import { DatabasePool } from '../src/database/database-pool';
-import { ReadBatch } from '../src/database/read-batch';
-import { PipelinedPool } from '../src/database/pipelined-pool';
-import type { Statement } from '../src/database/statement';
-import type { PoolSize, StatementPool } from '../src/database/statement-pool';
+import { BatchedPool } from '#platform/statements/batched-pool';
+import { ServerClock } from '#platform/statements/deadline';
+import { DatabasePool } from '#platform/postgres/database-pool';
+import { ReadBatch } from '#platform/postgres/read-batch';
+import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import type { Statement } from '#platform/postgres/statement';
+import type { PoolSize, StatementPool } from '#platform/statements/statement-pool';
 import {
   DatabaseUnavailable,
   OutcomeUnknown,
   StatementSkipped,
   isUnavailable,
-} from '../src/database/unavailable';
-import { LIMITS, type TimeLimits } from '../src/database/work-queue';
+} from '#platform/postgres/unavailable';
+import { LIMITS, type TimeLimits } from '#platform/statements/work-queue';
 import { until } from './support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from './support/database';
 import { DelayedProxy } from './support/delayed-proxy';

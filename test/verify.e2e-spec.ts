@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { type Report, exitCode } from '../src/verify/findings';
-import { Progress } from '../src/verify/progress';
-import { Verification } from '../src/verify/verify';
+import { type Report, exitCode } from '#verify/checks/findings';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
 import { type SignedIn, TEN, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
 import { perform, step } from './support/random-ledger';

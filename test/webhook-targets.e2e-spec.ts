@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import { Environment } from '../src/config/environment';
-import { WebhookClient } from '../src/webhooks/webhook-client';
-import { problemOf } from '../src/webhooks/webhook-target';
+import { Environment } from '#platform/config/environment';
+import { WebhookClient } from '#features/webhooks/webhook-client';
+import { problemOf } from '#features/webhooks/webhook-target';
 import { useApp } from './support/app';
 import { NameServer } from './support/name-server';
 import { Receiver } from './support/receiver';

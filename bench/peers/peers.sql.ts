@@ -1,7 +1,7 @@
-import type { SignedInUser } from '../../src/auth/auth.dto';
-import { NONCE_LIFETIME_SECONDS } from '../../src/common/lifetimes';
-import type { PoolType } from '../../src/common/types';
-import { statement } from '../../src/database/statement';
+import type { SignedInUser } from '#features/auth/auth.dto';
+import { NONCE_LIFETIME_SECONDS } from '#features/auth/lifetimes';
+import type { PoolType } from '#values/types';
+import { statement } from '#platform/postgres/statement';
 
 interface NewPool {
   pool: string;

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { valuesOf } from '../../src/database/statement';
+import { valuesOf } from '#platform/postgres/statement';
 import { serve } from './server';
 
 /** Pipelined as node-postgres documents it: a pool would use a client for one statement at a time. */

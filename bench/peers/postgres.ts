@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { valuesOf } from '../../src/database/statement';
+import { valuesOf } from '#platform/postgres/statement';
 import { serve } from './server';
 
 /** Without `simple`, statements without parameters would be parsed every time. */

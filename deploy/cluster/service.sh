@@ -51,7 +51,7 @@ case ${1:-} in
       # A chain lives as long as its process, and a database belongs to one chain.
       [ ! -f "$DEPLOYMENT" ] || fail "the chain of this database has ended: ./cluster.sh destroy, and begin anew"
       start anvil; until_true 20 chain_answers || fail "the chain does not answer, see $STATE/anvil.log"
-      (cd "$SVC" && node -e "require('./dist/src/local/deploy.js').deployContracts('$RPC_URL')
+      (cd "$SVC" && node -e "require('./dist/src/dev/deploy.js').deployContracts('$RPC_URL')
         .then((deployment) => require('fs').writeFileSync('$DEPLOYMENT', JSON.stringify(deployment)))")
     fi
     (cd "$SVC" && DATABASE_URL=$RW_URL node node_modules/typeorm/cli.js -d dist/ormconfig.js migration:run -t each >"$STATE/migrate.log" 2>&1) ||

@@ -1,7 +1,7 @@
 // Deploys the reference contracts on a chain that has none. On a new chain the addresses are always the same:
 // they follow from the deploying account and its number of transactions.
-const { connect, deployContracts, seedDraws } = require('./dist/src/local/deploy');
-const { redactText } = require('./dist/src/common/redact');
+const { connect, deployContracts, seedDraws } = require('./dist/src/dev/deploy');
+const { redactText } = require('./dist/src/platform/log/redact');
 
 const { RPC_URL } = process.env;
 

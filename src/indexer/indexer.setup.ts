@@ -4,11 +4,11 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { LogController } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { createLogger } from '../common/logger';
-import { NestLogger } from '../common/nest-logger';
-import type { Environment } from '../config/environment';
+import { createLogger } from '#platform/log/logger';
+import { NestLogger } from '#platform/log/nest-logger';
+import type { Environment } from '#platform/config/environment';
 import { type IndexerImports, IndexerModule } from './indexer.module';
-import { Indexer } from './indexer.service';
+import { Indexer } from '#indexer/leading/indexer.service';
 
 export interface IndexerOptions {
   /** Beside those of the service. */

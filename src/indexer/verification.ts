@@ -1,12 +1,12 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rpcEndpoints } from '../chain/endpoints';
-import { Environment } from '../config/environment';
-import { ContinuousVerification } from '../verify/continuous';
-import { Endpoints } from '../verify/endpoints';
-import { VerifyMetrics } from '../verify/metrics';
-import { Rpc } from './rpc';
-import { IndexerTelemetry } from './telemetry';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { Environment } from '#platform/config/environment';
+import { ContinuousVerification } from '#verify/continuous';
+import { Endpoints } from '#verify/checks/endpoints';
+import { VerifyMetrics } from '#verify/metrics';
+import { Rpc } from '#indexer/reading/rpc';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
 
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;

@@ -1,5 +1,5 @@
-import type { Endpoints } from './endpoints';
-import { asText, exitCode } from './findings';
+import type { Endpoints } from '#verify/checks/endpoints';
+import { asText, exitCode } from '#verify/checks/findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
 

@@ -1,15 +1,15 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainComparison } from './chain';
-import { connect } from './connection';
-import { NEXT_ADDRESSES } from './days.sql';
-import { DerivedComparison } from './derived';
-import type { Endpoints } from './endpoints';
-import { HAS_CURSOR } from './events.sql';
-import { type Difference, Findings } from './findings';
+import { ChainComparison } from '#verify/checks/chain';
+import { connect } from '#verify/checks/connection';
+import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
+import { DerivedComparison } from '#verify/checks/derived';
+import type { Endpoints } from '#verify/checks/endpoints';
+import { HAS_CURSOR } from '#verify/checks/events.sql';
+import { type Difference, Findings } from '#verify/checks/findings';
 import type { VerifyMetrics } from './metrics';
-import { NEXT_POOLS } from './pools.sql';
+import { NEXT_POOLS } from '#verify/checks/pools.sql';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** A pool or address that takes longer is left to the `verify` command. */

@@ -1,15 +1,15 @@
 import type { Client } from 'pg';
 import { KeyBatchSize } from './batches';
-import { ChainComparison } from './chain';
-import { CONTRACTS } from './chain.sql';
-import { connect, lockRepair } from './connection';
-import { NEXT_ADDRESSES } from './days.sql';
-import { DerivedComparison, type DrawKey } from './derived';
-import type { Endpoints } from './endpoints';
-import { HAS_CURSOR } from './events.sql';
-import { Findings, type Report } from './findings';
-import { NEXT_DRAWS } from './lottery.sql';
-import * as sql from './pools.sql';
+import { ChainComparison } from '#verify/checks/chain';
+import { CONTRACTS } from '#verify/checks/chain.sql';
+import { connect, lockRepair } from '#verify/checks/connection';
+import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
+import { DerivedComparison, type DrawKey } from '#verify/checks/derived';
+import type { Endpoints } from '#verify/checks/endpoints';
+import { HAS_CURSOR } from '#verify/checks/events.sql';
+import { Findings, type Report } from '#verify/checks/findings';
+import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
+import * as sql from '#verify/checks/pools.sql';
 import type { Progress } from './progress';
 
 export interface Options {

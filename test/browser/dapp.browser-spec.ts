@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Page, Request, Route } from 'playwright-core';
 import pino from 'pino';
 import { parseEther } from 'viem';
-import { type AnvilNode, startAnvil } from '../../src/local/anvil';
-import { type Dapp, serveDapp } from '../../src/local/dapp';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type Dapp, serveDapp } from '#dev/dapp';
 import {
   type DevClient,
   type Deployment,
@@ -13,8 +13,8 @@ import {
   execute,
   read,
   seedDraws,
-} from '../../src/local/deploy';
-import { createIndexer } from '../../src/indexer/indexer.setup';
+} from '#dev/deploy';
+import { createIndexer } from '#indexer/indexer.setup';
 import { TestApp, settings } from '../support/app';
 import { PHONE, type TestWallet, type WatchedPage, useBrowser } from '../support/browser';
 import { newWallet } from '../support/wallet';

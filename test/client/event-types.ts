@@ -1,5 +1,5 @@
 import type { EventPayload, Topic } from '@pooled-savings/client';
-import type { LedgerEvent, Topic as LedgerTopic } from '../../src/outbox/ledger-event';
+import type { LedgerEvent, Topic as LedgerTopic } from '#ledger/outbox/ledger-event';
 
 type Flat<T> = T extends object ? { [Key in keyof T]: T[Key] } : T;
 /** Not whether each fits the other, which optional fields do too: whether the compiler sees one type. */

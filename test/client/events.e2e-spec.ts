@@ -8,10 +8,10 @@ import {
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
-import { createApp } from '../../src/app.setup';
-import { freePort } from '../../src/local/postgres-host';
-import { OutboxPoller } from '../../src/outbox/outbox-poller';
-import { drain } from '../../src/shutdown';
+import { createApp } from '#api/app.setup';
+import { freePort } from '#dev/postgres-host';
+import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { drain } from '#api/shutdown';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
 import { holdSweeps } from '../support/event-source';
 import { addTransaction } from '../support/ledger';

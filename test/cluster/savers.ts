@@ -1,6 +1,6 @@
 import { parseEther } from 'viem';
-import { bytes16 } from '../../src/chain/bytes16';
-import { type DevClient, connect, devAccount, execute, fund } from '../../src/local/deploy';
+import { bytes16 } from '#values/bytes16';
+import { type DevClient, connect, devAccount, execute, fund } from '#dev/deploy';
 import { type Answer, type Caller, HttpClient } from '../fleet/http';
 import { type Created, Depositors } from '../fleet/ledger';
 import { type Fleet } from '../support/fleet';

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { parseEther } from 'viem';
-import { bytes16 } from '../../src/chain/bytes16';
-import { type AnvilNode, startAnvil } from '../../src/local/anvil';
+import { bytes16 } from '#values/bytes16';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
   type DevClient,
@@ -14,9 +14,9 @@ import {
   devAccount,
   execute,
   fund,
-} from '../../src/local/deploy';
-import { freePort } from '../../src/local/postgres-host';
-import type { Report } from '../../src/verify/findings';
+} from '#dev/deploy';
+import { freePort } from '#dev/postgres-host';
+import type { Report } from '#verify/checks/findings';
 import { HttpClient } from '../fleet/http';
 import { JWT_SECRET, TEN } from '../support/app';
 import { Replica, Service, eventually } from '../support/processes';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createPublicClient, http } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
-import { freePort } from '../../src/local/postgres-host';
+import { freePort } from '#dev/postgres-host';
 import { until } from '../support/app';
 
 const ROOT = path.join(__dirname, '../..');

@@ -1,5 +1,5 @@
 import type { Address } from 'viem';
-import { freePort } from '../../src/local/postgres-host';
+import { freePort } from '#dev/postgres-host';
 import { eventually, useChain } from '../support/chain-bench';
 
 const ROTATING: Address = `0x${'9'.repeat(40)}`;

@@ -1,5 +1,5 @@
-import { startAnvil } from '../../src/local/anvil';
-import { freePort } from '../../src/local/postgres-host';
+import { startAnvil } from '#dev/anvil';
+import { freePort } from '#dev/postgres-host';
 import { type ChainBench, type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { liars } from '../support/liars';
 

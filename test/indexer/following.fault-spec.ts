@@ -1,5 +1,5 @@
-import { CHAIN_STATE } from '../../src/chain/chain.sql';
-import { freePort } from '../../src/local/postgres-host';
+import { CHAIN_STATE } from '#ledger/chain/chain.sql';
+import { freePort } from '#dev/postgres-host';
 import { ChainBench, type IndexerProcess, eventually } from '../support/chain-bench';
 import type { Faults } from '../support/chain-proxy';
 

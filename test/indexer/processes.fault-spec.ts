@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { constants, getPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from 'pg';
-import { startPostgres } from '../../src/local/postgres';
+import { startPostgres } from '#dev/postgres';
 import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { migrate } from '../support/database';
 

@@ -1,5 +1,5 @@
-import { startAnvil } from '../../src/local/anvil';
-import { deployContracts } from '../../src/local/deploy';
+import { startAnvil } from '#dev/anvil';
+import { deployContracts } from '#dev/deploy';
 import { eventually, useChain } from '../support/chain-bench';
 import { RpcProxy } from '../support/chain-proxy';
 

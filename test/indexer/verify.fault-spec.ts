@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
-import { bytes16 } from '../../src/chain/bytes16';
-import { endpointsOf } from '../../src/indexer/verification';
-import { startAnvil } from '../../src/local/anvil';
-import { ContinuousVerification } from '../../src/verify/continuous';
-import type { Report } from '../../src/verify/findings';
-import { VerifyMetrics } from '../../src/verify/metrics';
+import { bytes16 } from '#values/bytes16';
+import { endpointsOf } from '#indexer/verification';
+import { startAnvil } from '#dev/anvil';
+import { ContinuousVerification } from '#verify/continuous';
+import type { Report } from '#verify/checks/findings';
+import { VerifyMetrics } from '#verify/metrics';
 import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { RpcProxy } from '../support/chain-proxy';
 

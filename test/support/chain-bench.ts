@@ -19,10 +19,10 @@ import {
   execute,
   fund,
   read,
-} from '../../src/local/deploy';
-import { bytes16 } from '../../src/chain/bytes16';
-import { contractAbi } from '../../src/chain/contract.abi';
-import { type AnvilNode, startAnvil } from '../../src/local/anvil';
+} from '#dev/deploy';
+import { bytes16 } from '#values/bytes16';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type TestDatabase, freshDatabase } from './database';
 import { RpcProxy } from './chain-proxy';
 

@@ -9,10 +9,10 @@ import {
   execute,
   fund,
   read,
-} from '../../src/local/deploy';
-import { type DevClient, receiptOf } from '../../src/local/deploy';
-import { contractAbi } from '../../src/chain/contract.abi';
-import { startAnvil, type AnvilNode } from '../../src/local/anvil';
+} from '#dev/deploy';
+import { type DevClient, receiptOf } from '#dev/deploy';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { startAnvil, type AnvilNode } from '#dev/anvil';
 
 export const POOL = `0x${'a1'.repeat(16)}`;
 export const OTHER_POOL = `0x${'b2'.repeat(16)}`;

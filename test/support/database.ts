@@ -3,9 +3,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/data-source';
-import type { TimeLimits } from '../../src/database/work-queue';
-import { createDatabase } from '../../src/local/postgres';
+import { dataSourceOptions } from '#platform/database/data-source';
+import type { TimeLimits } from '#platform/statements/work-queue';
+import { createDatabase } from '#dev/postgres';
 
 const MIGRATIONS = join(__dirname, '../../migrations');
 /** Key of the lock under which the template is created; any number that nothing else on the server uses. */

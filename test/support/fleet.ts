@@ -1,7 +1,7 @@
 import { Client, type QueryResultRow } from 'pg';
-import { type Deployment, anvilRpc, connect, deployContracts } from '../../src/local/deploy';
-import { type AnvilNode, startAnvil } from '../../src/local/anvil';
-import { freePort } from '../../src/local/postgres-host';
+import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { freePort } from '#dev/postgres-host';
 import { CONTRACTS, JWT_SECRET } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 import { Replica, Service, eventually } from './processes';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
-import { createLogger } from '../../src/common/logger';
-import { loadEnvironment } from '../../src/config/environment';
-import { runIndexer } from '../../src/indexer/indexer.setup';
+import { createLogger } from '#platform/log/logger';
+import { loadEnvironment } from '#platform/config/environment';
+import { runIndexer } from '#indexer/indexer.setup';
 import { Watcher, WatcherModule } from './indexer-module';
 
 /** The indexer as src/indexer.ts runs it, with a module more. Writes what the module sees. */

@@ -1,6 +1,6 @@
-import { Database } from '../../src/database/database';
-import { type Cursor, type LedgerEvent, cursorText } from '../../src/outbox/ledger-event';
-import { HOLD_CONSUMER, READ_OUTBOX } from '../../src/outbox/outbox.sql';
+import { Database } from '#platform/database/database';
+import { type Cursor, type LedgerEvent, cursorText } from '#ledger/outbox/ledger-event';
+import { HOLD_CONSUMER, READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { type TestApp, until } from './app';
 
 export interface PublishedRow {

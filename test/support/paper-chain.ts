@@ -1,9 +1,9 @@
 import { type Client } from 'pg';
-import type { ChainEvent, Kind } from '../../src/indexer/decode';
-import { type Applied, type Cursor, EventWriter } from '../../src/indexer/event-writer';
-import { connect } from '../../src/indexer/leader';
-import type { Block } from '../../src/indexer/raw-chain';
-import { WINDOW } from '../../src/indexer/source';
+import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import { type Applied, type Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import { connect } from '#indexer/leading/leader';
+import type { Block } from '#indexer/reading/raw-chain';
+import { WINDOW } from '#indexer/reading/source';
 import { type TestDatabase, freshDatabase } from './database';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './outbox';
 

@@ -1,6 +1,6 @@
 import type { Config } from 'jest';
 import { tmpdir } from 'node:os';
-import { startPostgres } from '../../src/local/postgres';
+import { startPostgres } from '#dev/postgres';
 
 /** Gives the run a PostgreSQL server of its own, unless TEST_DATABASE_URL names one. */
 export default async function start(

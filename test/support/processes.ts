@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { freePort } from '../../src/local/postgres-host';
+import { freePort } from '#dev/postgres-host';
 
 const BUILT = join(__dirname, '../../dist/src');
 /** Bytes of a process's output that are kept, to tell why it failed. */

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
-import { accountForServer, findBinaries, freePort } from '../../src/local/postgres-host';
+import { accountForServer, findBinaries, freePort } from '#dev/postgres-host';
 import { until } from './app';
 import { query } from './database';
 

@@ -21,11 +21,11 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
-import { Public } from '../../../src/auth/auth.guard';
-import { JsonText } from '../../../src/common/json-text';
-import { CursorCodec } from '../../../src/common/cursor';
-import { CursorPage, LegacyEnvelope, Page, PageQuery } from '../../../src/common/pagination';
-import { RawResponse } from '../../../src/common/raw-response';
+import { Public } from '#features/auth/auth.guard';
+import { JsonText } from '#platform/http/json-text';
+import { CursorCodec } from '#platform/http/cursor';
+import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/http/pagination';
+import { RawResponse } from '#platform/http/raw-response';
 
 export interface Saver {
   name: string;

@@ -1,6 +1,6 @@
 import { Injectable, Module } from '@nestjs/common';
-import type { LedgerEvent } from '../../../src/outbox/ledger-event';
-import { OnLedgerEvent } from '../../../src/outbox/on-ledger-event';
+import type { LedgerEvent } from '#ledger/outbox/ledger-event';
+import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
 
 @Injectable()
 export class Greetings {

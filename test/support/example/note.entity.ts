@@ -1,5 +1,5 @@
 import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
-import { Pool } from '../../../src/pools/pool.entity';
+import { Pool } from '#features/pools/pool.entity';
 
 @Entity('example_notes')
 export class Note {

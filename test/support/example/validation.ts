@@ -14,10 +14,10 @@ import {
   ValidatorConstraint,
   type ValidatorConstraintInterface,
 } from 'class-validator';
-import { Public } from '../../../src/auth/auth.guard';
-import { MemoizedQuery } from '../../../src/common/validation.pipe';
-import { Database } from '../../../src/database/database';
-import { statement } from '../../../src/database/statement';
+import { Public } from '#features/auth/auth.guard';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import { Database } from '#platform/database/database';
+import { statement } from '#platform/postgres/statement';
 
 class Lot {
   @IsInt()

@@ -1,0 +1,62 @@
+import { DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AnalyticsModule } from '#features/analytics/analytics.module';
+import { AuthModule } from '#features/auth/auth.module';
+import { ChainModule } from '#ledger/chain/chain.module';
+import { ErrorFilter } from '#platform/errors/error.filter';
+import { QueryParametersModule } from '#platform/validation/query-parameters.guard';
+import { RateLimitModule } from '#platform/limits/rate-limit.module';
+import { DtoPipe } from '#platform/validation/validation.pipe';
+import { ConfigModule } from '#platform/config/config.module';
+import type { Environment } from '#platform/config/environment';
+import { DatabaseModule } from '#platform/database/database.module';
+import { EventsModule } from '#features/events/events.module';
+import { HealthModule } from '#features/health/health.module';
+import { LotteryModule } from '#features/lottery/lottery.module';
+import { MetricsModule } from '#features/metrics/metrics.module';
+import { PaymentsModule } from '#features/payments/payments.module';
+import { OutboxModule } from '#ledger/outbox/outbox.module';
+import { PoolsModule } from '#features/pools/pools.module';
+
+import { PositionsModule } from '#features/positions/positions.module';
+import { TransactionsModule } from '#features/transactions/transactions.module';
+import { UsersModule } from '#features/users/users.module';
+import { WebhooksModule } from '#features/webhooks/webhooks.module';
+
+export type AppImports = NonNullable<ModuleMetadata['imports']>;
+
+@Module({})
+export class AppModule {
+  /** @param modules beside those of the service */
+  static register(environment: Environment, modules: AppImports = []): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ConfigModule.register(environment),
+        DatabaseModule.register('api'),
+        ChainModule,
+        OutboxModule,
+        RateLimitModule,
+        AuthModule,
+        // Its guard runs behind the one of AuthModule.
+        QueryParametersModule,
+        UsersModule,
+        PoolsModule,
+        PositionsModule,
+        TransactionsModule,
+        PaymentsModule,
+        AnalyticsModule,
+        LotteryModule,
+        WebhooksModule,
+        EventsModule,
+        HealthModule,
+        MetricsModule,
+        ...modules,
+      ],
+      providers: [
+        { provide: APP_PIPE, useClass: DtoPipe },
+        { provide: APP_FILTER, useClass: ErrorFilter },
+      ],
+    };
+  }
+}

@@ -1,0 +1,196 @@
+import cors from '@fastify/cors';
+import type { DynamicModule, NestApplicationOptions } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { randomUUID } from 'node:crypto';
+import helmet from 'helmet';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { type AppImports, AppModule } from './app.module';
+import { allowedOrigins } from '#platform/http/origins';
+import { provideConstraints } from '#platform/validation/constraint-container';
+import { CrossSiteGuard } from '#platform/limits/cross-site';
+import { EnvelopeAdapter } from '#platform/http/envelope.adapter';
+import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
+import { ApiError } from '#platform/errors/errors';
+import { createLogger } from '#platform/log/logger';
+import { NestLogger } from '#platform/log/nest-logger';
+import { givePlainData } from '#platform/http/plain-data.interceptor';
+import { plainClientAddress } from '#platform/http/proxies';
+import { canTrackCheaply, trackRequests } from '#platform/log/request-context';
+import { QueryParametersGuard } from '#platform/validation/query-parameters.guard';
+import { RouteTargets } from '#platform/http/route-targets';
+import type { Environment } from '#platform/config/environment';
+import { serveDocs } from '#api/documents/docs';
+import { HttpMetrics } from '#features/metrics/http-metrics';
+import { RateLimiter } from '#platform/limits/rate-limiter';
+import { RouteLimits } from '#platform/limits/route-limits';
+import { watchConnections } from './shutdown';
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+const EXPOSED_HEADERS = [
+  'ETag',
+  'X-Request-Id',
+  'Retry-After',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
+export interface AppOptions {
+  /** Modules to add to those of the service. */
+  modules?: AppImports;
+  /** Runs before the application starts. Register plugins, WebSocket adapters and global interceptors here. */
+  prepare?: (app: NestFastifyApplication) => unknown;
+  /** Whether lines of the NestJS Logger carry the request id. `canTrackCheaply` is the default. */
+  requestIds?: boolean;
+  /** Creates the application. Tests override providers here. */
+  create?: (
+    module: DynamicModule,
+    adapter: EnvelopeAdapter,
+    options: NestApplicationOptions,
+  ) => Promise<NestFastifyApplication>;
+}
+
+/** Builds the API as production serves it. Tests use the same function. The application does not listen yet. */
+export async function createApp(
+  environment: Environment,
+  logger: Logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production'),
+  {
+    modules = [],
+    prepare,
+    requestIds = canTrackCheaply,
+    create = (module, adapter, options) => NestFactory.create(module, adapter, options),
+  }: AppOptions = {},
+): Promise<NestFastifyApplication> {
+  const adapter = createAdapter(environment, logger);
+  const app = await create(AppModule.register(environment, modules), adapter, {
+    logger: new NestLogger(logger),
+    abortOnError: false,
+    // Only Fastify's own JSON parser. Other content types are 415.
+    bodyParser: false,
+  });
+  const fastify = adapter.getInstance();
+  fastify.removeContentTypeParser('text/plain');
+  if (requestIds) trackRequests(fastify);
+  // The default is not to cache: most answers are private, or true only at this moment.
+  const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
+  fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
+  // Before the rate limit, so that a browser can read a 429.
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(headers).header('x-request-id', request.id);
+    done();
+  });
+  const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
+  // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap, and
+  // reaches no handler and no body.
+  if (origins.length > 0)
+    await app.register(cors, {
+      origin: origins.includes('*') ? true : origins,
+      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      exposedHeaders: EXPOSED_HEADERS,
+      maxAge: 600,
+      // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
+      strictPreflight: false,
+    });
+  const targets = app.get(RouteTargets);
+  fastify.addHook('onRoute', targets.onRoute);
+  fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
+  fastify.addHook('onRoute', app.get(QueryParametersGuard).onRoute);
+  fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
+  fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
+  fastify.addHook('onRequest', (request, _reply, done) =>
+    done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
+  );
+  fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
+  if (environment.DOCS) await serveDocs(app, environment);
+  watchConnections(fastify.server, environment.TRUST_PROXY);
+  const withdraw = provideConstraints(app);
+  fastify.addHook('onClose', (_, done) => done(void withdraw()));
+  await prepare?.(app);
+  targets.learn();
+  givePlainData(app);
+  await app.init();
+  await fastify.ready();
+  return app;
+}
+
+/** What helmet would set on every answer. It is the same for all, so helmet is asked once. */
+function securityHeaders(): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const response = {
+    setHeader: (name: string, value: string) => (headers[name.toLowerCase()] = value),
+    removeHeader: () => undefined,
+  };
+  const options = {
+    // These headers protect pages, and the API serves data.
+    contentSecurityPolicy: false,
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  };
+  helmet(options)({} as IncomingMessage, response as unknown as ServerResponse, () => undefined);
+  return headers;
+}
+
+function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapter {
+  return new EnvelopeAdapter({
+    // A child logger per request costs more than the log line. The log line carries the request id instead.
+    childLoggerFactory: (parent: FastifyBaseLogger) => parent,
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: (request: IncomingMessage) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && /^[\w.-]{1,64}$/.test(given) ? given : randomUUID();
+    },
+    bodyLimit: BODY_LIMIT_BYTES,
+    // While the server drains, answer requests on open connections; Fastify would refuse them with a body of its own.
+    return503OnClosing: false,
+    trustProxy: environment.TRUST_PROXY.length > 0 ? environment.TRUST_PROXY : false,
+    rewriteUrl: ({ url = '/' }: IncomingMessage) => {
+      // Every path works with and without a leading /api.
+      const path = url.replace(/^\/api(?=[/?]|$)/, '').replace(/^(?!\/)/, '/');
+      // The router rejects malformed URLs before hooks run. Escape them so that a hook can count, log and reject
+      // them.
+      return isDecodable(url) ? path : path.replaceAll('%', '%25');
+    },
+    // Other errors of the router reach neither Nest nor the error handler.
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
+      sendError(hideText(error), request, reply),
+    // Limits in ms for clients that send nothing, send byte by byte, or do not read their answers.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    requestTimeout: 15_000,
+    connectionTimeout: 15_000,
+    // Keep idle connections longer than load balancers do, so that they close first.
+    keepAliveTimeout: 65_000,
+    clientErrorHandler: refuseConnection,
+    // Accept ids as long as all headers may be, so that over-long ids return 404.
+    routerOptions: { maxParamLength: 16 * 1024 },
+  });
+}
+
+const malformedPath = (): Error =>
+  new ApiError(400, 'Validation failed', {
+    code: 'malformed_path',
+    details: [{ field: 'path', message: 'is not a valid percent-encoding' }],
+  });
+
+function isDecodable(url: string): boolean {
+  if (!url.includes('%')) return true;
+  try {
+    decodeURIComponent(url.replace(/[?#].*$/s, ''));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,165 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type {
+  HeaderObject,
+  MediaTypeObject,
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+} from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
+import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
+import { codeOf } from '#platform/errors/errors';
+import { ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
+import { type DocumentedError, errorBody, statusOf, usualErrors } from '#platform/openapi/documented-errors';
+import { exampleOf } from './examples';
+
+const JSON_TYPE = 'application/json';
+const integer = { type: 'integer' } as const;
+
+const HEADERS: Record<string, HeaderObject> = {
+  'X-Request-Id': {
+    description: 'Names the request in the logs: the one that was sent, or a new one',
+    required: true,
+    schema: { type: 'string' },
+    example: '6f0f7c1e-2f0b-4d9e-9a54-9a7c1b1f6a0e',
+  },
+  ETag: {
+    description:
+      'Names the state of what was read. Sent back as `If-None-Match`, it gives 304 while nothing has changed',
+    required: true,
+    schema: { type: 'string' },
+    example: 'W/"Qbd2uFJvVxdWDBLJtn7zmGs1OAs"',
+  },
+  'Retry-After': { description: 'Seconds to wait', required: true, schema: integer, example: 412 },
+  'X-RateLimit-Limit': {
+    description: 'Requests in a window, of the limit that is nearest',
+    schema: integer,
+    example: 100,
+  },
+  'X-RateLimit-Remaining': {
+    description: 'Requests that are left in this window',
+    schema: integer,
+    example: 97,
+  },
+  'X-RateLimit-Reset': {
+    description: 'Seconds until the window ends',
+    schema: integer,
+    example: 412,
+  },
+};
+const UNCHANGED = 'Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body';
+const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+
+/** Descriptions of path parameters by name. `id` is the id of what the segment before it names. */
+const PATH_PARAMETERS: Record<string, { description: string; example: string }> = {
+  hash: {
+    description: 'Hash of the chain transaction',
+    example: '0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2',
+  },
+};
+const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
+
+/**
+ * Adds what can be derived to every operation: headers, the named errors of each status, examples, and descriptions of
+ * path parameters. What an endpoint states itself stays.
+ */
+export function completeDocument(document: OpenAPIObject): OpenAPIObject {
+  const examples: Record<string, { summary: string; value: unknown }> = {};
+  for (const [path, item] of Object.entries(document.paths))
+    for (const [method, operation] of Object.entries(item) as [string, OperationObject][]) {
+      // Stated even where no token is needed, so that readers know it was not forgotten.
+      operation.security ??= [];
+      nameErrors(path, method, operation, examples);
+      const etag = takeExtension<boolean>(operation, HAS_ETAG) && method === 'get';
+      if (etag) operation.responses['304'] = { description: UNCHANGED };
+      for (const parameter of (operation.parameters ?? []) as ParameterObject[])
+        completeParameter(path, parameter);
+      addExample(bodyOf(operation), document);
+      for (const [status, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
+        response.headers = { ...headersOf(status, response, operation), ...response.headers };
+        if (etag && ['200', '304'].includes(status)) response.headers.ETag = refTo('ETag');
+        addExample(response.content?.[JSON_TYPE], document);
+      }
+    }
+  document.components = {
+    ...document.components,
+    headers: HEADERS,
+    examples: Object.fromEntries(Object.entries(examples).sort(([a], [b]) => a.localeCompare(b))),
+  };
+  return document;
+}
+
+const bodyOf = ({ requestBody }: OperationObject): MediaTypeObject | undefined =>
+  requestBody && 'content' in requestBody ? requestBody.content[JSON_TYPE] : undefined;
+
+/** Takes out a value that a decorator left for this file only. */
+function takeExtension<T>(operation: OperationObject, name: string): T | undefined {
+  const extended = operation as unknown as Record<string, T | undefined>;
+  const value = extended[name];
+  delete extended[name];
+  return value;
+}
+
+/** Makes each possible error a named example of its status. All operations share the examples. */
+function nameErrors(
+  path: string,
+  method: string,
+  operation: OperationObject,
+  used: Record<string, unknown>,
+): void {
+  const listed = takeExtension<DocumentedError[]>(operation, ERRORS_OF_OPERATION);
+  const codesOf = (error: DocumentedError): ErrorCode[] =>
+    typeof error === 'string'
+      ? [error]
+      : usualErrors(error, path, bodyOf(operation) !== undefined, method === 'get');
+  for (const [key, response] of Object.entries(operation.responses) as [string, ResponseObject][]) {
+    const status = Number(key);
+    const content = response.content?.[JSON_TYPE];
+    if (status < 400 || !content || content.examples) continue;
+    const codes = new Set(
+      (listed ?? [status]).filter((error) => statusOf(error) === status).flatMap(codesOf),
+    );
+    if (codes.size === 0)
+      content.example = { success: false, error: sentence(STATUS_CODES[status]!), code: codeOf(status) };
+    else
+      content.examples = Object.fromEntries(
+        [...codes].map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+      );
+    for (const code of codes) used[code] = { summary: ERRORS[code].summary, value: errorBody(code) };
+  }
+}
+
+const sentence = (name: string): string => name[0] + name.slice(1).toLowerCase();
+
+/** Every answer that counts toward a rate limit has the limit's headers. */
+function headersOf(
+  status: string,
+  { content }: ResponseObject,
+  { responses }: OperationObject,
+): Record<string, ReferenceObject> {
+  // Answered before a request exists.
+  if (status === '431') return {};
+  const inProgress: ErrorCode = 'idempotency_in_progress';
+  const waits = ['429', '503'].includes(status) || inProgress in (content?.[JSON_TYPE]?.examples ?? {});
+  const names = ['X-Request-Id', ...(waits ? ['Retry-After'] : [])];
+  if ('429' in responses) names.push(...LIMITED);
+  return Object.fromEntries(names.map((name) => [name, refTo(name)]));
+}
+
+const refTo = (header: string): ReferenceObject => ({ $ref: `#/components/headers/${header}` });
+
+/** Optional parameters get no example: pages that fill in the examples would filter by them. */
+function completeParameter(path: string, parameter: ParameterObject): void {
+  if (parameter.in !== 'path') return;
+  const [, owner = ''] = new RegExp(`([^/{}]+)/\\{${parameter.name}\\}`).exec(path) ?? [];
+  const known = PATH_PARAMETERS[parameter.name];
+  const of = owner === 'by-id' ? path.split('/')[1] : owner;
+  parameter.description ??= known?.description ?? `Id of the ${of.replace(/ies$/, 'y').replace(/s$/, '')}`;
+  parameter.example ??= known?.example ?? ID_EXAMPLE;
+}
+
+function addExample(content: MediaTypeObject | undefined, document: OpenAPIObject): void {
+  if (!content?.schema || content.example !== undefined || content.examples) return;
+  content.example = exampleOf(content.schema, document);
+}

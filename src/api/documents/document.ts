@@ -1,0 +1,69 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ERRORS } from '#platform/errors/error-codes';
+import { completeDocument } from './complete';
+
+const OVERVIEW = `
+Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
+
+**Start** by signing in: \`POST /auth/nonce\` with the address of the wallet, let the wallet sign an [EIP-4361](https://eips.ethereum.org/EIPS/eip-4361) message with that nonce, and send message and signature to \`POST /auth/verify\`. Its token is the bearer token of all other requests, for seven days.
+
+**Paths** work with and without a leading \`/api\`.
+
+**Answers** are \`{"success": true, "data": …}\`, lists have \`pagination\` beside \`data\`. The answers of sign-in have their fields at the top level too.
+
+**Amounts** are strings of decimal digits in the smallest unit of the token: \`"25000000000000000000"\` is 25 tokens of 18 decimals. **Times** are ISO 8601 in UTC. **Addresses** in answers are in lower case; in requests case does not matter.
+
+**Rate limits** hold for each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` tell where you stand; after a 429, wait for the seconds in \`Retry-After\`.
+
+**Errors** are \`{"success": false, "error": …, "code": …}\`, with \`details\` where fields are wrong. Tell them apart by \`code\`:
+
+| code | status | meaning |
+| --- | --- | --- |
+`.trim();
+
+const TAGS: Record<string, string> = {
+  Auth: 'Signing in with a wallet, sessions, and who the caller is',
+  Users: 'Who the caller is, and what is his',
+  Config: 'What a frontend has to know of the chain, the contracts and the rules of sign-in',
+  Pools: 'Savings pools: those that the caller owns or is a member of, and what they hold and yield',
+  Calls: 'What a wallet has to send to pay in, take out, claim and buy tickets, ready to sign',
+  Positions: 'What the caller holds and can claim, as the contracts count it',
+  Transactions: 'Deposits, withdrawals and claims, announced or seen on the chain',
+  Analytics: 'Totals over all pools, and of the caller',
+  Lottery: 'The open draw, and past winners',
+  Events: 'What happens, as it happens: Server-Sent Events',
+  Webhooks: 'What happens, sent to a server of yours',
+  Health: 'Reports and probes, without the envelope and without limits',
+  Metrics: 'For Prometheus',
+};
+
+/** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
+export function createDocument(app: INestApplication): OpenAPIObject {
+  const names = Object.entries(ERRORS).map(
+    ([code, { status, summary }]) => `| \`${code}\` | ${status} | ${summary} |`,
+  );
+  const config = new DocumentBuilder()
+    .setTitle('Pooled savings service')
+    .setDescription(`${OVERVIEW}\n${names.join('\n')}`)
+    .setVersion('1.0')
+    .setLicense('MIT', 'https://opensource.org/license/mit')
+    // Relative to this document's address, so that it works behind any proxy prefix.
+    .addServer('..', 'The service that serves this document')
+    .addBearerAuth({ type: 'http', description: 'The token of POST /auth/verify' })
+    .build();
+  const document = SwaggerModule.createDocument(app, config, {
+    operationIdFactory: (controller, method) =>
+      `${controller.replace('Controller', '').toLowerCase()}_${method}`,
+  });
+  document.info.contact = { name: 'The pooled savings service contributors' };
+  const used = new Set(
+    Object.values(document.paths)
+      .flatMap((item) => Object.values(item) as { tags?: string[] }[])
+      .flatMap(({ tags = [] }) => tags),
+  );
+  document.tags = Object.entries(TAGS)
+    .filter(([name]) => used.has(name))
+    .map(([name, description]) => ({ name, description }));
+  return completeDocument(document);
+}

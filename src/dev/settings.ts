@@ -1,0 +1,74 @@
+import { rpcEndpoints } from '#ledger/chain/endpoints';
+
+/** Listens on this machine only unless HOST is set: a development service should not be on the network. */
+export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
+
+export const portOf = ({ PORT }: NodeJS.ProcessEnv): number => Number(PORT || 3001);
+
+/**
+ * The environment of the API and the indexer.
+ * @param given overrides what was made; an empty variable counts as not set
+ */
+export function settings(given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const set = Object.entries(given).filter(([, value]) => value !== '');
+  return { ...made, ...Object.fromEntries(set), HOST: hostOf(given) };
+}
+
+/**
+ * The text that `npm start` prints when everything runs. It hides passwords and keys in addresses that were given.
+ */
+export function announcement(
+  given: NodeJS.ProcessEnv,
+  { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv,
+  local?: LocalFacts,
+  page?: string,
+): string {
+  const base = `http://localhost:${portOf(given)}`;
+  const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;
+  const chain = given.RPC_URL ? chainNames(given.RPC_URL) : RPC_URL;
+  return `${page ? `\n  Page      ${page}` : ''}
+  API       ${base}
+  Docs      ${base}/docs
+  Health    ${base}/health
+  Database  ${database}
+  Chain     ${chain ?? 'off: there is no anvil for this platform, see README'}
+${local ? facts(local) : ''}
+  Ctrl-C stops everything.
+`;
+}
+
+/** What a developer needs of the local chain. */
+export interface LocalFacts {
+  chainId: number;
+  contracts: Record<string, string>;
+  token: string;
+  /** Holds ether and tokens of the local chain. Every anvil has it, so it is no secret. */
+  key: { address: string; privateKey: string };
+}
+
+const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
+  `
+  Chain id  ${chainId}
+  Token     ${token}
+  Contracts
+${Object.entries(contracts)
+  .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
+  .join('\n')}
+  An account with ether and tokens, for trying out; its key is public:
+    address      ${key.address}
+    private key  ${key.privateKey}
+`.slice(1);
+
+function databaseName(address: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(address);
+    return `${protocol}//${host}${pathname}`;
+  } catch {
+    return 'the one in DATABASE_URL';
+  }
+}
+
+const chainNames = (addresses: string): string =>
+  rpcEndpoints(addresses)
+    .map(({ name }) => name)
+    .join(', ');

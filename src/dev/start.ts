@@ -1,0 +1,238 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { redactText } from '#platform/log/redact';
+import { dataSourceOptions } from '#platform/database/data-source';
+import { localRpcUrl } from '#features/payments/config.service';
+import { type LocalChain, startChain } from './chain';
+import { commandOf, parentOf } from './processes';
+import { serveDapp } from './dapp';
+import { devKey } from './deploy';
+import { startPostgres } from './postgres';
+import { announcement, hostOf, portOf, settings } from './settings';
+
+const WATCH = process.argv.includes('--watch');
+const KILL_WATCHER_MS = 5000;
+const PARENT_POLL_MS = 250;
+const DATA = path.resolve('.data');
+/** A page that is developed is loaded more often than the limits of production allow one address. */
+const LIMITS = { RATE_LIMIT_GENERAL: '10000', RATE_LIMIT_AUTH: '100' };
+
+type Stop = () => Promise<unknown> | void;
+const stops: Stop[] = [];
+let stopping = false;
+
+/**
+ * `npm start`: provides whatever DATABASE_URL and RPC_URL do not name, runs the migrations, then the API and the
+ * indexer until Ctrl-C. For development only. With `--watch` (`npm run start:dev`) it compiles changed code and
+ * restarts API and indexer; database and chain keep running.
+ */
+export function start(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(0));
+  main().catch((error: Error) => {
+    say(redactText(error.message));
+    void stop(1);
+  });
+}
+
+async function main(): Promise<void> {
+  try {
+    process.loadEnvFile();
+  } catch {
+    // The .env file is optional.
+  }
+  const port = portOf(process.env);
+  await assertFree(port);
+  mkdirSync(DATA, { recursive: true, mode: 0o755 });
+  if (WATCH) await compileOnChange();
+  if (process.env.npm_lifecycle_event) stopWithNpm();
+  const chain = process.env.RPC_URL ? undefined : await startLocalChain();
+  const environment = settings(process.env, {
+    ...chainSettings(chain),
+    ...LIMITS,
+    JWT_SECRET: process.env.JWT_SECRET || secret(),
+    DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
+  });
+  tell('Migrating the database');
+  await migrate(environment.DATABASE_URL!);
+  if (chain) await heal(chain, environment);
+  tell('Starting the API');
+  await run('main.js', environment);
+  if (environment.RPC_URL) {
+    tell('Starting the indexer');
+    await run('indexer.js', environment);
+  }
+  const base = `http://localhost:${port}`;
+  // For `npm run demo`.
+  const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
+  writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
+  const page = await dapp(base, environment);
+  const local = chain && { ...chain, ...chain.deployment, key: devKey() };
+  say(announcement(process.env, environment, local, page));
+}
+
+/** @returns its address; undefined where nobody could pay on it */
+async function dapp(api: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
+  tell('Building the page');
+  const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
+  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port: portOf(process.env) - 1 });
+  stops.push(() => page.stop());
+  return page.url;
+}
+
+async function startLocalChain(): Promise<LocalChain | undefined> {
+  const chain = await startChain(DATA, tell);
+  if (!chain) return undefined;
+  stops.push(() => chain.stop());
+  if (chain.replaced)
+    say(
+      'The state of the local chain was lost. A new chain and an empty database were made; the old data are kept.',
+    );
+  return chain;
+}
+
+function chainSettings(chain: LocalChain | undefined): NodeJS.ProcessEnv {
+  if (!chain) return {};
+  const { contracts, startBlock } = chain.deployment;
+  return {
+    RPC_URL: chain.url,
+    CHAIN_ID: String(chain.chainId),
+    POOL_CONTRACTS: Object.entries(contracts)
+      .map(([type, address]) => `${type}=${address}`)
+      .join(','),
+    START_BLOCK: String(startBlock),
+  };
+}
+
+/** One database per chain, named by the genesis block, so that the data of two chains never mix. */
+async function database(chain: LocalChain | undefined): Promise<string> {
+  const name = chain ? `savings_${chain.deployment.genesisHash.slice(2, 10)}` : 'savings';
+  tell('Starting PostgreSQL');
+  const postgres = await startPostgres({ dir: path.join(DATA, 'postgres'), database: name });
+  stops.push(() => postgres.stop());
+  return postgres.url;
+}
+
+async function migrate(url: string): Promise<void> {
+  const source = new DataSource(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 }, 'indexer'),
+  );
+  await source.initialize();
+  try {
+    await source.runMigrations({ transaction: 'each' });
+  } finally {
+    await source.destroy();
+  }
+}
+
+/** A killed chain may be older than what the database knows of it. All data are then read again. */
+async function heal(chain: LocalChain, environment: NodeJS.ProcessEnv): Promise<void> {
+  const client = new Client({ connectionString: environment.DATABASE_URL });
+  await client.connect();
+  const { rows } = await client
+    .query<{ hash: string }>('SELECT block_hash AS hash FROM chain_cursor')
+    .finally(() => client.end());
+  if (!rows[0] || (await chain.has(rows[0].hash))) return;
+  say('The local chain was killed and has lost its last blocks; what the database says of it is read anew.');
+  const rewind = fork(path.join(__dirname, '../indexer.js'), ['rewind', '--to', '0'], { env: environment });
+  const [code] = (await once(rewind, 'exit')) as [number | null];
+  if (code !== 0)
+    throw new Error('The database cannot be brought back to the chain: remove .data to begin afresh.');
+}
+
+/** A random JWT secret. It is kept, so that tokens survive a restart. */
+function secret(): string {
+  const file = path.join(DATA, 'jwt-secret');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    const made = randomBytes(32).toString('hex');
+    writeFileSync(file, made, { mode: 0o600 });
+    return made;
+  }
+}
+
+/** Starts one of the service's processes and waits until it listens. */
+async function run(script: string, environment: NodeJS.ProcessEnv): Promise<void> {
+  // detached: Ctrl-C in a terminal reaches only this process, which stops the others in order.
+  const execArgv = WATCH ? ['--watch', '--watch-preserve-output'] : [];
+  const child = fork(path.join(__dirname, '..', script), { env: environment, detached: true, execArgv });
+  stops.push(() => stopChild(child));
+  child.on('exit', (code) => {
+    if (!stopping) void stop(code ?? 1);
+  });
+  await new Promise((resolve) => child.once('message', resolve));
+}
+
+/** @returns after the first complete compilation */
+async function compileOnChange(): Promise<void> {
+  const options = ['--watch', '--preserveWatchOutput', '--project', 'tsconfig.build.json'];
+  const compiler = spawn(process.execPath, [require.resolve('typescript/bin/tsc'), ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  stops.push(() => stopChild(compiler));
+  await new Promise<void>((resolve, reject) => {
+    compiler.once('exit', () => reject(new Error('The compiler ended.')));
+    compiler.stdout.on('data', (text: Buffer) => {
+      process.stderr.write(text);
+      if (text.includes('Watching for file changes')) resolve();
+    });
+  });
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  // Node's watcher can miss the signal during a restart. The process it watches ends without its parent.
+  const kill = WATCH && setTimeout(() => child.kill('SIGKILL'), KILL_WATCHER_MS);
+  await ended;
+  if (kill) clearTimeout(kill);
+}
+
+async function assertFree(port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const probe = createServer();
+    probe.once('error', () => reject(new Error(`Port ${port} is taken; set PORT to use another one.`)));
+    probe.listen(port, hostOf(process.env), () => probe.close(() => resolve()));
+  });
+}
+
+/** Stops everything that was started, newest first. */
+async function stop(code: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  say('Stopping.');
+  for (const each of stops.reverse()) {
+    try {
+      await each();
+    } catch (error) {
+      say(redactText((error as Error).message));
+    }
+  }
+  process.exit(code);
+}
+
+/**
+ * Stops when npm ends, whatever ended it. npm passes signals on to the shell that it runs this in, and the shell dies of
+ * them without telling anyone.
+ */
+function stopWithNpm(): void {
+  const shell = process.ppid;
+  // Some shells replace themselves with their command. Then npm is the parent, and its own parent may end.
+  const npm = commandOf(shell).includes('local.js') ? parentOf(shell) : undefined;
+  const watch = setInterval(() => {
+    if (process.ppid !== shell || (npm !== undefined && parentOf(shell) !== npm)) void stop(0);
+  }, PARENT_POLL_MS);
+  watch.unref();
+}
+
+const tell = (step: string): void => say(`${(performance.now() / 1000).toFixed(1).padStart(6)} s  ${step}`);
+const say = (text: string): void => void process.stderr.write(`${text}\n`);

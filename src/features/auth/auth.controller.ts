@@ -1,0 +1,125 @@
+import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
+import { ApiBody } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import type { FastifyRequest } from 'fastify';
+import type { Counter } from 'prom-client';
+import { ApiData } from '#platform/openapi/api-docs';
+import { authenticationFailed, namedError } from '#platform/errors/errors';
+import { LegacyEnvelope } from '#platform/http/pagination';
+import {
+  LogoutResponse,
+  MAX_MESSAGE,
+  NonceRequest,
+  NonceResponse,
+  VerifyRequest,
+  VerifyResponse,
+} from './auth.dto';
+import { Public } from './auth.guard';
+import { AuthService } from './auth.service';
+import { type Session, CurrentUser } from '#features/sessions/current-user';
+import { Sessions } from '#features/sessions/sessions';
+import { SignInRefused } from './sign-in-refused';
+import { scanSiweMessage } from './siwe';
+
+@Controller('auth')
+@Throttle({ auth: {} })
+export class AuthController {
+  constructor(
+    private readonly auth: AuthService,
+    private readonly sessions: Sessions,
+    @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
+  ) {}
+
+  @Post('nonce')
+  @HttpCode(200)
+  @Public()
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for a wallet',
+    description:
+      'The first step of signing in: the nonce belongs into the EIP-4361 message that the wallet signs. It signs in that address only, once, within 600 seconds. A second nonce does not cancel the first.',
+    bareCopy: true,
+    errors: [400, 413, 415],
+  })
+  async nonceFor(@Body() { address }: NonceRequest): Promise<LegacyEnvelope<NonceResponse>> {
+    return new LegacyEnvelope(await this.auth.issueNonce(address));
+  }
+
+  @Get('nonce')
+  @Public()
+  @ApiData(NonceResponse, {
+    summary: 'Get a nonce for any wallet',
+    description:
+      'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.',
+    bareCopy: true,
+  })
+  async nonce(): Promise<LegacyEnvelope<NonceResponse>> {
+    return new LegacyEnvelope(await this.auth.issueNonce());
+  }
+
+  @Post('verify')
+  @HttpCode(200)
+  @Public()
+  @ApiBody({ type: VerifyRequest })
+  @ApiData(VerifyResponse, {
+    summary: 'Sign in with a signed message',
+    description:
+      'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
+    bareCopy: true,
+    errors: [400, 'authentication_failed', 413, 415, 'busy'],
+  })
+  async verify(
+    @Body() body: Partial<Record<keyof VerifyRequest, unknown>> | null | undefined,
+    @Req() request: FastifyRequest,
+  ): Promise<LegacyEnvelope<VerifyResponse>> {
+    try {
+      const result = await this.auth.verify(body?.message, body?.signature);
+      this.signIns.inc({ result: 'success' });
+      request.log.info({ reqId: request.id, address: result.user.address }, 'signed in');
+      return new LegacyEnvelope(result);
+    } catch (error) {
+      if (!(error instanceof SignInRefused)) throw error;
+      const { reason } = error;
+      this.signIns.inc({ result: reason });
+      request.log.info(
+        { reqId: request.id, reason, address: claimedAddress(body?.message) },
+        'sign-in refused',
+      );
+      // The message may be valid, so the client should try again.
+      throw reason === 'busy' ? namedError('busy') : authenticationFailed();
+    }
+  }
+
+  @Post('logout')
+  @HttpCode(200)
+  @ApiData(LogoutResponse, {
+    summary: 'Sign out',
+    description:
+      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
+  async logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    await this.sessions.end(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out');
+    return { ended: 'session' };
+  }
+
+  @Post('logout/all')
+  @HttpCode(200)
+  @ApiData(LogoutResponse, {
+    summary: 'Sign out everywhere',
+    description: 'Ends every session that the caller was given so far, on all devices.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
+  async logoutAll(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    await this.sessions.endAll(session);
+    request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
+    return { ended: 'all' };
+  }
+}
+
+/** For the log: the address that the message claims. Anyone can claim any, but it is an address or undefined. */
+const claimedAddress = (message: unknown): string | undefined =>
+  typeof message === 'string' && message.length <= MAX_MESSAGE
+    ? scanSiweMessage(message)?.address
+    : undefined;

@@ -1,0 +1,96 @@
+import { ExecutionContext, Injectable, SetMetadata } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { TokenExpiredError } from '@nestjs/jwt';
+import { AuthGuard } from '@nestjs/passport';
+import type { FastifyRequest } from 'fastify';
+import { invalidToken } from '#platform/errors/errors';
+import { Environment } from '#platform/config/environment';
+import type { Session } from '#features/sessions/current-user';
+import { Sessions } from '#features/sessions/sessions';
+
+type AuthenticatedRequest = FastifyRequest & { user?: Session };
+
+type Access = 'always' | 'LOTTERY_PUBLIC';
+const PUBLIC = 'public';
+
+/** Opens an endpoint or a controller to callers without a token: always, or when the named setting is on. */
+export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
+  SetMetadata(PUBLIC, when);
+
+/** Characters. Tokens of this service have about 350. */
+const MAX_HEADER = 1024;
+
+/**
+ * Requires a bearer token of a live session. A verified token is remembered until it expires, because verification by
+ * passport costs more than the rest of a request.
+ */
+@Injectable()
+export class JwtAuthGuard extends AuthGuard('jwt') {
+  /**
+   * By controller, then by handler. Kept because reading their metadata takes longer than everything else here. The
+   * handler alone is not enough: controllers that inherit it share one function.
+   */
+  private readonly open = new Map<unknown, Map<unknown, boolean>>();
+
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly environment: Environment,
+    private readonly sessions: Sessions,
+  ) {
+    super();
+  }
+
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.isOpen(context) || this.authenticate(context);
+  }
+
+  /** Requires the token even where the endpoint is open: for guards that also accept something else. */
+  authenticate(context: ExecutionContext): boolean | Promise<boolean> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const known = this.sessions.verified(request.headers.authorization ?? '');
+    if (!known || !this.sessions.isProven(known)) return this.verify(context, known);
+    request.user = known.session;
+    return true;
+  }
+
+  private isOpen(context: ExecutionContext): boolean {
+    const controller = context.getClass();
+    const handler = context.getHandler();
+    let open = this.open.get(controller)?.get(handler);
+    if (open === undefined) {
+      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [handler, controller]);
+      open = access === 'always' || (access !== undefined && this.environment[access]);
+      this.open.set(controller, new Map(this.open.get(controller)).set(handler, open));
+    }
+    return open;
+  }
+
+  private async verify(
+    context: ExecutionContext,
+    before: ReturnType<Sessions['verified']>,
+  ): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const known = before ?? (await this.remember(context, request));
+    // A user set here counts as authenticated, in the log too, so set it only after the check.
+    request.user = undefined;
+    await this.sessions.check(known);
+    request.user = known.session;
+    return true;
+  }
+
+  private async remember(
+    context: ExecutionContext,
+    request: AuthenticatedRequest,
+  ): Promise<ReturnType<Sessions['add']>> {
+    await super.canActivate(context);
+    const { authorization: header = '' } = request.headers;
+    return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER);
+  }
+
+  /** @param reason the error of passport-jwt, which checks the expiry only of tokens with a valid signature */
+  override handleRequest<User>(error: unknown, user: User | false, reason: unknown): User {
+    if (error || !user)
+      throw invalidToken(reason instanceof TokenExpiredError ? 'token_expired' : 'invalid_token');
+    return user;
+  }
+}

@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { randomUUID } from 'node:crypto';
+import { generateNonce } from 'siwe';
+import type { Address } from 'viem';
+import { v7 as uuidv7 } from 'uuid';
+import { Turns } from '#platform/timing/turns';
+import { Environment } from '#platform/config/environment';
+import { Database } from '#platform/database/database';
+import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
+import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from './auth.sql';
+import { SignInRefused } from './sign-in-refused';
+import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
+import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
+
+@Injectable()
+export class AuthService {
+  private readonly turns = new Turns();
+
+  constructor(
+    private readonly database: Database,
+    private readonly jwt: JwtService,
+    private readonly environment: Environment,
+    private readonly contracts: ContractWallets,
+  ) {}
+
+  /** @param address the only wallet that may use the nonce; without it any wallet may */
+  async issueNonce(address?: string): Promise<NonceResponse> {
+    const nonce = generateNonce();
+    await this.database.writeJoined(ISSUE_NONCES, {
+      nonces: [nonce],
+      addresses: [address?.toLowerCase() ?? null],
+    });
+    return { nonce };
+  }
+
+  /**
+   * Runs the cheap steps first: without a valid nonce, a request costs one look-up and no more.
+   * @throws SignInRefused for every fault of the request; other errors are faults of the service
+   */
+  async verify(message: unknown, signature: unknown): Promise<VerifyResponse> {
+    if (typeof message !== 'string' || typeof signature !== 'string') throw new SignInRefused('malformed');
+    if (message.length > MAX_MESSAGE || signature.length > MAX_SIGNATURE)
+      throw new SignInRefused('malformed');
+    if (!isSignature(signature)) throw new SignInRefused('signature');
+    const claims = scanSiweMessage(message);
+    if (!claims) throw new SignInRefused('malformed');
+    const { nonce, address } = claims;
+    if (!(await this.database.read(FIND_NONCE, { nonce, address }))) throw new SignInRefused('nonce');
+    const { signer, isSigned } = await this.turns.run(() => {
+      const signer = this.parse(message, claims);
+      return { signer, isSigned: isSignedByKey(message, signer, signature) };
+    });
+    if (!isSigned && !(await this.contracts.verify(message, signer, signature)))
+      throw new SignInRefused('signature');
+    return this.signIn(nonce, address);
+  }
+
+  /** @returns the address that must have signed the message */
+  private parse(message: string, { nonce, address }: SiweClaims): Address {
+    const { SIWE_DOMAINS: domains, CHAIN_ID: chainId, NODE_ENV } = this.environment;
+    const siwe = parseSiweMessage(message, { domains, chainId, strict: NODE_ENV === 'production' });
+    // The signed message must have the nonce and the address that were looked up.
+    if (siwe.nonce !== nonce || siwe.address.toLowerCase() !== address) throw new SignInRefused('malformed');
+    return siwe.address as Address;
+  }
+
+  private async signIn(nonce: string, address: string): Promise<VerifyResponse> {
+    const newId = uuidv7();
+    const values = { nonces: [nonce], addresses: [address], newIds: [newId] };
+    const row = (await this.database.writeJoined(SIGN_IN, values)).find(({ signIn }) => signIn === newId);
+    if (!row) throw new SignInRefused('nonce');
+    const { signIn: _, generation, ...user } = row;
+    const claims = { userId: user.id, address: user.address, generation, jti: randomUUID() };
+    // Signing needs no thread, and `signAsync` would send the few bytes through streams.
+    return { token: this.jwt.sign(claims), user };
+  }
+}

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Session } from '#features/sessions/current-user';
+import type { Topic } from '#ledger/outbox/ledger-event';
+import type { EventBatch } from './event-batch';
+
+/** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
+const MAX_BUFFERED = 256 * 1024;
+const DRAIN_POLL_MS = 20;
+const PING_MS = 15_000;
+/** Clients are told to wait a random time in this range before they reconnect, so that they do not all come at once. */
+const RETRY_MS = { least: 1000, most: 5000 };
+
+/** One client that follows events: what it may read and how far it has read. */
+export class EventStream {
+  /** False while it catches up. */
+  live = false;
+  private closed = false;
+  private sincePingMs = 0;
+
+  /** @param cursor the stream starts after it */
+  constructor(
+    readonly session: Session,
+    private readonly topics: ReadonlySet<Topic>,
+    private readonly response: ServerResponse,
+    public cursor: string,
+  ) {
+    const { least, most } = RETRY_MS;
+    this.write(`retry: ${Math.round(least + Math.random() * (most - least))}\nid: ${cursor}\n\n`);
+  }
+
+  get isClosed(): boolean {
+    return this.closed || this.response.destroyed;
+  }
+
+  /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
+  send(batch: EventBatch): void {
+    const text = batch.textFor(this.session.address, this.topics, this.cursor);
+    if (batch.last !== undefined && batch.last > this.cursor) this.cursor = batch.last;
+    if (text) this.write(text);
+  }
+
+  /** Tells the client that it has missed events that are no longer kept. */
+  reload(): void {
+    this.write(`event: reload\ndata: {}\n\n`);
+  }
+
+  /**
+   * To call regularly: sends a comment every 15 seconds. Each stream counts for itself, so that those opened at
+   * different times are not all written to at once.
+   * @param elapsedMs since the last call
+   */
+  keepAlive(elapsedMs: number): void {
+    this.sincePingMs += elapsedMs;
+    if (this.sincePingMs < PING_MS) return;
+    this.sincePingMs = 0;
+    this.ping();
+  }
+
+  /** Includes the cursor, so that a client that gets no events does not reconnect with an old one. */
+  private ping(): void {
+    this.write(`: ping\nid: ${this.cursor}\n\n`);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.response.end();
+  }
+
+  /** Waits until the client has taken most of what was sent. */
+  async drained(): Promise<void> {
+    while (!this.isClosed && this.response.writableLength > MAX_BUFFERED / 4) await sleep(DRAIN_POLL_MS);
+  }
+
+  private write(text: string): void {
+    if (this.isClosed) return;
+    if (this.response.writableLength > MAX_BUFFERED) this.response.destroy();
+    else this.response.write(text);
+  }
+}

@@ -1,0 +1,93 @@
+import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Public } from '#features/auth/auth.guard';
+import { CurrentUser, type Session } from '#features/sessions/current-user';
+import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '#platform/openapi/api-docs';
+import { TOPICS } from '#ledger/outbox/ledger-event';
+import { EventHub } from './event-hub';
+import { EventStream } from './event-stream';
+import { EventTicket, EventsQuery } from './events.dto';
+import { TicketGuard } from './ticket.guard';
+import { Tickets } from './tickets';
+
+/** Must be longer than the time between pings. Other requests have a shorter limit. */
+const SOCKET_TIMEOUT_MS = 60_000;
+
+const EXAMPLE = `id: 0000000003e9-000000000011-0001
+event: draw.closed
+data: {"id":"0000000003e9-000000000011-0001","topic":"draw.closed","drawId":7}
+`;
+
+@Controller('events')
+export class EventsController {
+  constructor(
+    private readonly hub: EventHub,
+    private readonly tickets: Tickets,
+  ) {}
+
+  @Post('ticket')
+  @ApiData(EventTicket, {
+    status: 201,
+    summary: 'A ticket for the stream',
+    description:
+      'For `EventSource`, which sends no headers: opens one stream, within 30 seconds, at any replica.',
+    errors: ['invalid_json', 401, 413, 415],
+  })
+  ticket(@CurrentUser() session: Session): Promise<EventTicket> {
+    return this.tickets.issue(session);
+  }
+
+  @Get()
+  @Public()
+  @UseGuards(TicketGuard)
+  @ApiOperation({
+    summary: 'What happens, as it happens',
+    description:
+      "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event; when it is kept no more, the event `reload` comes first. Needs a token or a ticket.",
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'Does not end by itself',
+    content: { 'text/event-stream': { schema: { type: 'string' }, example: EXAMPLE } },
+  })
+  @ApiFailure(400)
+  @ApiFailure(401)
+  @ApiFailure(403)
+  @ApiFailure(429)
+  @ApiFailure(500)
+  @ApiFailure(503)
+  @ApiExtension(ERRORS_OF_OPERATION, [400, 401, 'cross_site_request', 'too_many_connections', 429, 500, 503])
+  @ApiBearerAuth()
+  async follow(
+    @CurrentUser() session: Session,
+    @Query() query: EventsQuery,
+    @Headers('last-event-id') lastEventId: string | undefined,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const { userId } = session;
+    this.hub.reserve(userId);
+    try {
+      const opening = await this.hub.locate(lastEventId || query.lastEventId);
+      const { raw } = reply.hijack();
+      raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
+      raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
+        'content-type': 'text/event-stream; charset=utf-8',
+        'x-accel-buffering': 'no',
+      });
+      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, opening.cursor);
+      if (opening.isGap) stream.reload();
+      const remove = this.hub.add(stream);
+      raw.once('close', () => {
+        remove();
+        this.hub.release(userId);
+      });
+      // The client may have left already.
+      if (raw.destroyed) raw.emit('close');
+    } catch (error) {
+      this.hub.release(userId);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
+
+export class EventsQuery {
+  @ApiProperty({ required: false, description: 'Of `POST /events/ticket`, in place of the token' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  ticket?: string;
+
+  @ApiProperty({
+    required: false,
+    type: String,
+    description: 'Only these, separated by commas; all, if left out',
+    example: 'deposit.confirmed,draw.completed',
+  })
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.split(',') : value))
+  @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
+  topics?: Topic[];
+
+  @ApiProperty({ required: false, description: 'As the header `Last-Event-ID`, which goes first' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  lastEventId?: string;
+}
+
+export class EventTicket {
+  @ApiProperty({
+    description: 'Opens one stream: `GET /events?ticket=…`',
+    example: 'mG0zq2T5yC8fV1rJ7wXaN4bKeHsLdP3u',
+  })
+  ticket: string;
+  @ApiProperty({ format: 'date-time', description: '30 seconds from now' }) expiresAt: string;
+}

@@ -1,0 +1,83 @@
+import { Controller, Get, HttpException } from '@nestjs/common';
+import { ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
+import { SkipThrottle } from '@nestjs/throttler';
+import { Public } from '#features/auth/auth.guard';
+import { ApiFailure } from '#platform/openapi/api-docs';
+import { ApiError } from '#platform/errors/errors';
+import { RawResponse } from '#platform/http/raw-response';
+import { DatabaseHealthIndicator } from './database.health';
+import { HealthReport, Liveness, ReadinessReport } from './health.dto';
+import { HealthService } from './health.service';
+import { ProcessHealthIndicator } from './process.health';
+
+/** Probes. Their reports have no envelope. */
+@Controller('health')
+@Public()
+@SkipThrottle()
+@RawResponse()
+export class HealthController {
+  constructor(
+    private readonly health: HealthService,
+    private readonly terminus: HealthCheckService,
+    private readonly database: DatabaseHealthIndicator,
+    private readonly process: ProcessHealthIndicator,
+  ) {}
+
+  /** 200 as long as the process serves; the body tells the truth about what it depends on. */
+  @Get()
+  @ApiOperation({
+    summary: 'How the service is',
+    description:
+      'Always 200 while the process serves, so that probes may sit on it; the body tells the truth about what it depends on.',
+  })
+  @ApiResponse({ status: 200, description: 'Report, not enveloped', type: HealthReport })
+  @ApiFailure(400)
+  @ApiFailure(431)
+  report(): Promise<HealthReport> {
+    return this.health.report();
+  }
+
+  @Get('live')
+  @ApiOperation({
+    summary: 'Liveness probe',
+    description: 'Says that the process serves, and asks nothing else.',
+  })
+  @ApiResponse({ status: 200, description: 'The process serves', type: Liveness })
+  @ApiFailure(400)
+  @ApiFailure(431)
+  live(): Liveness {
+    return { status: 'alive' };
+  }
+
+  /** Whether requests should be sent here: not without the database, and not while draining. */
+  @Get('ready')
+  @ApiOperation({
+    summary: 'Readiness probe',
+    description: 'Whether requests should be sent here: not without the database, and not while draining.',
+  })
+  @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
+  @ApiFailure(400)
+  @ApiFailure(431)
+  @ApiFailure(503, 'Database out, or draining; `details` names which')
+  @HealthCheck({ noCache: true, swaggerDocumentation: false })
+  async ready(): Promise<HealthCheckResult> {
+    try {
+      return await this.terminus.check([
+        () => this.database.isHealthy('database'),
+        () => this.process.isHealthy('process'),
+      ]);
+    } catch (error) {
+      throw error instanceof HttpException ? notReady(error.getResponse() as HealthCheckResult) : error;
+    }
+  }
+}
+
+/** Terminus's result in the form of the service's errors. */
+const notReady = ({ error = {} }: HealthCheckResult): ApiError =>
+  new ApiError(503, 'Service unavailable', {
+    details: Object.entries(error).map(([field, indicator]) => ({
+      field,
+      message: String(indicator?.message),
+    })),
+  });

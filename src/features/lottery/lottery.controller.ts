@@ -1,0 +1,36 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { Public } from '#features/auth/auth.guard';
+import { ApiData } from '#platform/openapi/api-docs';
+import type { JsonText } from '#platform/http/json-text';
+import type { CursorPage, Page } from '#platform/http/pagination';
+import { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
+import { LotteryService } from './lottery.service';
+
+@Controller('lottery')
+@Public('LOTTERY_PUBLIC')
+export class LotteryController {
+  constructor(private readonly lottery: LotteryService) {}
+
+  @Get('current')
+  @ApiData(CurrentDraw, {
+    summary: 'The open lottery draw',
+    description:
+      'Its prize, tickets and time. The operator may open the lottery to requests without a token.',
+    errors: [401, 'no_open_draw'],
+  })
+  current(): Promise<JsonText<CurrentDraw>> {
+    return this.lottery.current();
+  }
+
+  @Get('winners')
+  @ApiData(Winner, {
+    summary: 'Past winners',
+    description:
+      'Of every completed draw who won what, newest first. With `after` the answer has no `pagination`, and `page` is refused.',
+    list: 'cursors',
+    errors: [400, 401],
+  })
+  winners(@Query() query: ListWinnersQuery): Promise<Page<Winner> | CursorPage<Winner>> {
+    return this.lottery.winners(query);
+  }
+}

@@ -1,0 +1,65 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { CursorCodec } from '#platform/http/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { DRAW_STATUSES, DrawStatus } from '#values/types';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+
+/** Positions: when the draw took place, in ms since 1970, its id and its contract. */
+export const WINNER_CURSOR = new CursorCodec('winners', /^\d{1,15} \d{1,16} 0x[0-9a-f]{40}$/);
+
+@MemoizedQuery()
+export class ListWinnersQuery {
+  @IsPageWithout('after')
+  page?: number;
+
+  @IsLimit(10)
+  limit: number = 10;
+
+  @IsAfter(WINNER_CURSOR)
+  after?: string;
+}
+
+export const COUNT = {
+  type: 'integer',
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'At most 2^53 - 1, which also stands for any larger number; the field beside it is exact',
+} as const;
+export const EXACT = {
+  pattern: '^\\d+$',
+  description: 'The exact number in decimal digits, however large',
+} as const;
+export const DRAW_ID = {
+  type: 'integer',
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Counted by each lottery contract alone. Draws beyond 2^53 - 1 are not shown',
+} as const;
+export const CONTRACT = {
+  pattern: '^0x[0-9a-f]{40}$',
+  description: 'The lottery contract that holds the draw',
+} as const;
+
+export class CurrentDraw {
+  @ApiProperty(DRAW_ID) drawId: number;
+  @ApiProperty(CONTRACT) contract: string;
+  @ApiProperty({ pattern: '^\\d+$' }) prizePool: string;
+  @ApiProperty({ pattern: '^\\d+$', description: 'Of one ticket, in smallest token units' })
+  ticketPrice: string;
+  @ApiProperty({ type: 'integer' }) participants: number;
+  @ApiProperty(COUNT) totalTickets: number;
+  @ApiProperty(EXACT) totalTicketsExact: string;
+  @ApiProperty({ format: 'date-time' }) drawTime: string;
+  @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
+}
+
+export class Winner {
+  @ApiProperty(DRAW_ID) drawId: number;
+  @ApiProperty(CONTRACT) contract: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) winner: string;
+  @ApiProperty({ pattern: '^\\d+$' }) prize: string;
+  @ApiProperty({ ...COUNT, description: `Tickets that the winner held. ${COUNT.description}` })
+  tickets: number;
+  @ApiProperty(EXACT) ticketsExact: string;
+  @ApiProperty(COUNT) totalTickets: number;
+  @ApiProperty(EXACT) totalTicketsExact: string;
+  @ApiProperty({ format: 'date-time' }) drawnAt: string;
+}

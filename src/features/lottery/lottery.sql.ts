@@ -1,0 +1,102 @@
+import { contractsOf } from '#ledger/chain/chain.sql';
+import { type CursorPageRow, cursorPage } from '#platform/http/cursor';
+import { statement } from '#platform/postgres/statement';
+
+/** Writes a ticket count twice: as a JSON number that every client can represent, and as an exact string. */
+const tickets = (name: string, column: string): string =>
+  `'${name}', least(${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', ${column}::text`;
+
+/**
+ * SQL: the newest open draw of the newest lottery contract that has one. Contracts are in the order of
+ * POOL_CONTRACTS. Returns one row of lottery_draws, or none.
+ */
+export const OPEN_DRAW = `(
+    SELECT d.* FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+      SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
+      ORDER BY draw_id DESC LIMIT 1
+    ) d
+    ORDER BY c.position DESC LIMIT 1)`;
+
+export const CURRENT_DRAW = statement<object, { data: string }>(
+  'current_draw',
+  {},
+  `
+    SELECT json_build_object('drawId', d.draw_id, 'contract', d.contract, 'prizePool', d.prize_pool::text,
+      'ticketPrice', d.ticket_price::text, 'participants', d.participants, ${tickets('totalTickets', 'd.total_tickets')},
+      'drawTime', iso(d.draw_time), 'status', d.status)::text AS data
+    FROM ${OPEN_DRAW} d`,
+  { onStandby: true },
+);
+
+const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, 'winner', d.winner,
+  'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
+  'drawnAt', iso(d.drawn_at))`;
+
+/** A position of WINNER_CURSOR. */
+const POSITION = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
+
+/** Winners of all contracts, newest first. `last` is the position of the last one. */
+export const LIST_WINNERS = statement<
+  { limit: number; offset: number },
+  { total: number; data: string; last: string | null }
+>(
+  'list_winners',
+  { limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT (SELECT winners::int FROM lottery_totals) AS total,
+      coalesce(json_agg(${WINNER}), '[]')::text AS data, (array_agg(${POSITION}))[count(*)] AS last
+    FROM (
+      SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
+      ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
+    ) d`,
+  { onStandby: true },
+);
+
+/** Like LIST_WINNERS, but after a draw. */
+export const LIST_WINNERS_AFTER = statement<
+  { limit: number; drawnAtMs: number; drawId: number; contract: string },
+  CursorPageRow
+>(
+  'list_winners_after',
+  { limit: 'integer', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
+  `
+    SELECT ${cursorPage(WINNER, POSITION)}
+    FROM (
+      SELECT *, row_number() OVER () AS n FROM (
+        SELECT * FROM lottery_draws
+        WHERE status = 'COMPLETED'
+          AND (drawn_at, draw_id, contract) < (to_timestamp(:drawnAtMs / 1000), :drawId, :contract)
+        ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit + 1
+      ) found
+    ) d`,
+  { onStandby: true },
+);
+
+/**
+ * Draws for which an account has tickets: newest contract first, then newest draw first. Reads no more rows of a
+ * contract than the page can show.
+ */
+export const LIST_TICKETS = statement<
+  { reader: string; limit: number; offset: number },
+  { total: number; data: string }
+>(
+  'list_tickets',
+  { reader: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = :reader) AS total,
+      coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, ${tickets('tickets', 't.tickets')},
+        ${tickets('totalTickets', 'd.total_tickets')}, 'ticketPrice', d.ticket_price::text,
+        'spent', (t.tickets * d.ticket_price)::text, 'status', d.status, 'drawTime', iso(d.draw_time),
+        'won', coalesce(d.winner = :reader, false), 'prize', d.prize::text)
+        ORDER BY t.position DESC, t.draw_id DESC), '[]')::text AS data
+    FROM (
+      SELECT c.position, held.contract, held.draw_id, held.tickets
+      FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+        SELECT contract, draw_id, tickets FROM lottery_tickets
+        WHERE account = :reader AND contract = c.address
+        ORDER BY draw_id DESC LIMIT :limit + :offset
+      ) held
+      ORDER BY c.position DESC, held.draw_id DESC LIMIT :limit OFFSET :offset
+    ) t JOIN lottery_draws d ON d.contract = t.contract AND d.draw_id = t.draw_id`,
+  { onStandby: true },
+);

@@ -1,0 +1,26 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import type { Page } from '#platform/http/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import { DrawEntry, ListTicketsQuery } from './tickets.dto';
+import { TicketsService } from './tickets.service';
+
+/** Separate from the lottery's other endpoints, which LOTTERY_PUBLIC opens to callers without a token. */
+@Controller('lottery/me')
+@ApiTags('Lottery')
+export class TicketsController {
+  constructor(private readonly tickets: TicketsService) {}
+
+  @Get()
+  @ApiData(DrawEntry, {
+    summary: 'Tickets of the caller',
+    description:
+      'The draws that the caller has tickets of, with what came of them: those of the newest lottery contract first, of each the newest first.',
+    list: true,
+    errors: [400, 401],
+  })
+  list(@CurrentUser() user: AuthenticatedUser, @Query() query: ListTicketsQuery): Promise<Page<DrawEntry>> {
+    return this.tickets.list(user, query);
+  }
+}

@@ -1,0 +1,54 @@
+import { Controller, Get, Header, Req } from '@nestjs/common';
+import { ApiBearerAuth, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { SkipThrottle } from '@nestjs/throttler';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import type { FastifyRequest } from 'fastify';
+import { Gauge, register } from 'prom-client';
+import { Public } from '#features/auth/auth.guard';
+import { ApiFailure } from '#platform/openapi/api-docs';
+import { bears } from '#platform/http/bearer';
+import { invalidToken } from '#platform/errors/errors';
+import { RawResponse } from '#platform/http/raw-response';
+import { Environment } from '#platform/config/environment';
+import { Database } from '#platform/database/database';
+
+const METRICS_EXAMPLE = `# HELP pools_created_total Pools created
+# TYPE pools_created_total counter
+pools_created_total{type="individual"} 3
+`;
+
+@Controller()
+@Public()
+@SkipThrottle()
+@RawResponse()
+export class MetricsController {
+  constructor(
+    private readonly environment: Environment,
+    private readonly database: Database,
+    @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
+  ) {}
+
+  /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
+  @Get()
+  @Header('content-type', register.contentType)
+  @ApiOperation({
+    summary: 'Metrics',
+    description:
+      'In the Prometheus text format. Open, unless the operator set a token for it (`METRICS_TOKEN`).',
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'Prometheus text format',
+    content: { 'text/plain': { schema: { type: 'string' }, example: METRICS_EXAMPLE } },
+  })
+  @ApiFailure(400)
+  @ApiFailure(401)
+  @ApiBearerAuth()
+  async scrape(@Req() request: FastifyRequest): Promise<string> {
+    const { METRICS_TOKEN } = this.environment;
+    if (METRICS_TOKEN && !bears(request.headers.authorization, METRICS_TOKEN)) throw invalidToken();
+    for (const [state, count] of Object.entries(this.database.connections))
+      this.connections.set({ state }, count);
+    return register.metrics();
+  }
+}

@@ -1,0 +1,62 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { ApiData } from '#platform/openapi/api-docs';
+import { ContractCalls, DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from './calls.dto';
+import { CallsService } from './calls.service';
+
+@Controller()
+export class CallsController {
+  constructor(private readonly calls: CallsService) {}
+
+  @Get('pools/:id/calls/deposit')
+  @ApiData(ContractCalls, {
+    summary: 'What a wallet sends to pay into a pool',
+    description:
+      'The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one.',
+    errors: [400, 401, 403, 404, 'transaction_not_pending', 'chain_unknown'],
+  })
+  deposit(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Query() query: DepositCallsQuery,
+  ): Promise<ContractCalls> {
+    return this.calls.deposit(user, id, query);
+  }
+
+  @Get('pools/:id/calls/withdraw')
+  @ApiData(ContractCalls, {
+    summary: 'What a wallet sends to take its money out of a pool',
+    description:
+      'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.',
+    errors: [400, 401, 403, 404, 'chain_unknown'],
+  })
+  withdraw(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Query() { amount }: WithdrawCallsQuery,
+  ): Promise<ContractCalls> {
+    return this.calls.withdraw(user, id, amount);
+  }
+
+  @Get('pools/:id/calls/claim')
+  @ApiData(ContractCalls, {
+    summary: 'What a wallet sends to claim its yield from a pool',
+    description:
+      'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.',
+    errors: [401, 403, 404, 'chain_unknown'],
+  })
+  claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
+    return this.calls.claim(user, id);
+  }
+
+  @Get('lottery/calls/tickets')
+  @ApiData(ContractCalls, {
+    summary: 'What a wallet sends to buy tickets of the current draw',
+    description:
+      'The approval of their price, then the purchase. 404 while no draw sells tickets: none is open, or its time has come.',
+    errors: [400, 401, 'no_open_draw', 'chain_unknown'],
+  })
+  tickets(@Query() { count }: TicketCallsQuery): Promise<ContractCalls> {
+    return this.calls.tickets(count);
+  }
+}

@@ -1,0 +1,109 @@
+import { Injectable } from '@nestjs/common';
+import type { Address } from 'viem';
+import type { AuthenticatedUser } from '#features/sessions/current-user';
+import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
+import { knownForm } from '#platform/errors/readable';
+import { MAX_AMOUNT } from '#values/rules';
+import { Database } from '#platform/database/database';
+import type { ContractCalls, DepositCallsQuery } from './calls.dto';
+import { type ChainRow, DRAW_TO_CALL, POOL_TO_CALL, type PoolRow } from './calls.sql';
+import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
+
+/**
+ * Builds the calls that a wallet has to sign and send. They go to the pool's own contract, which may differ from the
+ * contract for new pools. Only the chain knows whether the wallet has enough money.
+ */
+@Injectable()
+export class CallsService {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * @throws ApiError 400 without amount and transaction, or if they contradict each other; 403 and 404 for pools and
+   * for transactions of other users or pools; 409 if the transaction is not pending; 503 while the chain is unknown
+   */
+  async deposit(
+    caller: AuthenticatedUser,
+    poolId: string,
+    { amount, transaction }: DepositCallsQuery,
+  ): Promise<ContractCalls> {
+    if (amount === undefined && transaction === undefined)
+      throw validationFailed({ field: 'amount', message: 'is required without transaction' });
+    if (transaction !== undefined) knownForm(transaction);
+    const pool = await this.pool(caller, poolId, transaction);
+    if (!pool.readable) throw forbidden();
+    const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
+    if (amount !== undefined && BigInt(amount) !== due)
+      throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
+    const contract = pool.contract as Address;
+    return calls(
+      chainIdOf(pool),
+      approve(tokenOf(pool), contract, due),
+      deposit(contract, poolId, due, transaction),
+    );
+  }
+
+  /** @throws ApiError 403 if the caller may not read the pool and has no position in it; 404 and 503 as for deposits */
+  async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
+    const pool = await this.poolToPayOut(caller, poolId);
+    return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, BigInt(amount)));
+  }
+
+  /** @throws ApiError as for withdrawals */
+  async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
+    const pool = await this.poolToPayOut(caller, poolId);
+    return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
+  }
+
+  /**
+   * Buys tickets of the current draw.
+   * @throws ApiError 400 if they cost more than an amount can hold, 404 while none are sold, 503 while the chain is
+   * unknown
+   */
+  async tickets(count: string): Promise<ContractCalls> {
+    const draw = (await this.database.read(DRAW_TO_CALL, {}))!;
+    const [chainId, token] = [chainIdOf(draw), tokenOf(draw)];
+    if (draw.drawId === null) throw new ApiError(404, 'No draw is open', { code: 'no_open_draw' });
+    const [tickets, contract] = [BigInt(count), draw.contract as Address];
+    const cost = tickets * BigInt(draw.ticketPrice!);
+    if (cost > MAX_AMOUNT) throw validationFailed({ field: 'count', message: 'costs more than 2^256-1' });
+    return calls(chainId, approve(token, contract, cost), buyTickets(contract, BigInt(draw.drawId), tickets));
+  }
+
+  private async pool(caller: AuthenticatedUser, id: string, transaction?: string): Promise<PoolRow> {
+    const values = { pool: knownForm(id), address: caller.address, transaction: transaction ?? null };
+    const pool = await this.database.read(POOL_TO_CALL, values);
+    if (!pool) throw notFound();
+    return pool;
+  }
+
+  /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
+  private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolRow> {
+    const pool = await this.pool(caller, id);
+    if (!pool.readable && !pool.hasPosition) throw forbidden();
+    return pool;
+  }
+}
+
+/** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
+function amountDue({ account, status, amount }: PoolRow, caller: AuthenticatedUser): bigint {
+  if (account === null) throw notFound();
+  if (account !== caller.address) throw forbidden();
+  if (status !== 'PENDING') throw namedError('transaction_not_pending');
+  return BigInt(amount!);
+}
+
+function chainIdOf({ chainId }: ChainRow): number {
+  if (chainId === null) throw chainUnknown();
+  return Number(chainId);
+}
+
+function tokenOf({ token }: ChainRow): Address {
+  if (token === null) throw chainUnknown();
+  return token as Address;
+}
+
+const chainUnknown = (): ApiError => namedError('chain_unknown');
+
+const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
+  calls: encoded.map(({ name, to, data }) => ({ name, chainId, to, data, value: '0' })),
+});

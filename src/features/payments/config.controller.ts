@@ -1,0 +1,40 @@
+import { Controller, Get, Header, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Public } from '#features/auth/auth.guard';
+import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { JsonText } from '#platform/http/json-text';
+import { ApiData } from '#platform/openapi/api-docs';
+import { ClientConfig, ContractAbis } from './config.dto';
+import { ConfigService } from './config.service';
+
+const ABIS = new JsonText<ContractAbis>(
+  JSON.stringify({ savingsPool: savingsPoolAbi, lotteryPool: lotteryPoolAbi, token: tokenAbi }),
+);
+
+@Controller('config')
+@Public()
+export class ConfigController {
+  constructor(private readonly config: ConfigService) {}
+
+  @Get()
+  @ApiData(ClientConfig, {
+    summary: 'Chain, token, contracts and rules',
+    description: 'What a client needs to know before it signs in or pays. Caches may keep it for a minute.',
+  })
+  async read(@Res({ passthrough: true }) reply: FastifyReply): Promise<ClientConfig> {
+    const config = await this.config.read();
+    // Until the chain is known, clients should ask again soon.
+    if (config.token) void reply.header('cache-control', 'public, max-age=60');
+    return config;
+  }
+
+  @Get('abi')
+  @ApiData(ContractAbis, {
+    summary: 'ABI of contracts and token',
+    description: 'What savers call and read, and the errors that these calls revert with.',
+  })
+  @Header('cache-control', 'public, max-age=3600')
+  abi(): JsonText<ContractAbis> {
+    return ABIS;
+  }
+}

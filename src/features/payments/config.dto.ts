@@ -1,0 +1,68 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { AMOUNT } from '#platform/validation/amount';
+
+const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' } as const;
+const ADDRESSES = { type: String, isArray: true, description: 'Older ones, whose pools stay' } as const;
+const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
+
+export class TokenInfo {
+  @ApiProperty(ADDRESS) address: string;
+  @ApiProperty({ description: 'Empty if the token has none' }) symbol: string;
+  @ApiProperty({ type: 'integer', description: 'Of one token there are 10^decimals units' }) decimals: number;
+}
+
+export class PoolContracts {
+  @ApiProperty(ADDRESS) individual: string;
+  @ApiProperty(ADDRESS) cooperative: string;
+  @ApiProperty(ADDRESS) lottery: string;
+  @ApiProperty(ADDRESS) rotating: string;
+}
+
+export class FormerContracts {
+  @ApiProperty(ADDRESSES) individual: string[];
+  @ApiProperty(ADDRESSES) cooperative: string[];
+  @ApiProperty(ADDRESSES) lottery: string[];
+  @ApiProperty(ADDRESSES) rotating: string[];
+}
+
+export class SignInRules {
+  @ApiProperty({ type: [String], description: 'Hosts that may ask for a signature; empty: any' })
+  domains: string[];
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Messages for another chain are refused; null: any',
+  })
+  chainId: number | null;
+  @ApiProperty({ type: 'integer' }) nonceLifetimeSeconds: number;
+  @ApiProperty({ type: 'integer' }) tokenLifetimeSeconds: number;
+}
+
+export class ClientConfig {
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'null until the indexer has read it from the chain',
+  })
+  chainId: number | null;
+  @ApiProperty({
+    type: TokenInfo,
+    nullable: true,
+    description: 'null until the indexer has read it from the chain',
+  })
+  token: TokenInfo | null;
+  @ApiProperty({ type: PoolContracts, description: 'Of new pools' }) contracts: PoolContracts;
+  @ApiProperty({ type: FormerContracts }) formerContracts: FormerContracts;
+  @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
+  minimumDeposit: string;
+  @ApiProperty({ type: SignInRules }) signIn: SignInRules;
+  @ApiProperty({ required: false, description: 'The chain of this machine; in development only' })
+  rpcUrl?: string;
+}
+
+export class ContractAbis {
+  @ApiProperty({ ...ABI, description: 'Contracts of individual, cooperative and rotating pools' })
+  savingsPool: unknown[];
+  @ApiProperty({ ...ABI, description: 'Lottery contracts' }) lotteryPool: unknown[];
+  @ApiProperty({ ...ABI, description: 'What paying takes of the ERC-20 token' }) token: unknown[];
+}

@@ -1,0 +1,65 @@
+import { type Address, type Hex, encodeFunctionData } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+
+export const CALL_NAMES = ['approve', 'deposit', 'withdraw', 'claimYield', 'buyTickets'] as const;
+export type CallName = (typeof CALL_NAMES)[number];
+
+/** What a wallet sends, without the chain id: the same on every chain. */
+export interface EncodedCall {
+  name: CallName;
+  to: Address;
+  data: Hex;
+}
+
+/** Reference for calls that pay no announced transaction. */
+const NO_REFERENCE: Hex = `0x${'0'.repeat(32)}`;
+
+/** Allows a contract to take exactly this amount of the caller's tokens. */
+export const approve = (token: Address, spender: Address, amount: bigint): EncodedCall => ({
+  name: 'approve',
+  to: token,
+  data: encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [spender, amount] }),
+});
+
+/** @param transaction id of the pending deposit that it pays */
+export const deposit = (
+  contract: Address,
+  pool: string,
+  amount: bigint,
+  transaction?: string,
+): EncodedCall => ({
+  name: 'deposit',
+  to: contract,
+  data: encodeFunctionData({
+    abi: savingsPoolAbi,
+    functionName: 'deposit',
+    args: [bytes16(pool), transaction === undefined ? NO_REFERENCE : bytes16(transaction), amount],
+  }),
+});
+
+export const withdraw = (contract: Address, pool: string, amount: bigint): EncodedCall => ({
+  name: 'withdraw',
+  to: contract,
+  data: encodeFunctionData({
+    abi: savingsPoolAbi,
+    functionName: 'withdraw',
+    args: [bytes16(pool), NO_REFERENCE, amount],
+  }),
+});
+
+export const claimYield = (contract: Address, pool: string): EncodedCall => ({
+  name: 'claimYield',
+  to: contract,
+  data: encodeFunctionData({
+    abi: savingsPoolAbi,
+    functionName: 'claimYield',
+    args: [bytes16(pool), NO_REFERENCE],
+  }),
+});
+
+export const buyTickets = (contract: Address, drawId: bigint, count: bigint): EncodedCall => ({
+  name: 'buyTickets',
+  to: contract,
+  data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: 'buyTickets', args: [drawId, count] }),
+});

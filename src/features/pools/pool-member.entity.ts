@@ -1,0 +1,27 @@
+import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
+import type { PoolType } from '#values/types';
+import { Pool } from './pool.entity';
+
+/** Who may read a pool. By address, so that a wallet that signs in later sees it too. The owner is also listed. */
+@Entity('pool_members')
+@Index('pool_members_address_idx', ['address', 'poolId'])
+@Index('pool_members_owner_idx', ['address', 'type', 'poolId'], { where: `role = 'OWNER'` })
+@Index('pool_members_member_idx', ['address', 'poolId', 'type'], { where: `role = 'MEMBER'` })
+export class PoolMember {
+  @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
+  poolId: string;
+
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pool_members_pkey', collation: 'C' })
+  address: string;
+
+  @ManyToOne(() => Pool, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'pool_id', foreignKeyConstraintName: 'pool_members_pool_id_fkey' })
+  pool: Pool;
+
+  @Column({ type: 'text', collation: 'C' })
+  role: 'OWNER' | 'MEMBER';
+
+  /** The pool's type, repeated here so that one index serves the filtered list. */
+  @Column({ type: 'text', collation: 'C' })
+  type: PoolType;
+}

@@ -1,0 +1,100 @@
+import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { ApiBody, ApiHeader } from '@nestjs/swagger';
+import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { ApiData } from '#platform/openapi/api-docs';
+import { validationFailed } from '#platform/errors/errors';
+import type { JsonText } from '#platform/http/json-text';
+import type { CursorPage, Page } from '#platform/http/pagination';
+import {
+  CREATE_POOL_EXAMPLES,
+  CreatePoolRequest,
+  CreatedPool,
+  LeftPool,
+  ListPoolsQuery,
+  PoolDetail,
+  PoolItem,
+  YieldReport,
+} from './pools.dto';
+import { PoolsService } from './pools.service';
+
+@Controller('pools')
+export class PoolsController {
+  constructor(private readonly pools: PoolsService) {}
+
+  @Get()
+  @ApiData(PoolItem, {
+    summary: 'List the pools of the caller',
+    description:
+      'Pools that the caller owns or is a member of, newest first, each with its ten newest transactions. With `after` the answer has no `pagination`, and `page` is refused.',
+    list: 'cursors',
+    errors: [400, 401],
+  })
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListPoolsQuery,
+  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
+    return this.pools.list(user, query);
+  }
+
+  @Post()
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    description: '1 to 255 visible ASCII characters',
+  })
+  @ApiBody({ type: CreatePoolRequest, examples: CREATE_POOL_EXAMPLES })
+  @ApiData(CreatedPool, {
+    summary: 'Create a pool',
+    description:
+      'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.',
+    status: 201,
+    errors: [400, 'deposit_below_minimum', 401, 'idempotency_in_progress', 413, 415, 422],
+  })
+  create(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() request: CreatePoolRequest,
+    @Headers('idempotency-key') key: string | undefined,
+  ): Promise<JsonText<CreatedPool>> {
+    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+      throw validationFailed({
+        field: 'Idempotency-Key',
+        message: 'must be 1 to 255 visible ASCII characters',
+      });
+    return this.pools.create(user, request, key);
+  }
+
+  @Get(':id')
+  @ApiData(PoolDetail, {
+    summary: 'Read a pool',
+    description: 'For its owner and members: what it holds and yields, and its 100 newest transactions.',
+    errors: [401, 403, 404],
+  })
+  detail(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PoolDetail>> {
+    return this.pools.detail(user, id);
+  }
+
+  @Get(':id/yield')
+  @ApiData(YieldReport, {
+    summary: 'Read the yield of a pool',
+    description:
+      'Of the whole pool, not of the caller alone: `claimableYield` is what all who paid in can claim together.',
+    errors: [401, 403, 404],
+  })
+  yieldReport(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+  ): Promise<JsonText<YieldReport>> {
+    return this.pools.yieldReport(user, id);
+  }
+
+  @Delete(':id/membership')
+  @ApiData(LeftPool, {
+    summary: 'Leave a pool',
+    description:
+      'The pool leaves the lists, totals and transactions of the caller. The owner cannot leave. A second time it is 403, as for everyone who is no member.',
+    errors: ['invalid_json', 401, 403, 'owner_cannot_leave', 404, 413, 415],
+  })
+  leave(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<LeftPool>> {
+    return this.pools.leave(user, id);
+  }
+}

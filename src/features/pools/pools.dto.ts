@@ -1,0 +1,158 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
+import { AMOUNT, IsAmount } from '#platform/validation/amount';
+import { CursorCodec } from '#platform/http/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { ADDRESS, UUID } from '#values/rules';
+import {
+  POOL_TYPES,
+  PoolType,
+  TRANSACTION_STATUSES,
+  TRANSACTION_TYPES,
+  TransactionStatus,
+  TransactionType,
+} from '#values/types';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import type { ElementContext } from '#platform/errors/violations';
+
+const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
+
+const everyElement: ElementContext = {
+  element: (value) => typeof value === 'string' && ADDRESS.test(value),
+};
+
+/** Positions are pool ids. Callers only see pools that they may read. */
+export const POOL_CURSOR = new CursorCodec('pools', UUID);
+
+@MemoizedQuery()
+export class ListPoolsQuery {
+  @IsPageWithout('after')
+  page?: number;
+
+  @IsLimit(20)
+  limit: number = 20;
+
+  @IsAfter(POOL_CURSOR)
+  after?: string;
+
+  @ApiPropertyOptional({ enum: POOL_TYPES, description: 'Only pools of this type' })
+  @IsOptional()
+  @IsIn(POOL_TYPES)
+  type?: PoolType;
+}
+
+export class CreatePoolRequest {
+  @ApiProperty({ enum: POOL_TYPES, description: 'Decides which contract holds its deposits' })
+  @IsIn(POOL_TYPES)
+  type: PoolType;
+
+  @ApiProperty({ pattern: AMOUNT, description: 'Smallest token units, at least the minimum deposit' })
+  @IsAmount()
+  initialDeposit: string;
+
+  @ApiPropertyOptional({ default: false, description: 'Whether yield is to be paid in again' })
+  @IsOptional()
+  @IsBoolean()
+  autoCompound: boolean = false;
+
+  @ApiPropertyOptional({
+    type: [String],
+    description:
+      'Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped',
+  })
+  @IsOptional()
+  @IsArray()
+  @Matches(ADDRESS, { each: true, message: 'must be a wallet address', context: everyElement })
+  members: string[] = [];
+}
+
+const TWENTY_FIVE = '25000000000000000000';
+export const CREATE_POOL_EXAMPLES = {
+  alone: { summary: 'For oneself', value: { type: 'individual', initialDeposit: TWENTY_FIVE } },
+  together: {
+    summary: 'With others, yield paid in again',
+    value: {
+      type: 'cooperative',
+      initialDeposit: TWENTY_FIVE,
+      autoCompound: true,
+      members: ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC', '0x90f79bf6eb2c4f870365e785982e1f101e93b906'],
+    },
+  },
+};
+
+class PoolIdentity {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ enum: POOL_TYPES }) type: PoolType;
+  @ApiProperty({ pattern: STORED_ADDRESS }) contractAddress: string;
+  @ApiProperty({ pattern: AMOUNT }) balance: string;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+export class CreatedPool extends PoolIdentity {
+  @ApiProperty({
+    format: 'uuid',
+    description: 'The pending DEPOSIT, which GET /pools/{id}/calls/deposit pays',
+  })
+  depositId: string;
+}
+
+export class LeftPool {
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+}
+
+export class TransactionSummary {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
+  @ApiProperty({ pattern: AMOUNT }) amount: string;
+  @ApiProperty({ type: String, nullable: true }) txHash: string | null;
+  @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+class PoolFields extends PoolIdentity {
+  @ApiProperty({ pattern: AMOUNT, description: 'The part of balance that is not on the chain yet' })
+  pendingBalance: string;
+  @ApiProperty({ pattern: AMOUNT }) totalYield: string;
+  @ApiProperty({ description: 'Percent' }) apr: number;
+  @ApiProperty() autoCompound: boolean;
+  @ApiProperty({ format: 'date-time' }) lastUpdate: string;
+}
+
+export class PoolItem extends PoolFields {
+  @ApiProperty({ type: 'integer', description: 'Number of members, without the owner' }) members: number;
+  @ApiProperty({ type: [TransactionSummary], description: 'The 10 newest, newest first' })
+  recentTransactions: TransactionSummary[];
+}
+
+export class PoolOwner {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ pattern: STORED_ADDRESS }) address: string;
+}
+
+export class PoolDetail extends PoolFields {
+  @ApiProperty({ type: PoolOwner }) owner: PoolOwner;
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'string', pattern: STORED_ADDRESS },
+    description: 'Without the owner, ascending',
+  })
+  memberAddresses: string[];
+  @ApiProperty({
+    type: [TransactionSummary],
+    description: 'The 100 newest, newest first; GET /transactions?poolId= pages through all',
+  })
+  transactions: TransactionSummary[];
+}
+
+export class YieldReport {
+  @ApiProperty({ pattern: AMOUNT, description: 'Accrued since the pool was created' }) totalYield: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description:
+      'Accrued and not yet claimed, by all savers of the pool together; GET /pools/:id/position has what the caller can claim',
+  })
+  claimableYield: string;
+  @ApiProperty({ description: 'Percent' }) apr: number;
+  @ApiProperty({ description: 'Percent, daily compounding of apr' }) apy: number;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true }) lastClaimed: string | null;
+}

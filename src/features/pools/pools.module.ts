@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { AuthModule } from '#features/auth/auth.module';
+import { ExpiredAnswers } from './expired-answers';
+import { IdempotencyKey } from './idempotency-key.entity';
+import { PoolMember } from './pool-member.entity';
+import { Pool } from './pool.entity';
+import { PoolsController } from './pools.controller';
+import { PoolsService } from './pools.service';
+import { Transaction } from './transaction.entity';
+import { YieldAccrual } from './yield-accrual.entity';
+
+@Module({
+  imports: [
+    AuthModule,
+    TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual, IdempotencyKey]),
+  ],
+  controllers: [PoolsController],
+  providers: [
+    PoolsService,
+    ExpiredAnswers,
+    makeCounterProvider({
+      name: 'pools_created_total',
+      help: 'Pools created through the API, by type',
+      labelNames: ['type'],
+    }),
+  ],
+  exports: [PoolsService, TypeOrmModule],
+})
+export class PoolsModule {}

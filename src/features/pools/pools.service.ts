@@ -1,0 +1,174 @@
+import { Injectable } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { createHash } from 'node:crypto';
+import type { Counter } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
+import type { AuthenticatedUser } from '#features/sessions/current-user';
+import { namedError, invalidToken, validationFailed } from '#platform/errors/errors';
+import { JsonText } from '#platform/http/json-text';
+import { CursorPage, type Page, pageWithCursor } from '#platform/http/pagination';
+import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
+import { canonicalAmount } from '#values/rules';
+import { Environment } from '#platform/config/environment';
+import { Database } from '#platform/database/database';
+import type { TypedStatement } from '#platform/postgres/statement';
+import {
+  type CreatePoolRequest,
+  type CreatedPool,
+  type LeftPool,
+  type ListPoolsQuery,
+  POOL_CURSOR,
+  type PoolDetail,
+  type PoolItem,
+  type YieldReport,
+} from './pools.dto';
+import {
+  CREATE_POOLS,
+  CREATE_POOLS_ONCE,
+  FIRST_ANSWER,
+  LEAVE_POOL,
+  LIST_POOLS,
+  LIST_POOLS_AFTER,
+  type NewPools,
+  POOL_DETAIL,
+  POOL_YIELD,
+} from './pools.sql';
+
+const MAX_MEMBERS = 100;
+const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
+
+@Injectable()
+export class PoolsService {
+  /** Ids made so far, modulo 2^31. */
+  private made = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly environment: Environment,
+    @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
+  ) {}
+
+  /** The pools that the caller owns or is a member of, newest first. */
+  async list(
+    { address }: AuthenticatedUser,
+    query: ListPoolsQuery,
+  ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
+    const { page = 1, limit, type = null, after } = query;
+    if (after === undefined) {
+      const values = { address, type, limit, offset: (page - 1) * limit };
+      return pageWithCursor((await this.database.read(LIST_POOLS, values))!, query, POOL_CURSOR);
+    }
+    const values = { address, type, limit, after: POOL_CURSOR.decode(after)! };
+    return new CursorPage((await this.database.read(LIST_POOLS_AFTER, values))!, POOL_CURSOR);
+  }
+
+  /** @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read */
+  detail(caller: AuthenticatedUser, id: string): Promise<JsonText<PoolDetail>> {
+    return this.read(POOL_DETAIL, caller, id);
+  }
+
+  yieldReport(caller: AuthenticatedUser, id: string): Promise<JsonText<YieldReport>> {
+    return this.read(POOL_YIELD, caller, id);
+  }
+
+  private async read<T>(
+    statement: TypedStatement<{ pool: string; address: string }, ReadableRow>,
+    { address }: AuthenticatedUser,
+    id: string,
+  ): Promise<JsonText<T>> {
+    const row = await this.database.read(statement, { pool: knownForm(id), address });
+    return new JsonText(readable(row).data);
+  }
+
+  /** Ids of the same millisecond sort in the order in which this process made them. */
+  private newId(msecs: number): string {
+    this.made = (this.made + 1) & 0x7fffffff;
+    return uuidv7({ msecs, seq: this.made });
+  }
+
+  /**
+   * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
+   * @param key makes a repeated request return the first answer for 24 hours
+   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
+   * the key was used for another request
+   */
+  async create(
+    caller: AuthenticatedUser,
+    request: CreatePoolRequest,
+    key?: string,
+  ): Promise<JsonText<CreatedPool>> {
+    const amount = canonicalAmount(request.initialDeposit)!;
+    if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT)) throw namedError('deposit_below_minimum');
+    const members = new Set(request.members.map((member) => member.toLowerCase()));
+    members.delete(caller.address);
+    if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
+
+    const now = Date.now();
+    const pool: CreatedPool = {
+      id: this.newId(now),
+      type: request.type,
+      contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!.at(-1)!,
+      balance: amount,
+      createdAt: new Date(now).toISOString(),
+      depositId: this.newId(now),
+    };
+    const values: NewPools = {
+      pools: [pool.id],
+      types: [pool.type],
+      owners: [caller.userId],
+      contracts: [pool.contractAddress],
+      autoCompound: [request.autoCompound],
+      members: [`{${[...members].join()}}`],
+      createdAt: [pool.createdAt],
+      ownerAddresses: [caller.address],
+      deposits: [pool.depositId],
+      amounts: [amount],
+    };
+    const answer = JSON.stringify(pool);
+    if (key === undefined) {
+      await this.written(this.database.writeJoined(CREATE_POOLS, values));
+    } else {
+      const { type, autoCompound } = request;
+      const requestHash = createHash('sha256')
+        .update(JSON.stringify([type, amount, autoCompound, [...members].sort()]))
+        .digest('hex');
+      const once = { ...values, keys: [key], requestHashes: [requestHash], answers: [answer] };
+      const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, once));
+      if (!rows.some((row) => row.pool === pool.id)) return this.firstAnswer(caller, key, requestHash);
+    }
+    this.created.inc({ type: pool.type });
+    return new JsonText(answer);
+  }
+
+  /**
+   * Ends the caller's membership. The pool leaves the caller's lists, and the caller can no longer read it.
+   * @throws ApiError 404 for an unknown pool, 403 for its owner and for callers who are not, or no longer, members
+   */
+  async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
+    const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
+    if (found?.role === 'OWNER') throw namedError('owner_cannot_leave');
+    return new JsonText(readable(found).data);
+  }
+
+  /** @throws ApiError 401 when the user was deleted after the token was issued */
+  private async written<T>(writing: Promise<T>): Promise<T> {
+    try {
+      return await writing;
+    } catch (error) {
+      if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey')
+        throw invalidToken('token_revoked');
+      throw error;
+    }
+  }
+
+  private async firstAnswer(
+    { userId }: AuthenticatedUser,
+    key: string,
+    requestHash: string,
+  ): Promise<JsonText<CreatedPool>> {
+    const first = await this.database.read(FIRST_ANSWER, { owner: userId, key });
+    if (!first) throw namedError('idempotency_in_progress');
+    if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
+    return new JsonText(first.response);
+  }
+}

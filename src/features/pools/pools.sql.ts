@@ -1,0 +1,215 @@
+import { type CursorPageRow, cursorPage } from '#platform/http/cursor';
+import type { ReadableRow } from '#platform/errors/readable';
+import { type PoolType, TRANSACTION_TYPES } from '#values/types';
+import { statement } from '#platform/postgres/statement';
+
+/**
+ * The newest transactions of pool `p`, newest first. There is one branch per type, merged in order, because the index
+ * begins with pool and type. This way one index serves the filtered and the unfiltered lists.
+ */
+const newestTransactions = (limit: number): string => `
+  (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
+      'txHash', t.tx_hash, 'status', t.status, 'createdAt', iso(t.created_at))), '[]')
+   FROM (${TRANSACTION_TYPES.map(
+     (type) =>
+       `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
+   ).join(' UNION ALL ')} ORDER BY id DESC LIMIT ${limit}) t)`;
+
+const POOL_FIELDS = `
+  'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
+  'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+  'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)`;
+
+const POOL_ITEM = `json_build_object(${POOL_FIELDS},
+  'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})`;
+
+interface ListParameters {
+  address: string;
+  /** null: all types. */
+  type: PoolType | null;
+  limit: number;
+}
+
+/** Of pool_members: the caller's pools of one type. Their own have an index by type, so that others are not read. */
+const OF_TYPE = ['OWNER', 'MEMBER'].map(
+  (role) => `pool_members WHERE address = :address AND role = '${role}' AND type = :type`,
+);
+const OF_ANY_TYPE = 'pool_members WHERE address = :address AND :type IS NULL';
+
+/** Ids of the caller's pools, newest first. Reads no branch further than needed. */
+const newestPools = (after: string, limit: string): string => `
+  SELECT pool_id FROM (${[OF_ANY_TYPE, ...OF_TYPE]
+    .map((pools) => `(SELECT pool_id FROM ${pools} ${after} ORDER BY pool_id DESC LIMIT ${limit})`)
+    .join(' UNION ALL ')}) merged
+  ORDER BY pool_id DESC`;
+
+/** Newest first. `last` is the id of the last one. */
+export const LIST_POOLS = statement<
+  ListParameters & { offset: number },
+  { total: number; data: string; last: string | null }
+>(
+  'list_pools',
+  { address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT
+      (${[OF_ANY_TYPE, ...OF_TYPE].map((pools) => `(SELECT count(*) FROM ${pools})`).join(' + ')})::int AS total,
+      coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
+    FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+  { onStandby: true },
+);
+
+/** Like LIST_POOLS, but after the pool `after`. */
+export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, CursorPageRow>(
+  'list_pools_after',
+  { address: 'text', type: 'text', limit: 'integer', after: 'uuid' },
+  `
+    SELECT ${cursorPage(POOL_ITEM, 'page.pool_id')}
+    FROM (
+      SELECT pool_id, row_number() OVER () AS n
+      FROM (${newestPools('AND pool_id < :after', ':limit + 1')} LIMIT :limit + 1) found
+    ) page
+    JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
+  { onStandby: true },
+);
+
+/** SQL: whether the address may read the pool, as its owner or a member. */
+export const isReader = (pool: string, address: string): string =>
+  `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})`;
+
+/** SQL: how many pools the user owns. */
+export const countOwnedBy = (user: string): string => `(SELECT count(*) FROM pools WHERE owner_id = ${user})`;
+
+export const POOL_DETAIL = statement<{ pool: string; address: string }, ReadableRow>(
+  'pool_detail',
+  { pool: 'uuid', address: 'text' },
+  `
+    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(${POOL_FIELDS},
+      'owner', json_build_object('id', u.id, 'address', u.address),
+      'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
+        WHERE m.pool_id = p.id AND m.address <> u.address),
+      'transactions', ${newestTransactions(100)})::text END AS data
+    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
+  { onStandby: true },
+);
+
+/**
+ * apy = (1 + apr/365)^365 - 1 in percent. An apr above 100,000 % counts as 100,000 %, so that the power stays within
+ * double precision.
+ */
+export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableRow>(
+  'pool_yield',
+  { pool: 'uuid', address: 'text' },
+  `
+    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(
+      'totalYield', p.total_yield::text,
+      'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
+      'apr', trim_scale(p.apr_bps / 100.0),
+      'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+      'lastClaimed', iso(p.last_claimed_at))::text END AS data
+    FROM pools p WHERE p.id = :pool`,
+  { onStandby: true },
+);
+
+/** Element n of each array is of pool n. */
+export interface NewPools {
+  pools: string[];
+  types: PoolType[];
+  owners: string[];
+  contracts: string[];
+  autoCompound: boolean[];
+  /** Lower-cased addresses, without the owner's, as text of an array, which needs no quotes for them: `{0x…,0x…}`. */
+  members: string[];
+  createdAt: string[];
+  ownerAddresses: string[];
+  /** Ids of the pending transactions. */
+  deposits: string[];
+  amounts: string[];
+}
+
+const NEW_POOLS_TYPES = {
+  pools: 'uuid[]',
+  types: 'text[]',
+  owners: 'uuid[]',
+  contracts: 'text[]',
+  autoCompound: 'boolean[]',
+  members: 'text[]',
+  createdAt: 'timestamptz[]',
+  ownerAddresses: 'text[]',
+  deposits: 'uuid[]',
+  amounts: 'numeric[]',
+} as const;
+
+/** The database's function create_pools writes the pools, their members, their DEPOSITs and all that is derived. */
+export const CREATE_POOLS = statement<NewPools, never>(
+  'create_pools',
+  NEW_POOLS_TYPES,
+  `
+    INSERT INTO new_pools VALUES (:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt,
+      :ownerAddresses, :deposits, :amounts)`,
+);
+
+/**
+ * The same with an idempotency key for each pool. Returns the pools that it creates: none whose key is in use, because
+ * another request holds its lock, or it has a record that is less than a day old; and one if several have the same key.
+ */
+export const CREATE_POOLS_ONCE = statement<
+  NewPools & { keys: string[]; requestHashes: string[]; answers: string[] },
+  { pool: string }
+>(
+  'create_pools_once',
+  { ...NEW_POOLS_TYPES, keys: 'text[]', requestHashes: 'text[]', answers: 'text[]' },
+  `
+    WITH attempt AS MATERIALIZED (
+      SELECT *, pg_try_advisory_xact_lock(hashtextextended(owner || ' ' || key, 0)) AS locked
+      FROM (
+        SELECT *, row_number() OVER (PARTITION BY owner, key) AS n
+        FROM unnest(:pools, :types, :owners, :contracts, :autoCompound, :members, :createdAt, :ownerAddresses,
+          :deposits, :amounts, :keys, :requestHashes, :answers) AS a (
+          pool, type, owner, contract, auto_compound, members, created_at, address, deposit, amount, key, hash, answer)
+      ) numbered WHERE n = 1
+    ), record AS (
+      INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
+      SELECT owner, key, hash, answer, now() FROM attempt WHERE locked
+      ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
+        SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
+        WHERE i.created_at < now() - interval '24 hours'
+      RETURNING user_id, key
+    ), made AS (
+      INSERT INTO new_pools
+      SELECT array_agg(pool), array_agg(type), array_agg(owner), array_agg(contract), array_agg(auto_compound),
+        array_agg(members), array_agg(created_at), array_agg(address), array_agg(deposit), array_agg(amount)
+      FROM attempt JOIN record ON user_id = owner AND record.key = attempt.key HAVING count(*) > 0
+      RETURNING pools
+    )
+    SELECT unnest(pools) AS pool FROM made`,
+);
+
+/** The first answer to a request with the key. */
+export const FIRST_ANSWER = statement<
+  { owner: string; key: string },
+  { requestHash: string; response: string }
+>(
+  'first_answer',
+  { owner: 'uuid', key: 'text' },
+  `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :owner AND key = :key`,
+);
+
+/**
+ * The triggers of pool_members update the derived rows. `role` is the caller's role before this statement, null for
+ * outsiders. `data` is null when the caller was not a member, or another request has just ended the membership.
+ */
+export const LEAVE_POOL = statement<
+  { pool: string; member: string },
+  ReadableRow & { role: 'OWNER' | 'MEMBER' | null }
+>(
+  'leave_pool',
+  { pool: 'uuid', member: 'text' },
+  `
+    WITH gone AS (
+      DELETE FROM pool_members WHERE pool_id = :pool AND address = :member AND role = 'MEMBER' RETURNING pool_id
+    )
+    SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :member) AS role,
+      (SELECT json_build_object('poolId', pool_id)::text FROM gone) AS data
+    FROM pools p WHERE p.id = :pool`,
+);

@@ -1,0 +1,39 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import type { JsonText } from '#platform/http/json-text';
+import type { Page } from '#platform/http/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import { ListPositionsQuery, PositionItem } from './positions.dto';
+import { PositionsService } from './positions.service';
+
+@Controller()
+@ApiTags('Positions')
+export class PositionsController {
+  constructor(private readonly positions: PositionsService) {}
+
+  @Get('pools/:id/position')
+  @ApiData(PositionItem, {
+    summary: 'What the caller holds in a pool',
+    description:
+      'What the caller paid in, took out, holds, earned and can claim: to the unit what the contract answers at `blockNumber`. Only what is on the chain counts; announced deposits do not. For members, who may have nothing in it, and for everyone who ever paid in.',
+    errors: [401, 403, 404],
+  })
+  inPool(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<PositionItem>> {
+    return this.positions.inPool(user, id);
+  }
+
+  @Get('users/me/positions')
+  @ApiData(PositionItem, {
+    summary: 'What the caller holds everywhere',
+    description: 'The position in every pool that the caller ever paid into, newest pool first.',
+    list: true,
+    errors: [400, 401],
+  })
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListPositionsQuery,
+  ): Promise<Page<PositionItem>> {
+    return this.positions.list(user, query);
+  }
+}

@@ -1,0 +1,35 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { PageQuery } from '#platform/http/pagination';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+
+const AMOUNT = '^\\d+$';
+
+@MemoizedQuery()
+export class ListPositionsQuery extends PageQuery {}
+
+export class PositionItem {
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The caller' }) address: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'All that was ever paid in' }) deposited: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'All that was ever taken out, without claimed yield' })
+  withdrawn: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description: 'What can be withdrawn: `balanceOf` of the contract at `blockNumber`',
+  })
+  balance: string;
+  @ApiProperty({ pattern: AMOUNT, description: '`claimed` and `claimable` together' }) earned: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'Yield that was paid out' }) claimed: string;
+  @ApiProperty({
+    pattern: AMOUNT,
+    description: 'Yield that can be claimed: `claimableOf` of the contract at `blockNumber`',
+  })
+  claimable: string;
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'The last block that counts; null before any has been read',
+  })
+  blockNumber: number | null;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true }) blockTime: string | null;
+}

@@ -1,0 +1,32 @@
+import { Injectable } from '@nestjs/common';
+import type { AuthenticatedUser } from '#features/sessions/current-user';
+import { JsonText } from '#platform/http/json-text';
+import { Page } from '#platform/http/pagination';
+import { knownForm, readable } from '#platform/errors/readable';
+import { Database } from '#platform/database/database';
+import type { ListPositionsQuery, PositionItem } from './positions.dto';
+import { LIST_POSITIONS, POOL_POSITION } from './positions.sql';
+
+/** What the caller holds, as the contracts count it. */
+@Injectable()
+export class PositionsService {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * All zeros for a member who never paid in.
+   * @throws ApiError 404 for an unknown pool, 403 if the caller may not read the pool and never paid into it
+   */
+  async inPool(caller: AuthenticatedUser, id: string): Promise<JsonText<PositionItem>> {
+    const pool = knownForm(id);
+    const row = await this.database.read(POOL_POSITION, { pool, reader: caller.address });
+    return new JsonText(readable(row).data);
+  }
+
+  /** Positions in every pool that the caller ever paid into, newest pool first. */
+  async list(caller: AuthenticatedUser, query: ListPositionsQuery): Promise<Page<PositionItem>> {
+    const { page, limit } = query;
+    const parameters = { reader: caller.address, limit, offset: (page - 1) * limit };
+    const row = await this.database.read(LIST_POSITIONS, parameters);
+    return new Page(new JsonText(row!.data), row!.total, query);
+  }
+}

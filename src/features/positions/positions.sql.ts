@@ -1,0 +1,62 @@
+import { EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
+import type { ReadableRow } from '#platform/errors/readable';
+import { statement } from '#platform/postgres/statement';
+import { isReader } from '#features/pools/pools.sql';
+
+/** The contract's SCALE, 2^128: rates are multiplied by it. */
+const SCALE = `${2n ** 128n}::numeric`;
+
+/**
+ * Yield of position `o` from the accruals since its last change, with the contract's rounding (SavingsPool._earned).
+ * `f` is the first of these accruals, absent if there is none; its yield follows from the position's weight. The yield
+ * of all later accruals follows from the balance, which did not change.
+ */
+const UNSETTLED = `
+  coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, ${SCALE})
+    + div(o.balance * (w.last_per_unit - f.per_unit), ${SCALE}), 0)`;
+const ACCRUED = `
+  LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
+  LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
+  CROSS JOIN LATERAL (SELECT o.owed + ${UNSETTLED} AS claimable OFFSET 0) y`;
+
+const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
+const position = (pool: string): string => `
+  json_build_object('poolId', ${pool}, 'address', :reader, ${amount('deposited')}, ${amount('withdrawn')},
+    ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
+    ${amount('claimable', 'y.claimable')}, 'blockNumber', b.number, 'blockTime', iso(b.time))`;
+
+/** SQL: whether the contract has ever taken money from the address for the pool. */
+export const hasPosition = (pool: string, address: string): string =>
+  `EXISTS (SELECT FROM positions o WHERE o.pool_id = ${pool} AND o.address = ${address})`;
+
+/** No row: the pool does not exist. Data null: the reader may not read the pool and never paid into it. */
+export const POOL_POSITION = statement<{ pool: string; reader: string }, ReadableRow>(
+  'pool_position',
+  { pool: 'uuid', reader: 'text' },
+  `
+    SELECT CASE WHEN o.pool_id IS NOT NULL OR ${isReader('p.id', ':reader')}
+      THEN ${position('p.id')}::text END AS data
+    FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
+    LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :reader
+    ${ACCRUED}
+    WHERE p.id = :pool`,
+  { onStandby: true },
+);
+
+/** Newest pool first. */
+export const LIST_POSITIONS = statement<
+  { reader: string; limit: number; offset: number },
+  { total: number; data: string }
+>(
+  'list_positions',
+  { reader: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT (SELECT count(*)::int FROM positions WHERE address = :reader) AS total,
+      coalesce(json_agg(${position('o.pool_id')} ORDER BY o.pool_id DESC), '[]')::text AS data
+    FROM (
+      SELECT * FROM positions WHERE address = :reader ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
+    ) o
+    LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
+    ${ACCRUED}`,
+  { onStandby: true },
+);

@@ -1,0 +1,139 @@
+import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Environment } from '#platform/config/environment';
+import { valuesOf } from '#platform/postgres/statement';
+import { afterIo } from '#platform/statements/work-queue';
+import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
+
+/** Time between two polls for ended sessions. */
+const POLL_MS = 200;
+/** Longest wait for the answer to a poll. A connection that takes longer is closed. */
+const ANSWER_MS = 500;
+/** An answer counts as complete for this long after its poll began. The interface promises one second. */
+const FRESH_MS = 700;
+/** After a longer gap, rows may have been removed unseen. Far below the hour for which rows are kept. */
+const MAX_GAP_MS = 60_000;
+/**
+ * Polls the table session_endings over its own connection, so that every process knows within a second which sessions
+ * the others ended. Unlike a notification, an answer to a poll also proves that nothing was missed.
+ */
+@Injectable()
+export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(SessionFeed.name);
+  private readonly stopping = new AbortController();
+  private readonly listeners: ((endings: Ending[]) => void)[] = [];
+  private client?: Client;
+  private snapshot?: string;
+  private lastLook = { clock: -Infinity, wall: -Infinity };
+  private working?: boolean;
+  /** Rises when sessions may have ended unseen. Those checked in an earlier term must be checked again. */
+  term = 0;
+
+  constructor(private readonly environment: Environment) {}
+
+  /** Whether this process knows every ending that was committed more than `FRESH_MS` ago. */
+  get fresh(): boolean {
+    return this.age < FRESH_MS;
+  }
+
+  onEndings(listener: (endings: Ending[]) => void): void {
+    this.listeners.push(listener);
+  }
+
+  /** An unavailable database does not block the start. Until it answers, `fresh` is false. */
+  async onModuleInit(): Promise<void> {
+    await this.attempt();
+    void this.run();
+  }
+
+  onApplicationShutdown(): void {
+    this.stopping.abort();
+    this.close();
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stopping;
+    while (!signal.aborted) {
+      await delay(POLL_MS, undefined, { ref: false, signal }).catch(() => undefined);
+      if (!signal.aborted) await this.attempt();
+    }
+    // The process may have been told to stop while this was connecting.
+    this.close();
+  }
+
+  /** Since the last poll began, in ms. Uses two clocks: one stops while the machine sleeps, the other can be set. */
+  private get age(): number {
+    const { clock, wall } = this.lastLook;
+    return Math.max(performance.now() - clock, Math.abs(Date.now() - wall));
+  }
+
+  private async attempt(): Promise<void> {
+    try {
+      await this.look();
+      if (this.working === false) this.logger.log('ended sessions are followed again');
+      this.working = true;
+    } catch (error) {
+      this.close();
+      if (this.working !== false && !this.stopping.signal.aborted)
+        this.logger.warn(
+          `ended sessions cannot be followed, so every request asks for its own: ${(error as Error).message}`,
+        );
+      this.working = false;
+    }
+  }
+
+  private async look(): Promise<void> {
+    const client = (this.client ??= await this.connect());
+    if (this.age > MAX_GAP_MS) this.snapshot = undefined;
+    const began = { clock: performance.now(), wall: Date.now() };
+    const { name, text } = LOOK_FOR_ENDINGS;
+    const values = valuesOf(LOOK_FOR_ENDINGS, { snapshot: this.snapshot ?? null });
+    const { rows } = await inTime(
+      client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values }),
+    );
+    const [{ snapshot, standby, endings }] = rows;
+    if (standby) throw new Error('the database is a standby');
+    const everyone = endings.length > MAX_ENDINGS || endings.some(({ userId }) => userId === null);
+    if (this.snapshot === undefined || everyone) this.term++;
+    else if (endings.length > 0) this.listeners.forEach((listener) => listener(endings));
+    this.snapshot = snapshot;
+    this.lastLook = began;
+  }
+
+  private async connect(): Promise<Client> {
+    const client = new Client({
+      connectionString: this.environment.DATABASE_URL,
+      application_name: 'api sessions',
+      options: '-c enable_seqscan=off',
+      connectionTimeoutMillis: ANSWER_MS,
+      keepAlive: true,
+    });
+    // Queries on a broken connection fail too, and that failure is handled.
+    client.on('error', () => undefined);
+    this.client = client;
+    await client.connect();
+    return client;
+  }
+
+  /** Does not wait, because the connection may be dead. */
+  private close(): void {
+    const { client } = this;
+    this.client = undefined;
+    this.snapshot = undefined;
+    client?.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Reads what has arrived before it gives up. A busy process may stand still for longer than an answer may take, and a
+ * new connection would end all its streams of events. Such an answer is as complete as any, and `fresh` knows its age.
+ */
+function inTime<T>(answer: Promise<T>): Promise<T> {
+  let stop = (): void => undefined;
+  const late = new Promise<never>((_, reject) => {
+    stop = afterIo(ANSWER_MS, () => reject(new Error('no answer in time')));
+  });
+  return Promise.race([answer, late]).finally(stop);
+}

@@ -1,0 +1,102 @@
+import { Injectable } from '@nestjs/common';
+import { invalidToken } from '#platform/errors/errors';
+import { Database } from '#platform/database/database';
+import { ExpiredRows } from '#platform/database/expired-rows';
+import type { Session } from './current-user';
+import { SessionFeed } from './session-feed';
+import {
+  type Ending,
+  END_ALL_SESSIONS,
+  END_SESSION,
+  REMOVE_EXPIRED_ENDINGS,
+  SESSION_LIVES,
+} from './sessions.sql';
+
+/** The year 9999. PostgreSQL refuses much later times, and no token of this service is valid that long. */
+const LAST_TIME = 253_402_300_799;
+const MAX_KNOWN = 10_000;
+
+interface Known {
+  session: Session;
+  /** The feed's term in which the database confirmed the session; undefined once it ended. */
+  checkedIn?: number;
+  /** Number of endings of this session. It shows whether one arrived during a check. */
+  endings: number;
+}
+
+/**
+ * Knows which sessions are live. The database's answer is remembered with the verified token, by Authorization
+ * header, for as long as the feed proves that it still holds. Normally a request then needs no query. While the feed
+ * is not fresh, every request asks the database about its own session.
+ */
+@Injectable()
+export class Sessions {
+  private readonly known = new Map<string, Known>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly feed: SessionFeed,
+    expired: ExpiredRows,
+  ) {
+    expired.register('session_endings', REMOVE_EXPIRED_ENDINGS);
+    feed.onEndings((endings) => this.forget(endings));
+  }
+
+  /** The session of a header whose token was verified before and has not expired. It may have ended since. */
+  verified(header: string): Known | undefined {
+    const known = this.known.get(header);
+    return known && known.session.exp > Date.now() / 1000 ? known : undefined;
+  }
+
+  /** Whether the session is known to be live without a query. */
+  isProven({ checkedIn }: Known): boolean {
+    return checkedIn === this.feed.term && this.feed.fresh;
+  }
+
+  /** @param keep whether to remember it; headers with more than a token in them would let clients fill the memory */
+  add(header: string, session: Session, keep: boolean): Known {
+    const known: Known = { session, endings: 0 };
+    if (!keep) return known;
+    this.known.delete(header);
+    if (this.known.size >= MAX_KNOWN) {
+      // The oldest entry, since a Map keeps the order of insertion.
+      const [oldest] = this.known.keys();
+      if (oldest !== undefined) this.known.delete(oldest);
+    }
+    this.known.set(header, known);
+    return known;
+  }
+
+  /** @throws ApiError 401 when the session ended or its user is gone; the error of pg when the database is down */
+  async check(known: Known): Promise<void> {
+    const { term } = this.feed;
+    const { session, endings } = known;
+    const { userId, generation, sessionId } = session;
+    const row = await this.database.read(SESSION_LIVES, { userId, generation, sessionId });
+    if (!row) throw invalidToken('token_revoked');
+    if (known.endings === endings) known.checkedIn = term;
+  }
+
+  /** Ends this session at once here, and within a second at every other process. */
+  async end({ sessionId, userId, exp }: Session): Promise<void> {
+    await this.database.write(END_SESSION, { sessionId, userId, exp: Math.min(exp, LAST_TIME) });
+    this.forget([{ sessionId, userId }]);
+  }
+
+  /** Ends every session of the user that began before this is committed. */
+  async endAll({ userId }: Session): Promise<void> {
+    await this.database.write(END_ALL_SESSIONS, { userId });
+    this.forget([{ sessionId: null, userId }]);
+  }
+
+  /** Makes one pass for any number of endings. Forgetting a live session only costs a check. */
+  private forget(endings: Ending[]): void {
+    const sessions = new Set(endings.map(({ sessionId }) => sessionId));
+    const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
+    for (const known of this.known.values())
+      if (sessions.has(known.session.sessionId) || users.has(known.session.userId)) {
+        known.endings++;
+        known.checkedIn = undefined;
+      }
+  }
+}

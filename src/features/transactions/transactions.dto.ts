@@ -1,0 +1,94 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
+import { CursorCodec } from '#platform/http/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { UUID, parseTime } from '#values/rules';
+import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+
+/** Positions are transaction ids. Callers only see transactions that they may read. */
+export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
+
+/** With one of these, a list is read by cursor: it is not counted, so it has no numbered pages. */
+export const BY_CURSOR = ['status', 'from', 'to', 'order', 'after'] as const;
+
+const IsTime = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isTime',
+    validator: {
+      validate: (value) => parseTime(value) !== undefined,
+      defaultMessage: () => 'must be a time in ISO 8601, such as 2026-01-31T12:00:00Z, or a day',
+    },
+  });
+
+@MemoizedQuery()
+export class ListTransactionsQuery {
+  @IsPageWithout(...BY_CURSOR)
+  page?: number;
+
+  @IsLimit(20)
+  limit: number = 20;
+
+  @ApiPropertyOptional({ description: 'Only transactions of this pool' })
+  @IsOptional()
+  @IsString()
+  poolId?: string;
+
+  @ApiPropertyOptional({ enum: TRANSACTION_TYPES, description: 'Only transactions of this type' })
+  @IsOptional()
+  @IsIn(TRANSACTION_TYPES)
+  type?: TransactionType;
+
+  @ApiPropertyOptional({ enum: TRANSACTION_STATUSES, description: 'Only transactions in this state' })
+  @IsOptional()
+  @IsIn(TRANSACTION_STATUSES)
+  status?: TransactionStatus;
+
+  @ApiPropertyOptional({
+    format: 'date-time',
+    description: 'Created at this time or later. A day is its begin in UTC',
+  })
+  @IsOptional()
+  @IsTime()
+  from?: string;
+
+  @ApiPropertyOptional({ format: 'date-time', description: 'Created before this time' })
+  @IsOptional()
+  @IsTime()
+  to?: string;
+
+  @ApiPropertyOptional({ enum: ['asc', 'desc'], default: 'desc', description: 'Oldest or newest first' })
+  @IsOptional()
+  @IsIn(['asc', 'desc'])
+  order?: 'asc' | 'desc';
+
+  @IsAfter(TRANSACTION_CURSOR)
+  after?: string;
+}
+
+export class TransactionItem {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
+  @ApiProperty({ pattern: '^\\d+$' }) amount: string;
+  @ApiProperty({ type: String, nullable: true, description: 'null until the deposit is seen on the chain' })
+  txHash: string | null;
+  @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
+  @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The wallet whose money it is' }) from: string;
+}
+
+export class TransactionDetail extends TransactionItem {
+  @ApiProperty({ type: String, format: 'date-time', nullable: true }) confirmedAt: string | null;
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract of the pool' }) to: string;
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    pattern: '^\\d+$',
+    description: 'null until the receipt was read',
+  })
+  gasUsed: string | null;
+  @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'Wei' })
+  gasPrice: string | null;
+}

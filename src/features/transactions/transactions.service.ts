@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import type { AuthenticatedUser } from '#features/sessions/current-user';
+import { JsonText } from '#platform/http/json-text';
+import { CursorPage, type Page, pageWithCursor } from '#platform/http/pagination';
+import { knownForm, readable } from '#platform/errors/readable';
+import { TX_HASH } from '#values/rules';
+import { Database } from '#platform/database/database';
+import { idRange } from './id-range';
+import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
+import {
+  BY_CURSOR,
+  type ListTransactionsQuery,
+  TRANSACTION_CURSOR,
+  type TransactionDetail,
+  type TransactionItem,
+} from './transactions.dto';
+import {
+  DEEP,
+  LIST_DEEP_TRANSACTIONS,
+  LIST_POOL_TRANSACTIONS,
+  LIST_TRANSACTIONS,
+  TRANSACTION_BY_HASH,
+  TRANSACTION_BY_ID,
+} from './transactions.sql';
+
+@Injectable()
+export class TransactionsService {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Transactions of all pools that the caller may read, or of one pool. Newest first unless the query says otherwise.
+   * If the caller only paid into a pool of others, the list contains only these payments.
+   * @throws ApiError 404 for an unknown pool, 403 for one that the caller may not read and never paid into
+   */
+  list(
+    caller: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<Page<TransactionItem> | CursorPage<TransactionItem>> {
+    return BY_CURSOR.some((name) => query[name] !== undefined)
+      ? this.byCursor(caller, query)
+      : this.numbered(caller, query);
+  }
+
+  private async numbered(
+    { userId: user, address }: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<Page<TransactionItem>> {
+    const { page = 1, limit, type = null, poolId } = query;
+    const offset = (page - 1) * limit;
+    const values = { address, type, limit, offset };
+    const ofAll = offset > DEEP ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
+    const row =
+      poolId === undefined
+        ? await this.database.read(ofAll, { ...values, user })
+        : await this.database.read(LIST_POOL_TRANSACTIONS, { ...values, pool: knownForm(poolId) });
+    return pageWithCursor(readable(row), query, TRANSACTION_CURSOR);
+  }
+
+  private async byCursor(
+    { userId: user, address }: AuthenticatedUser,
+    query: ListTransactionsQuery,
+  ): Promise<CursorPage<TransactionItem>> {
+    const { limit, type = null, status = null, order = 'desc', poolId } = query;
+    const values = { address, type, status, limit, ...idRange(query) };
+    const row =
+      poolId === undefined
+        ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
+        : await this.database.read(POOL_TRANSACTIONS_AFTER[order], { ...values, pool: knownForm(poolId) });
+    return new CursorPage(readable(row), TRANSACTION_CURSOR);
+  }
+
+  /** @throws ApiError 404 for an unknown hash, 403 when the caller neither paid it nor may read its pool */
+  async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
+    const row = await this.database.read(TRANSACTION_BY_HASH, {
+      hash: knownForm(hash, TX_HASH).toLowerCase(),
+      address: caller.address,
+    });
+    return new JsonText(readable(row).data);
+  }
+
+  /** Also finds transactions that are not on the chain. @throws ApiError as `byHash` */
+  async byId({ address }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
+    const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), address });
+    return new JsonText(readable(row).data);
+  }
+}

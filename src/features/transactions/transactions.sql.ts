@@ -1,0 +1,214 @@
+import type { ReadableRow } from '#platform/errors/readable';
+import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
+import { statement } from '#platform/postgres/statement';
+import { isReader } from '#features/pools/pools.sql';
+
+/** `last` is the id of the last item. */
+interface ListRow {
+  total: number;
+  data: string;
+  last: string | null;
+}
+
+/** `type` null: all types. */
+interface ListParameters {
+  address: string;
+  type: TransactionType | null;
+  limit: number;
+  offset: number;
+}
+
+const TRANSACTION_FIELDS = `
+  'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
+  'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at), 'from', t.account`;
+export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
+
+/** The sum of the counts of the wanted type. `:type` is that type, or null for all. */
+const total = (deposits: string, withdrawals: string, claims: string): string => `
+  CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
+    WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
+
+/** Ids from an index that begins with the columns in `where` and the type. One branch per type, each in order. */
+const branches = (where: string, limit: string): string =>
+  TRANSACTION_TYPES.map(
+    (type) => `
+      (SELECT id FROM transactions WHERE ${where} AND type = '${type}' AND (:type IS NULL OR :type = '${type}')
+       ORDER BY id DESC LIMIT ${limit})`,
+  ).join(' UNION ALL ');
+
+/** The newest of all branches, newest first. No branch is read further than needed. */
+const newest = (where: string[], limit: string): string => `
+  SELECT id FROM (${where.map((each) => branches(each, limit)).join(' UNION ALL ')}) merged
+  ORDER BY id DESC LIMIT ${limit}`;
+
+/** For FROM: the rows with the ids from `page` as JSON, and the last of these ids. */
+const items = (page: string): string => `
+  (SELECT coalesce(json_agg(${TRANSACTION_ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
+   FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
+
+/** Conditions: in the caller's own pools, and the caller's payments into pools of others. */
+export const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
+
+/** Pools that the caller is a member of, with the count and the newest of their transactions of the wanted type. */
+const MEMBERSHIPS = `
+  memberships AS MATERIALIZED (
+    SELECT p.id, ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS count,
+      CASE WHEN :type IS NULL THEN greatest(p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id)
+        WHEN :type = 'DEPOSIT' THEN p.last_deposit_id WHEN :type = 'WITHDRAWAL' THEN p.last_withdrawal_id
+        ELSE p.last_claim_id END AS newest
+    FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
+    WHERE m.address = :address AND m.role = 'MEMBER'
+  )`;
+
+/** With the digit 0 before every id, with f after every id. */
+export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
+
+/**
+ * Everything the caller may read: the transactions of the caller's own pools, those of pools that the caller is a
+ * member of, and the caller's payments into pools of others.
+ *
+ * A page and the pages before it have n rows together. So only n of the pools that the caller is a member of can have
+ * rows there: those whose newest row is newest. Rows older than the newest row of the n-th of these pools cannot be
+ * there. A member's own payments are found twice.
+ */
+export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
+  'list_transactions',
+  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    WITH ${MEMBERSHIPS}, candidates AS MATERIALIZED (
+      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
+    ), oldest AS MATERIALIZED (
+      SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
+    )
+    SELECT (
+        (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :address)
+        + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
+      list.data, list.last
+    FROM ${items(`
+        SELECT DISTINCT id FROM (
+          (${newest(OWN, ':limit + :offset')})
+          UNION ALL
+          SELECT t.id FROM candidates c CROSS JOIN LATERAL (${newest(
+            ['pool_id = c.id AND id >= (SELECT id FROM oldest)'],
+            ':limit + :offset',
+          )}) t
+        ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
+  { onStandby: true },
+);
+
+/** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
+export const DEEP = 1000;
+
+/**
+ * The same for a page far from the start. In the caller's own rows, the days before the page are skipped by their
+ * counts (ids are UUIDv7 of the creation time, so a day is a range of ids). For pools that the caller is a member of,
+ * the ids before the page are read from the index, so that part costs as much as the offset.
+ */
+export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
+  'list_deep_transactions',
+  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    WITH ${MEMBERSHIPS}, own_days AS MATERIALIZED (
+      SELECT day, sum(${total('deposits', 'withdrawals', 'claims')}) AS count
+      FROM account_days WHERE address = :address GROUP BY day
+    ), whole AS MATERIALIZED (
+      SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + (SELECT coalesce(sum(count), 0) FROM memberships))::bigint AS total
+    ), reach AS MATERIALIZED (
+      SELECT CASE WHEN total > :offset THEN :limit + :offset ELSE 0 END AS rows FROM whole
+    ), member_ids AS MATERIALIZED (
+      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND (:type IS NULL OR t.type = :type)
+      WHERE c.count <= reach.rows
+      UNION ALL
+      SELECT t.id FROM reach, memberships c
+      CROSS JOIN LATERAL (${newest(['pool_id = c.id'], '(SELECT rows FROM reach)')}) t
+      WHERE c.count > reach.rows AND reach.rows > 0
+    ), ends AS MATERIALIZED (
+      SELECT array_agg((lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20))::uuid
+        ORDER BY day) AS ids FROM own_days
+    ), page_start AS MATERIALIZED (
+      SELECT ids[n] AS below, newer FROM (
+        SELECT n, sum(own) OVER newest_first - own + sum(others) OVER newest_first AS newer FROM (
+          SELECT n, sum(own) AS own, sum(others) AS others FROM (
+            SELECT row_number() OVER (ORDER BY day)::int AS n, count AS own, 0 AS others FROM own_days
+            UNION ALL
+            SELECT width_bucket(id, ids), 0, count(*) FROM member_ids, ends WHERE ids IS NOT NULL GROUP BY 1
+          ) parts GROUP BY n
+        ) days WINDOW newest_first AS (ORDER BY n DESC)
+      ) days, ends WHERE n > 0 AND newer <= :offset ORDER BY n LIMIT 1
+    ), start AS MATERIALIZED (
+      SELECT coalesce((SELECT below FROM page_start), ${uuidOf('f')}) AS below,
+        :offset - coalesce((SELECT newer FROM page_start), 0)::bigint AS skipped
+    )
+    SELECT whole.total::int, list.data, list.last
+    FROM whole, ${items(`
+      SELECT DISTINCT id FROM (
+        (${newest(
+          OWN.map((own) => `${own} AND id < (SELECT below FROM start)`),
+          '(SELECT :limit + skipped FROM start, whole WHERE total > :offset UNION ALL SELECT 0 LIMIT 1)',
+        )})
+        UNION ALL
+        SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
+      ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
+  { onStandby: true },
+);
+
+/** An outsider's payments into one pool. Found by account, as the pool may be large: `IS TRUE` avoids its index. */
+export const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
+
+/**
+ * For FROM: pool `p`, and `list` with the transactions that the caller may see: all for its owner and members (`m`),
+ * their own for outsiders who paid into it, nulls for others.
+ */
+export const asReader = (whole: string, outside: string): string => `
+  pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address
+  LEFT JOIN LATERAL (
+    SELECT * FROM ${whole} whole WHERE m.pool_id IS NOT NULL
+    UNION ALL
+    SELECT * FROM ${outside} own WHERE m.pool_id IS NULL AND EXISTS (SELECT FROM transactions WHERE ${OUTSIDE})
+  ) list ON true
+  WHERE p.id = :pool`;
+
+/** Transactions of one pool; outsiders see only their own. */
+export const LIST_POOL_TRANSACTIONS = statement<
+  ListParameters & { pool: string },
+  ReadableRow & Omit<ListRow, 'data'>
+>(
+  'list_pool_transactions',
+  { pool: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    SELECT
+      CASE WHEN m.pool_id IS NOT NULL THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
+        ELSE (SELECT count(*)::int FROM transactions WHERE ${OUTSIDE} AND (:type IS NULL OR type = :type)) END AS total,
+      list.data, list.last
+    FROM ${asReader(
+      items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`),
+      items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`),
+    )}`,
+  { onStandby: true },
+);
+
+const TRANSACTION_DETAIL = `
+  SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
+    'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
+    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
+  FROM transactions t
+  JOIN pools p ON p.id = t.pool_id
+  CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r`;
+
+/**
+ * A chain transaction may contain several of ours: returns the first that the caller may read. `data` is null when
+ * there are some, but none that the caller may read.
+ */
+export const TRANSACTION_BY_HASH = statement<{ hash: string; address: string }, ReadableRow>(
+  'transaction_by_hash',
+  { hash: 'text', address: 'text' },
+  `${TRANSACTION_DETAIL} WHERE t.tx_hash = :hash ORDER BY NOT readable, t.log_index LIMIT 1`,
+  { onStandby: true },
+);
+
+export const TRANSACTION_BY_ID = statement<{ id: string; address: string }, ReadableRow>(
+  'transaction_by_id',
+  { id: 'uuid', address: 'text' },
+  `${TRANSACTION_DETAIL} WHERE t.id = :id`,
+  { onStandby: true },
+);

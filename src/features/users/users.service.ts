@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { AuthenticatedUser, Session } from '#features/sessions/current-user';
+import { invalidToken } from '#platform/errors/errors';
+import { JsonText } from '#platform/http/json-text';
+import { Database } from '#platform/database/database';
+import type { MeResponse, Profile } from './users.dto';
+import { ME, PROFILE } from './users.sql';
+
+/** The year 9999, the last that ISO 8601 writes with four digits. */
+const LAST_TIME_S = 253_402_300_799;
+
+@Injectable()
+export class UsersService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError 401 if the user no longer exists */
+  async me({ userId }: AuthenticatedUser): Promise<JsonText<MeResponse>> {
+    const row = await this.database.read(ME, { user: userId });
+    if (!row) throw invalidToken('token_revoked');
+    return new JsonText(row.data);
+  }
+
+  /** Like `me`, plus the time when the token expires unless its session ends earlier. @throws as `me` */
+  async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
+    const expiresAt = new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
+    const row = await this.database.read(PROFILE, { user: userId, expiresAt });
+    if (!row) throw invalidToken();
+    return new JsonText(row.data);
+  }
+}

@@ -1,0 +1,26 @@
+import { depositedBy } from '#features/analytics/analytics.sql';
+import { statement } from '#platform/postgres/statement';
+import { countOwnedBy } from '#features/pools/pools.sql';
+
+const PROFILE_FIELDS = `
+  'id', u.id, 'address', u.address,
+  'poolCount', ${countOwnedBy('u.id')},
+  'totalDeposits', ${depositedBy('u.address')}::text,
+  'createdAt', iso(u.created_at)`;
+
+export const ME = statement<{ user: string }, { data: string }>(
+  'me',
+  { user: 'uuid' },
+  `SELECT json_build_object(${PROFILE_FIELDS})::text AS data FROM users u WHERE u.id = :user`,
+  { onStandby: true },
+);
+
+/** `expiresAt` is the expiry of the token. */
+export const PROFILE = statement<{ user: string; expiresAt: string }, { data: string }>(
+  'profile',
+  { user: 'uuid', expiresAt: 'text' },
+  `
+    SELECT json_build_object(${PROFILE_FIELDS}, 'tokenExpiresAt', :expiresAt)::text AS data
+    FROM users u WHERE u.id = :user`,
+  { onStandby: true },
+);

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import type { LookupAddress } from 'node:dns';
+import { Resolver, lookup } from 'node:dns/promises';
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { Environment } from '#platform/config/environment';
+import { isPublicAddress } from './public-address';
+import { problemOf } from './webhook-target';
+
+/** Limit for the whole attempt: name lookup, connection, request and answer. */
+export const SEND_TIMEOUT_MS = 8000;
+/** Bytes of an answer that are read; they are discarded. */
+const ANSWER_BYTES = 1024;
+
+export interface Outcome {
+  /** HTTP status, null if no answer came. */
+  status: number | null;
+  /** Why it was not delivered, null if it was. Never contains text from the receiver. */
+  error: string | null;
+}
+
+class SendFailed extends Error {}
+
+const REASONS: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection closed',
+  EHOSTUNREACH: 'host not reachable',
+  ENETUNREACH: 'host not reachable',
+  ABORT_ERR: 'no answer in time',
+};
+
+function reasonOf(error: Error & { code?: string }): string {
+  if (error instanceof SendFailed) return error.message;
+  const code = error.name === 'AbortError' || error.name === 'TimeoutError' ? 'ABORT_ERR' : error.code;
+  if (code && /CERT|TLS|SSL|SIGNED|ISSUER/.test(code)) return 'certificate not accepted';
+  return REASONS[code ?? ''] ?? 'connection failed';
+}
+
+/**
+ * Sends to receivers that users have named. It connects only to addresses of the public internet, checks the very
+ * address that it connects to, and follows no redirects. Each request uses its own connection.
+ */
+@Injectable()
+export class WebhookClient {
+  constructor(
+    private readonly environment: Environment,
+    private readonly resolver: Resolver,
+  ) {}
+
+  /**
+   * Never rejects.
+   * @param stop aborts it early
+   */
+  async post(
+    url: string,
+    headers: Record<string, string>,
+    body: string,
+    stop?: AbortSignal,
+  ): Promise<Outcome> {
+    const problem = problemOf(url, this.environment);
+    if (problem) return { status: null, error: `address ${problem}` };
+    const limits = [AbortSignal.timeout(SEND_TIMEOUT_MS), ...(stop ? [stop] : [])];
+    try {
+      const status = await this.request(new URL(url), headers, body, AbortSignal.any(limits));
+      if (status >= 200 && status < 300) return { status, error: null };
+      const isRedirect = status >= 300 && status < 400;
+      return { status, error: isRedirect ? 'redirects are not followed' : `status ${status}` };
+    } catch (error) {
+      return { status: null, error: reasonOf(error as Error) };
+    }
+  }
+
+  /** @returns the status */
+  private request(
+    url: URL,
+    headers: Record<string, string>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const { request } = url.protocol === 'https:' ? https : http;
+      const sent = request(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
+        lookup: this.lookup,
+        agent: false,
+        signal,
+      });
+      sent.on('error', reject).on('close', () => reject(new SendFailed('connection closed')));
+      sent.on('response', (answer) => discard(answer, () => resolve(answer.statusCode!)));
+      sent.end(body);
+    });
+  }
+
+  private readonly lookup: LookupFunction = (hostname, options, callback) => {
+    const done = (...result: Parameters<typeof callback>): void => process.nextTick(callback, ...result);
+    this.resolve(hostname).then(
+      (addresses) => {
+        if (options.all) done(null, addresses);
+        else done(null, addresses[0].address, addresses[0].family);
+      },
+      (error: Error) => done(error, '', 0),
+    );
+  };
+
+  /**
+   * Does not use getaddrinfo: it shares a few threads with everything else, and the receiver's name server could block
+   * them.
+   * @throws SendFailed if there is no address, or one of them is not public
+   */
+  private async resolve(hostname: string): Promise<LookupAddress[]> {
+    if (this.environment.WEBHOOK_ALLOW_PRIVATE) return lookup(hostname, { all: true });
+    const [ipv4, ipv6] = await Promise.allSettled([
+      this.resolver.resolve4(hostname),
+      this.resolver.resolve6(hostname),
+    ]);
+    const addresses = [
+      ...(ipv4.status === 'fulfilled' ? ipv4.value : []).map((address) => ({ address, family: 4 })),
+      ...(ipv6.status === 'fulfilled' ? ipv6.value : []).map((address) => ({ address, family: 6 })),
+    ];
+    if (addresses.length === 0) throw new SendFailed('name not resolved');
+    if (!addresses.every(({ address }) => isPublicAddress(address)))
+      throw new SendFailed('name leads to a private address');
+    return addresses;
+  }
+}
+
+/** Reads the beginning of an answer and discards it. The status counts, even if the rest fails. */
+function discard(answer: IncomingMessage, done: () => void): void {
+  let bytes = 0;
+  answer.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > ANSWER_BYTES) answer.destroy();
+  });
+  answer.on('error', done).on('close', done);
+}

@@ -1,0 +1,94 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import type { JsonText } from '#platform/http/json-text';
+import type { Page } from '#platform/http/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import {
+  CreateWebhookRequest,
+  CreatedWebhook,
+  DeletedWebhook,
+  DeliveryItem,
+  ListDeliveriesQuery,
+  ListWebhooksQuery,
+  WebhookItem,
+} from './webhooks.dto';
+import { WebhooksService } from './webhooks.service';
+
+@Controller('webhooks')
+export class WebhooksController {
+  constructor(private readonly webhooks: WebhooksService) {}
+
+  @Post()
+  @ApiData(CreatedWebhook, {
+    summary: 'Have events sent to a server',
+    description: `From now on, events that the caller may follow are sent to \`url\` by POST, each as JSON: of his pools, his own payments and tickets, and of all draws.
+
+\`Webhook-Signature: t=<Unix time>,v1=<hex>\` proves where it comes from: \`v1\` is HMAC-SHA256 over \`t\`, a dot and the body as received, with \`secret\` as key. Compare it in constant time, and refuse times that are more than five minutes old. \`Webhook-Id\` is the delivery: the same one may come twice, and events out of order; their \`id\` gives the order.
+
+An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits for a day. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.`,
+    status: 201,
+    errors: [400, 'invalid_json', 401, 409, 413, 415],
+  })
+  create(
+    @CurrentUser() user: AuthenticatedUser,
+    @Body() request: CreateWebhookRequest,
+  ): Promise<JsonText<CreatedWebhook>> {
+    return this.webhooks.create(user, request);
+  }
+
+  @Get()
+  @ApiData(WebhookItem, {
+    summary: 'List the webhooks of the caller',
+    description: 'Newest first, without their secrets.',
+    list: true,
+    errors: [400, 401],
+  })
+  list(
+    @CurrentUser() user: AuthenticatedUser,
+    @Query() query: ListWebhooksQuery,
+  ): Promise<Page<WebhookItem>> {
+    return this.webhooks.list(user, query);
+  }
+
+  @Delete(':id')
+  @ApiData(DeletedWebhook, {
+    summary: 'Delete a webhook',
+    description: 'Nothing more is sent to it, but for what is being sent at this moment.',
+    errors: ['invalid_json', 401, 404, 413, 415],
+  })
+  delete(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<DeletedWebhook>> {
+    return this.webhooks.delete(user, id);
+  }
+
+  @Get(':id/deliveries')
+  @ApiData(DeliveryItem, {
+    summary: 'What was sent to a webhook',
+    description: 'What was and will be sent in the last seven days, that of the newest event first.',
+    list: true,
+    errors: [400, 401, 404],
+  })
+  deliveries(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Query() query: ListDeliveriesQuery,
+  ): Promise<Page<DeliveryItem>> {
+    return this.webhooks.deliveries(user, id, query);
+  }
+
+  @Post(':id/deliveries/:delivery/retry')
+  @HttpCode(202)
+  @ApiData(DeliveryItem, {
+    summary: 'Send a delivery again',
+    description:
+      'Sends it at once, whether it was delivered, failed or still waits, and if that fails, for another day.',
+    status: 202,
+    errors: ['invalid_json', 401, 404, 413, 415],
+  })
+  retry(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Param('delivery') delivery: string,
+  ): Promise<JsonText<DeliveryItem>> {
+    return this.webhooks.retry(user, id, delivery);
+  }
+}

@@ -1,0 +1,98 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import { PageQuery } from '#platform/http/pagination';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
+
+export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+const URL_EXAMPLE = 'https://backend.example.org/savings-events';
+const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
+const EVENT_ID = '0000000002f1-00000000001a-0001';
+
+@MemoizedQuery()
+export class ListWebhooksQuery extends PageQuery {}
+
+@MemoizedQuery()
+export class ListDeliveriesQuery extends PageQuery {}
+
+export class CreateWebhookRequest {
+  @ApiProperty({
+    format: 'uri',
+    maxLength: 2048,
+    example: URL_EXAMPLE,
+    description: 'Where to send events: https, at an address of the public internet',
+  })
+  @IsString()
+  @MaxLength(2048)
+  url: string;
+
+  @ApiProperty({
+    enum: TOPICS,
+    isArray: true,
+    required: false,
+    example: TOPICS_EXAMPLE,
+    description: 'Only these; all, those of later versions too, if left out',
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayUnique()
+  @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
+  topics?: Topic[];
+}
+
+export class WebhookItem {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ format: 'uri', example: URL_EXAMPLE }) url: string;
+  @ApiProperty({
+    enum: TOPICS,
+    isArray: true,
+    nullable: true,
+    example: TOPICS_EXAMPLE,
+    description: 'null: all',
+  })
+  topics: Topic[] | null;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+}
+
+export class CreatedWebhook extends WebhookItem {
+  @ApiProperty({
+    description: 'What signatures are made with. It is shown only here',
+    example: 'whsec_2sJ1q0Zt1mJ0m9eYt0m3b3k0l6m2y3xS6m1yq8WbXgE',
+  })
+  secret: string;
+}
+
+export class DeletedWebhook {
+  @ApiProperty({ format: 'uuid' }) id: string;
+}
+
+export class DeliveryItem {
+  @ApiProperty({ format: 'uuid', description: 'The header `Webhook-Id`, the same in all attempts' })
+  id: string;
+  @ApiProperty({ example: EVENT_ID, description: '`id` of the event; later ones are greater, as text' })
+  eventId: string;
+  @ApiProperty({ enum: TOPICS, example: 'deposit.confirmed' }) topic: Topic;
+  @ApiProperty({ enum: DELIVERY_STATUSES, example: 'DELIVERED' }) status: DeliveryStatus;
+  @ApiProperty({ type: 'integer', example: 1 }) attempts: number;
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 204,
+    description: 'HTTP status of the last attempt, null if there was none',
+  })
+  lastStatus: number | null;
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Why the last attempt failed; null if it did not',
+  })
+  lastError: string | null;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Only while PENDING' })
+  nextAttemptAt: string | null;
+  @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true }) deliveredAt: string | null;
+}

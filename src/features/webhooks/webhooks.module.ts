@@ -1,0 +1,30 @@
+import { Module } from '@nestjs/common';
+import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { Resolver } from 'node:dns/promises';
+import { AuthModule } from '#features/auth/auth.module';
+import { OutboxModule } from '#ledger/outbox/outbox.module';
+import { PoolsModule } from '#features/pools/pools.module';
+import { WebhookClient } from './webhook-client';
+import { WebhookFanOut } from './webhook-fan-out';
+import { WebhookSender } from './webhook-sender';
+import { WebhooksController } from './webhooks.controller';
+import { WebhooksService } from './webhooks.service';
+
+@Module({
+  imports: [AuthModule, OutboxModule, PoolsModule],
+  controllers: [WebhooksController],
+  providers: [
+    WebhookClient,
+    WebhookFanOut,
+    WebhookSender,
+    WebhooksService,
+    { provide: Resolver, useFactory: () => new Resolver({ timeout: 2000, tries: 2 }) },
+    makeCounterProvider({
+      name: 'webhook_attempts_total',
+      help: 'Attempts to send to webhooks, by outcome: delivered or failed',
+      labelNames: ['outcome'],
+    }),
+  ],
+  exports: [WebhooksService],
+})
+export class WebhooksModule {}

@@ -1,0 +1,45 @@
+import type { Client } from 'pg';
+import type { Environment } from '#platform/config/environment';
+import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import { NodeBehind, type Source } from '#indexer/reading/source';
+
+/** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
+export class WrongChain extends Error {}
+
+/**
+ * Checks that the node has the database's chain, and takes over the cursor under a new epoch. An empty database gets a
+ * cursor just before START_BLOCK.
+ * @throws WrongChain
+ */
+export async function openCursor(
+  client: Client,
+  writer: EventWriter,
+  source: Source,
+  { CHAIN_ID, START_BLOCK }: Environment,
+): Promise<Cursor> {
+  const chainId = Number(await source.rpc.call<string>('eth_chainId'));
+  if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
+    throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
+  const first = Math.max(START_BLOCK - 1, 0);
+  const [genesis, start] = await source.blocks([0, first]);
+  if (!genesis || !start) throw new NodeBehind(`the node lacks block ${genesis ? first : 0}`);
+  const made = await client.query(
+    `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+     VALUES ($1, $2, $3, $4, to_timestamp($5::bigint), $3, now()) ON CONFLICT DO NOTHING`,
+    [chainId, genesis.hash, start.number, start.hash, start.time],
+  );
+  if (made.rowCount) await writer.keepBlocks([genesis, start]);
+  const ours = [chainId, genesis.hash];
+  const { rows } = await client.query<Record<'number' | 'hash' | 'time' | 'epoch', string>>(
+    `UPDATE chain_cursor SET epoch = epoch + 1, state = 'disconnected', beat_at = now()
+     WHERE chain_id = $1 AND genesis_hash = $2
+     RETURNING block_number AS number, block_hash AS hash, extract(epoch FROM block_time)::bigint AS time, epoch`,
+    ours,
+  );
+  if (!rows[0])
+    throw new WrongChain(
+      `the database holds another chain than the node's, ${chainId} with genesis ${genesis.hash}`,
+    );
+  const { number, hash, time, epoch } = rows[0];
+  return { number: Number(number), hash, parentHash: '', time: Number(time), epoch: Number(epoch) };
+}

@@ -1,0 +1,99 @@
+import type { ChainEvent } from '#indexer/reading/decode';
+import type { ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
+import { WrongChain } from './chain-identity';
+import { RetryableChainError } from '#indexer/reading/rpc';
+import { type Batch, ForkDetected, NodeBehind } from '#indexer/reading/source';
+
+/** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
+export class Disagreement extends RetryableChainError {}
+
+/** Another endpoint gives the same answer, a different one, says that it lacks the block, or gives no usable answer. */
+export type Answer = 'agrees' | 'differs' | 'lacks' | 'fails';
+
+export interface Testimony {
+  endpoint: Endpoint;
+  answer: Answer;
+  /** Its own version. Endpoints with the same claim vote together. */
+  claim?: string;
+  batch?: Batch;
+}
+
+/** Result of the vote on the reader's answer. */
+type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
+
+/**
+ * The majority of the endpoints that have the block decides. Those that lack it or fail do not count. If only the
+ * reader has the block, we wait for the others. That wait ends, as an endpoint that stays behind is no longer asked.
+ */
+export function verdict(testimonies: Pick<Testimony, 'answer' | 'claim'>[]): Verdict {
+  const count = (answer: Answer): number => testimonies.filter((each) => each.answer === answer).length;
+  const differing = count('differs');
+  const supporters = count('agrees') + 1;
+  if (differing === 0) return supporters === 1 && count('lacks') > 0 ? 'unconfirmed' : 'accepted';
+  if (supporters > differing) return 'accepted';
+  const claims = new Map<string, number>();
+  for (const { answer, claim = '' } of testimonies)
+    if (answer === 'differs') claims.set(claim, (claims.get(claim) ?? 0) + 1);
+  const largest = Math.max(...claims.values());
+  return largest > supporters && largest * 2 > differing + supporters ? 'outvoted' : 'undecided';
+}
+
+/** Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError. */
+export async function testify<T>(
+  endpoint: Endpoint,
+  work: () => Promise<T | undefined>,
+  compare: (found: T) => Omit<Testimony, 'endpoint'>,
+): Promise<Testimony> {
+  try {
+    const found = await work();
+    return found === undefined ? lacking(endpoint) : { endpoint, ...compare(found) };
+  } catch (error) {
+    if (!(error instanceof RetryableChainError)) throw error;
+    if (error instanceof NodeBehind) return lacking(endpoint);
+    // Its chain does not continue from our cursor, so it contradicts every batch that does.
+    if (error instanceof ForkDetected) return { endpoint, answer: 'differs', claim: error.message };
+    endpoint.failed('failing', true);
+    return { endpoint, answer: 'fails' };
+  }
+}
+
+/** We do not wait for an endpoint that is known to be behind. */
+const lacking = (endpoint: Endpoint): Testimony => ({
+  endpoint,
+  answer: endpoint.state === 'lagging' ? 'fails' : 'lacks',
+});
+
+const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
+
+/** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
+export function sameBatch(a: Batch, b: Batch): boolean {
+  return (
+    a.to.hash === b.to.hash &&
+    a.to.time === b.to.time &&
+    a.counts.every((count, i) => count === b.counts[i] || count === undefined || b.counts[i] === undefined) &&
+    a.events.length === b.events.length &&
+    a.events.every((event, i) => sameValues(FIELDS(event), FIELDS(b.events[i])))
+  );
+}
+
+const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+
+/** A text that is the same for equal batches. */
+export const claimOf = ({ to, events, counts }: Batch): string =>
+  JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
+
+/** The chain of most of these endpoints. @throws WrongChain when no chain has most of them */
+export function commonChain(endpoints: Pick<Endpoint, 'identity'>[]): ChainIdentity {
+  const groups = new Map<string, ChainIdentity[]>();
+  for (const { identity } of endpoints) {
+    const { chainId, genesis } = identity!;
+    const key = `${chainId} with genesis ${genesis}`;
+    groups.set(key, [...(groups.get(key) ?? []), identity!]);
+  }
+  const [first, second] = [...groups.values()].sort((a, b) => b.length - a.length);
+  if (second?.length === first.length)
+    throw new WrongChain(
+      `the endpoints of RPC_URL are of different chains: ${[...groups.keys()].join(', ')}`,
+    );
+  return first[0];
+}

@@ -1,0 +1,249 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { Environment } from '#platform/config/environment';
+import {
+  Disagreement,
+  type Testimony,
+  claimOf,
+  commonChain,
+  sameBatch,
+  testify,
+  verdict,
+} from './cross-check';
+import { type ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
+import type { Block } from '#indexer/reading/raw-chain';
+import { RpcUnavailable } from '#indexer/reading/rpc';
+import { SequenceGap, type SequenceCheck } from './sequence-check';
+import { type Batch, NodeBehind, type Plan } from '#indexer/reading/source';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
+
+/** With several endpoints a probe gives up early, as another endpoint can take over. */
+const PROBE_PATIENCE_MS = 1000;
+
+/** The head of the chain as the endpoints see it. */
+export interface Heads {
+  reader: Endpoint;
+  /** The reader's head. */
+  head: Block;
+  /** Last block that a second endpoint has too; the reader's head if there is no second. */
+  upTo: number;
+  /** The best head that is believed. */
+  best: number;
+}
+
+/** A batch that one endpoint read, and what the others say about the same blocks. */
+export interface Reading {
+  reader: Endpoint;
+  batch: Batch;
+  testimonies: Testimony[];
+}
+
+/**
+ * The endpoints of RPC_URL. The first healthy one is the reader: each batch is read from it. The others read the same
+ * blocks. A batch is applied only if they agree, or by their majority.
+ */
+@Injectable()
+export class EndpointPool {
+  /** Addresses of all contracts that are followed, without duplicates. */
+  readonly contracts: string[];
+  readonly endpoints: Endpoint[];
+  private readonly logger = new Logger('Endpoints');
+  private readonly several: boolean;
+  private identity?: ChainIdentity;
+  private reader: Endpoint;
+
+  constructor(
+    { RPC_URL, POOL_CONTRACTS }: Environment,
+    private readonly telemetry: IndexerTelemetry,
+  ) {
+    this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
+    const named = new Map<string, number>();
+    this.endpoints = rpcEndpoints(RPC_URL!).map((endpoint) => {
+      const times = (named.get(endpoint.name) ?? 0) + 1;
+      named.set(endpoint.name, times);
+      const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
+      return new Endpoint(endpoint, name, this.contracts, (kind) =>
+        telemetry.retries.inc({ kind, endpoint: name }),
+      );
+    });
+    this.several = this.endpoints.length > 1;
+    [this.reader] = this.endpoints;
+    telemetry.watchEndpoints(() => this.endpoints);
+  }
+
+  /**
+   * Decides which chain to follow: the database's, or else CHAIN_ID's, or else the majority's.
+   * @returns an endpoint of that chain, or any that answers if there is none
+   * @throws WrongChain, RpcUnavailable
+   */
+  async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<Endpoint> {
+    await Promise.all(this.endpoints.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined)));
+    const answering = this.endpoints.filter(({ identity, error }) => identity && !error);
+    if (answering.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
+    const allowed = answering.filter(({ identity }) => !chainId || identity!.chainId === chainId);
+    this.identity = known ?? commonChain(allowed.length > 0 ? allowed : answering);
+    this.judgeChains();
+    this.reader = answering.find(({ wrongChain }) => !wrongChain) ?? answering[0];
+    return this.reader;
+  }
+
+  private judgeChains(): void {
+    if (!this.several) return;
+    for (const each of this.endpoints) {
+      if (!each.identity || !this.identity) continue;
+      const { chainId, genesis } = each.identity;
+      const wrong = chainId !== this.identity.chainId || genesis !== this.identity.genesis;
+      if (wrong && !each.wrongChain) this.logger.error(`${each.name} is of another chain: ${chainId}`);
+      each.wrongChain = wrong;
+      if (wrong) each.failed('failing');
+    }
+  }
+
+  /** Asks for the heads, and chooses the reader. @throws RpcUnavailable when no endpoint answers */
+  async look(): Promise<Heads> {
+    const awake = this.endpoints.filter(({ resting }) => !resting);
+    const asked = awake.length > 0 ? awake : this.endpoints;
+    const probes = asked.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined));
+    const own: Promise<void> | undefined = probes[asked.indexOf(this.reader)];
+    if (own !== undefined) await own;
+    // An endpoint that hangs must not delay the others.
+    if (own === undefined || this.reader.error) await Promise.all(probes);
+    this.judgeChains();
+    const usable = this.endpoints.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
+    if (usable.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
+    const honest = usable.filter(({ state }) => state !== 'lying');
+    const heads = descending(honest.length > 0 ? honest : usable);
+    // With three or more endpoints, a head that only one of them has does not count.
+    const best = heads[heads.length >= 3 ? 1 : 0];
+    for (const each of usable) each.compare(best);
+    const well = usable.filter(({ state }) => state === 'ok');
+    const awakeFirst = [...honest, ...usable].sort((a, b) => Number(a.resting) - Number(b.resting));
+    const reader = well[0] ?? awakeFirst[0];
+    if (reader !== this.reader)
+      this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
+    this.reader = reader;
+    const head = reader.head!;
+    const shared = descending(well)[1] ?? head.number;
+    return { reader, head, upTo: Math.min(head.number, shared), best };
+  }
+
+  /** The other endpoints that are asked. One that failed or lied is asked again when its backoff is over. */
+  private witnesses(reader: Endpoint): Endpoint[] {
+    return this.endpoints.filter((each) => each !== reader && each.heard);
+  }
+
+  /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
+  async read(after: Block, upTo: number): Promise<Reading> {
+    const { reader } = this;
+    const witnesses = this.witnesses(reader);
+    // Enough for a majority together with the reader. The rest is asked only if these disagree.
+    const first = witnesses.slice(0, Math.ceil(witnesses.length / 2));
+    const plan = reader.source.plan(after, upTo);
+    const early = this.hear(first, after, plan);
+    early.catch(() => undefined);
+    const batch = await reader.source.read(after, upTo);
+    const actual = { ...plan, to: batch.to.number };
+    const heard = await (actual.to === plan.to ? early : this.hear(first, after, actual));
+    if (compared(heard, batch).some(({ answer }) => answer !== 'agrees'))
+      heard.push(...(await this.hear(witnesses.slice(first.length), after, actual)));
+    return { reader, batch, testimonies: compared(heard, batch) };
+  }
+
+  private hear(witnesses: Endpoint[], after: Block, plan: Plan): Promise<Testimony[]> {
+    return Promise.all(
+      witnesses.map((each) =>
+        testify(
+          each,
+          () => each.source.readTo(after, plan),
+          (batch) => ({ answer: 'agrees', batch }),
+        ),
+      ),
+    );
+  }
+
+  /**
+   * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
+   * counts leaves events out, so it has no vote.
+   * @returns the batch, with the counts that any endpoint knows
+   * @throws Disagreement, NodeBehind
+   */
+  judge({ reader, batch, testimonies }: Reading, sequence: SequenceCheck): Batch {
+    const heard = testimonies.filter(({ endpoint, batch: theirs, answer }) => {
+      if (answer !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
+      this.accuse(endpoint, 'leaves out events');
+      return false;
+    });
+    this.weigh(reader, heard, `block ${batch.to.number}`);
+    const agreeing = heard.flatMap(({ answer, batch: theirs }) =>
+      answer === 'agrees' ? (theirs ?? []) : [],
+    );
+    const known = (i: number): number | null | undefined =>
+      agreeing.map(({ counts }) => counts[i]).find((count) => count !== undefined);
+    return { ...batch, counts: batch.counts.map((count, i) => (count === undefined ? known(i) : count)) };
+  }
+
+  /** Votes on a competing block. @throws Disagreement, NodeBehind */
+  async confirmFork(reader: Endpoint, block: Block): Promise<void> {
+    const heard = await Promise.all(
+      this.witnesses(reader).map((each) =>
+        testify(
+          each,
+          () => each.source.block(block.number),
+          ({ hash }) =>
+            hash === block.hash ? { answer: 'agrees' as const } : { answer: 'differs' as const, claim: hash },
+        ),
+      ),
+    );
+    this.weigh(reader, heard, `competing block ${block.number}`);
+  }
+
+  private weigh(reader: Endpoint, testimonies: Testimony[], what: string): void {
+    const outcome = verdict(testimonies);
+    const differing = testimonies.filter(({ answer }) => answer === 'differs');
+    for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
+    if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
+    const names = differing.map(({ endpoint }) => endpoint.name).join(', ');
+    if (outcome === 'outvoted') this.accuse(reader, `outvoted by ${names} at ${what}`);
+    if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
+    for (const { endpoint, answer } of testimonies) {
+      if (answer === 'agrees') endpoint.agreed();
+      if (answer === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
+    }
+    if (testimonies.some(({ answer }) => answer === 'agrees')) reader.agreed();
+  }
+
+  /** The reader's batch has a gap that is not the ledger's fault. */
+  contradictsItself(reader: Endpoint): void {
+    if (this.several) this.accuse(reader, 'leaves out events');
+  }
+
+  /** The reader's answers could not be used, so another endpoint is tried, if there is one. */
+  failed(reader: Endpoint): void {
+    if (this.several) reader.failed('failing', true);
+  }
+
+  private accuse(endpoint: Endpoint, reason: string): void {
+    endpoint.failed('lying');
+    this.logger.error(`${endpoint.name} is not believed: ${reason}`);
+  }
+}
+
+/** The same answers, compared with the reader's batch. */
+const compared = (testimonies: Testimony[], batch: Batch): Testimony[] =>
+  testimonies.map((each) =>
+    !each.batch || sameBatch(each.batch, batch)
+      ? each
+      : { ...each, answer: 'differs', claim: claimOf(each.batch) },
+  );
+
+const descending = (endpoints: Endpoint[]): number[] =>
+  endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
+
+function gapIn(sequence: SequenceCheck, batch: Batch): boolean {
+  try {
+    sequence.check(batch);
+    return false;
+  } catch (error) {
+    return error instanceof SequenceGap;
+  }
+}

@@ -1,0 +1,38 @@
+import type { EventWriter } from '#indexer/ledger/event-writer';
+import { SequenceCheck, SequenceGap } from './sequence-check';
+
+const CONTRACT = `0x${'c1'.repeat(20)}`;
+
+/** What the database says: event 7 in block 40, and up to where the counts proved the ledger complete. */
+async function checkOf(proven: number): Promise<SequenceCheck> {
+  const check = new SequenceCheck([CONTRACT], 1);
+  await check.load({
+    lastEvents: () => Promise.resolve(new Map([[CONTRACT, { seq: 7, block: 40 }]])),
+    provenBlock: () => Promise.resolve(proven),
+  } as unknown as EventWriter);
+  return check;
+}
+
+describe('the event that a gap lacks', () => {
+  it('is looked for behind the last block that was proven complete', async () => {
+    expect((await checkOf(90)).unproven(new SequenceGap(CONTRACT, 7, 9))).toEqual({ from: 91, seq: 8 });
+  });
+
+  it('may be in the block of the last event where that is not proven', async () => {
+    expect((await checkOf(0)).unproven(new SequenceGap(CONTRACT, 7, 9))).toEqual({ from: 40, seq: 8 });
+  });
+
+  it('is not in the ledger when the gap is within what was just read', async () => {
+    expect((await checkOf(0)).unproven(new SequenceGap(CONTRACT, 8, 10))).toBeUndefined();
+  });
+
+  it('is looked for behind a batch that its counts proved', async () => {
+    const check = await checkOf(0);
+    const to = { number: 95, hash: '0x', parentHash: '0x', time: 0 };
+    const batch = { to, blocks: [], events: [], counts: [7] };
+    expect(check.proves(batch)).toBe(true);
+    expect(check.proves({ ...batch, counts: [undefined] })).toBe(false);
+    check.advance(batch, true);
+    expect(check.unproven(new SequenceGap(CONTRACT, 7, 9))).toEqual({ from: 96, seq: 8 });
+  });
+});

@@ -1,0 +1,88 @@
+import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
+import { RetryableChainError } from '#indexer/reading/rpc';
+import { type Batch, NodeBehind } from '#indexer/reading/source';
+
+/** The contract's event numbers show that events after `seq` are missing. */
+export class SequenceGap extends RetryableChainError {
+  constructor(
+    readonly contract: string,
+    readonly seq: number,
+    found: number,
+  ) {
+    const hint = seq === 0 ? '; START_BLOCK must not be after the first' : '';
+    super(`events of ${contract} are left out: ${found} came after ${seq}${hint}`);
+  }
+}
+
+/** Finds events that a node leaves out: each contract numbers its events without gaps. */
+export class SequenceCheck {
+  private last = new Map<string, LastEvent>();
+  /** Up to this block, the contracts' counts prove that no event is missing. */
+  private proven = 0;
+
+  constructor(
+    private readonly contracts: string[],
+    private readonly startBlock: number,
+  ) {}
+
+  /** Reads the state from the database. Needed whenever the cursor was moved other than by `advance`. */
+  async load(writer: EventWriter): Promise<void> {
+    this.last = await writer.lastEvents(this.contracts);
+    this.proven = await writer.provenBlock();
+  }
+
+  /** Call before the batch is applied. @throws SequenceGap, NodeBehind */
+  check({ events, counts }: Pick<Batch, 'events' | 'counts'>): void {
+    const last = this.after(events);
+    this.contracts.forEach((contract, i) => {
+      const before = last.get(contract)!;
+      const count = counts[i];
+      if (typeof count !== 'number') return;
+      // No later event shows that events are missing at the end of the range, but the count does.
+      if (count > before) throw new SequenceGap(contract, before, count);
+      if (count < before)
+        throw new NodeBehind(`${contract} has ${count} events at the node, but ${before} were read`);
+    });
+  }
+
+  /** The number of each contract's last event, including these. */
+  private after(events: Batch['events']): Map<string, number> {
+    const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
+    for (const { contract, seq } of events) {
+      const before = last.get(contract)!;
+      if (seq > before + 1) throw new SequenceGap(contract, before, seq);
+      if (seq <= before) throw new NodeBehind(`event ${seq} of ${contract} came again`);
+      last.set(contract, seq);
+    }
+    return last;
+  }
+
+  /** Whether a batch that passed `check` proves that no event is missing up to its end. */
+  proves({ events, counts }: Pick<Batch, 'events' | 'counts'>): boolean {
+    const last = this.after(events);
+    // A contract without a count proves nothing once it has events.
+    return this.contracts.every((contract, i) =>
+      counts[i] === null ? last.get(contract) === 0 : counts[i] !== undefined,
+    );
+  }
+
+  /** Call when the batch has been applied. */
+  advance({ events, to }: Batch, proven: boolean): void {
+    for (const { contract, seq, blockNumber: block } of events) this.last.set(contract, { seq, block });
+    if (proven) this.proven = to.number;
+  }
+
+  /**
+   * Where to look for the missing event in case the ledger lacks it: after the last block proven complete. This may
+   * include the block of the last known event, as that block may hold more events.
+   */
+  unproven({ contract, seq }: SequenceGap): { from: number; seq: number } | undefined {
+    const last = this.lastOf(contract);
+    if (seq !== last.seq) return undefined;
+    return { from: Math.max(this.proven + 1, last.block), seq: seq + 1 };
+  }
+
+  private lastOf(contract: string): LastEvent {
+    return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
+  }
+}

@@ -1,0 +1,233 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Disagreement } from '#indexer/agreement/cross-check';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { EndpointPool, type Heads, type Reading } from '#indexer/agreement/endpoint-pool';
+import { fillGas } from './gas';
+import type { Cursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
+import type { Lead } from './lead-connection';
+import { Preflight } from './preflight';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { Halted, Recovery, mayPass } from './recovery';
+import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
+import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
+import { type Batch, ForkDetected } from '#indexer/reading/source';
+import { SYNCED_WITHIN } from '#indexer/telling/sync-state';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
+
+/** Time between checks for a new head. */
+const POLL_MS = 500;
+/** Time between heartbeats during long reads. */
+const BEAT_MS = 3000;
+/** Time between checks whether the cause of a halt is gone. */
+const HALTED_POLL_MS = 2000;
+const MAX_WAIT_MS = 5000;
+/** After so many failures in a row, another endpoint is tried. */
+const FAILURES_TO_LEAVE = 4;
+
+/** The leader's cursor, and the batch that is being read ahead. */
+interface Position {
+  cursor: Cursor;
+  next?: Promise<Reading>;
+}
+
+/**
+ * The leader's loop: reads the next blocks, checks them and applies them. Whatever fails, the database has the state as
+ * of one block of the chain, and the loop goes on from there.
+ */
+@Injectable()
+export class Follower {
+  private readonly logger = new Logger(Follower.name);
+  private reader: Endpoint;
+  private signal: AbortSignal;
+  private failures = 0;
+
+  constructor(
+    private readonly preflight: Preflight,
+    private readonly pool: EndpointPool,
+    private readonly sequence: SequenceCheck,
+    private readonly recovery: Recovery,
+    private readonly telemetry: IndexerTelemetry,
+  ) {}
+
+  private get stopping(): boolean {
+    return this.signal.aborted;
+  }
+
+  private get sync(): IndexerTelemetry['sync'] {
+    return this.telemetry.sync;
+  }
+
+  /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
+  async lead({ client, writer }: Lead, signal: AbortSignal): Promise<void> {
+    this.signal = signal;
+    this.telemetry.leader.set(1);
+    this.telemetry.role = 'leading';
+    let at: Position | undefined;
+    let trouble: Error | undefined;
+    while (!this.stopping) {
+      try {
+        at ??= { cursor: await this.open({ client, writer }) };
+        if (trouble) at = { cursor: await this.recover(writer, at.cursor, trouble) };
+        trouble = undefined;
+        at = await this.step({ client, writer }, at);
+        this.failures = 0;
+      } catch (error) {
+        if (error instanceof Halted) {
+          await this.halt(writer, at!.cursor, error);
+          continue;
+        }
+        if (!mayPass(error)) throw error;
+        const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
+        trouble = error;
+        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, at?.cursor, error);
+      }
+    }
+  }
+
+  private async open({ client, writer }: Lead): Promise<Cursor> {
+    const { reader, head } = await this.preflight.identify(writer);
+    this.reader = reader;
+    const cursor = await this.preflight.open({ client, writer }, reader);
+    await this.sequence.load(writer);
+    this.telemetry.showSetAside(await writer.setAside());
+    this.sync.chainId = reader.identity?.chainId;
+    this.sync.start(cursor, head, await writer.window());
+    this.logger.log(`leading from block ${cursor.number}`);
+    await this.fillWindow(writer, cursor);
+    return cursor;
+  }
+
+  /** Failures are logged only: if the cause is a fork, or a node that is behind, the next steps handle it. */
+  private async fillWindow(writer: EventWriter, cursor: Cursor): Promise<void> {
+    try {
+      this.sync.start(
+        cursor,
+        this.sync.best,
+        await this.recovery.fillWindow(writer, cursor, this.reader.source),
+      );
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      this.logger.warn(`headers below block ${cursor.number} are not complete: ${error.message}`);
+    }
+  }
+
+  /** Applies the next batch. If there is none, does what is due while the chain is idle. */
+  private async step({ client, writer }: Lead, { cursor, next }: Position): Promise<Position> {
+    const heads = await this.pool.look();
+    const { upTo, best } = heads;
+    this.reader = heads.reader;
+    this.sync.seen(best);
+    if (upTo <= cursor.number && !next) return { cursor: await this.rest({ client, writer }, cursor, heads) };
+    const reading = await this.beating(writer, cursor, next ?? this.pool.read(cursor, upTo));
+    this.reader = reading.reader;
+    this.sequence.check(reading.batch);
+    const batch = this.pool.judge(reading, this.sequence);
+    this.sequence.check(batch);
+    // Read the next batch while this one is written.
+    const ahead = batch.to.number < upTo ? this.pool.read(batch.to, upTo) : undefined;
+    ahead?.catch(() => undefined);
+    const proven = this.sequence.proves(batch);
+    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
+    this.sequence.advance(batch, proven);
+    return { cursor: moved, next: ahead };
+  }
+
+  /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
+  private async rest({ client, writer }: Lead, cursor: Cursor, heads: Heads): Promise<Cursor> {
+    const { reader, head, best } = heads;
+    if (head.number <= cursor.number) {
+      // Only a competing block proves another branch. Without one, the node is just behind.
+      const known = head.number < cursor.number ? (await writer.window()).find(is(head.number)) : cursor;
+      if (known?.hash !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
+    }
+    const atHead = head.number >= cursor.number - SYNCED_WITHIN && cursor.number >= best - SYNCED_WITHIN;
+    const nothing = { to: cursor, blocks: [], events: [], counts: [] };
+    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
+    await this.beating(writer, moved, this.preflight.retryToken(client, moved, reader));
+    if (!(await fillGas(client, reader.source.rpc))) await this.pause(POLL_MS);
+    return moved;
+  }
+
+  private async apply(
+    writer: EventWriter,
+    cursor: Cursor,
+    batch: Batch,
+    outcome: Pick<Standing, 'proven' | 'progressed'>,
+  ): Promise<Cursor> {
+    if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
+    const standing = { ...outcome, state: this.sync.state, head: this.sync.best };
+    const { cursor: moved, anomalies, expired, setAside } = await writer.apply(cursor, batch, standing);
+    for (const [kind, count] of anomalies) {
+      this.telemetry.anomalies.inc({ kind }, count);
+      this.logger.warn(`${count} events do not fit what is known: ${kind}`);
+    }
+    this.telemetry.expired.inc(expired);
+    this.telemetry.showSetAside(setAside);
+    const line = this.telemetry.applied(moved, this.reader.source.range.blocks, batch.events);
+    if (line) this.logger.log(line);
+    return moved;
+  }
+
+  /** Sends heartbeats during the work: standbys take a leader without them for dead. */
+  private async beating<T>(writer: EventWriter, cursor: Cursor, work: Promise<T>): Promise<T> {
+    const beat = (): unknown => writer.beat(this.sync.state, cursor).catch(() => undefined);
+    const timer = setInterval(beat, BEAT_MS);
+    return work.finally(() => clearInterval(timer));
+  }
+
+  /** Logs the error, and waits longer each time. */
+  private async wait(writer: EventWriter, cursor: Cursor | undefined, error: Error): Promise<void> {
+    this.logger.warn(`waiting: ${error.message}`);
+    this.failures += 1;
+    // The range may be too large for the node: it may time out, or silently leave out blocks.
+    this.reader?.source.range.shrink();
+    const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
+    if (refused) this.sync.cutOff();
+    const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
+    if (elsewhere) this.sync.doubt();
+    if (this.reader && !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0))
+      this.pool.failed(this.reader);
+    await writer.beat(this.sync.state, cursor);
+    await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
+  }
+
+  /** @returns the cursor from which to go on */
+  private async recover(writer: EventWriter, cursor: Cursor, trouble: Error): Promise<Cursor> {
+    const { recovery, reader } = this;
+    let moved = cursor;
+    if (trouble instanceof ForkDetected) moved = await recovery.followFork(writer, cursor, reader);
+    if (trouble instanceof SequenceGap) {
+      this.telemetry.gaps.inc();
+      moved = await this.beating(writer, cursor, recovery.mendGap(writer, cursor, reader, trouble));
+    }
+    if (moved === cursor) return cursor;
+    this.sync.rewound(moved, moved.number);
+    await this.fillWindow(writer, moved);
+    return moved;
+  }
+
+  /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */
+  private async halt(writer: EventWriter, cursor: Cursor, { message, ours }: Halted): Promise<void> {
+    this.sync.halt();
+    this.logger.error(`HALTED at block ${cursor.number}: ${message}`);
+    while (!this.stopping) {
+      await writer.beat('halted', cursor);
+      await this.pause(HALTED_POLL_MS);
+      const again = await this.reader.source.block(cursor.number).catch(() => undefined);
+      if (ours === undefined || again?.hash !== ours) continue;
+      this.logger.warn(`going on: the node has block ${cursor.number} again`);
+      this.sync.start(cursor, this.sync.best, await writer.window());
+      return;
+    }
+  }
+
+  private async pause(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.signal }).catch(() => undefined);
+  }
+}
+
+const is =
+  (number: number) =>
+  (block: { number: number }): boolean =>
+    block.number === number;

@@ -1,0 +1,66 @@
+import {
+  type BeforeApplicationShutdown,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WrongChain } from '#indexer/agreement/chain-identity';
+import { Follower } from './follower';
+import { LeadConnection } from './lead-connection';
+import { becomeLeader } from './leader';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
+
+/** Time before another attempt after the database or the lead was lost. */
+const RESTART_MS = 1000;
+
+/**
+ * Starts and stops with the application. Of any number of indexers one leads and follows the chain; the others stand
+ * by.
+ */
+@Injectable()
+export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Indexer.name);
+  private readonly stop = new AbortController();
+  private running = Promise.resolve();
+
+  constructor(
+    private readonly connection: LeadConnection,
+    private readonly follower: Follower,
+    private readonly telemetry: IndexerTelemetry,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.running = this.run();
+    // Whoever waits for `ended` gets the error.
+    this.running.catch(() => undefined);
+  }
+
+  /** Resolves when the batch under way is written and the connection is closed. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stop.abort();
+    await this.running.catch(() => undefined);
+  }
+
+  /** Settles when the indexer has ended. @throws WrongChain when the configuration does not fit the chain */
+  get ended(): Promise<void> {
+    return this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stop;
+    while (!signal.aborted) {
+      try {
+        await this.connection.use(async (lead) => {
+          this.telemetry.role = 'standby';
+          if (await becomeLeader(lead.client, () => signal.aborted)) await this.follower.lead(lead, signal);
+        });
+      } catch (error) {
+        if (error instanceof WrongChain) throw error;
+        this.telemetry.role = 'cut_off';
+        this.logger.warn(`starting over: ${(error as Error).message}`);
+        await sleep(RESTART_MS, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}

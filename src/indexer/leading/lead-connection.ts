@@ -1,0 +1,40 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from 'pg';
+import { Environment } from '#platform/config/environment';
+import { EventWriter } from '#indexer/ledger/event-writer';
+import { connect } from './leader';
+import { IndexerTelemetry } from '#indexer/telling/telemetry';
+
+/** A server that hangs does not answer when a connection is closed. */
+const CLOSE_MS = 1000;
+
+/** The leader's connection, and the writer on it. */
+export interface Lead {
+  client: Client;
+  writer: EventWriter;
+}
+
+/** Opens the connection that carries the lock of the leader and its batches. */
+@Injectable()
+export class LeadConnection {
+  constructor(
+    private readonly environment: Environment,
+    private readonly telemetry: IndexerTelemetry,
+  ) {}
+
+  /** Runs with a connection of its own, and closes it. @throws whatever the database and `work` throw */
+  async use(work: (lead: Lead) => Promise<void>): Promise<void> {
+    const { DATABASE_URL, CONFIRMATIONS, PENDING_DEPOSIT_TTL, POOL_CONTRACTS } = this.environment;
+    const client = await connect(DATABASE_URL);
+    try {
+      const lotteries = new Set(POOL_CONTRACTS.get('lottery'));
+      const rules = { confirmations: CONFIRMATIONS, pendingTtl: PENDING_DEPOSIT_TTL, lotteries };
+      await work({ client, writer: new EventWriter(client, rules) });
+    } finally {
+      this.telemetry.leader.set(0);
+      this.telemetry.showSetAside(new Map());
+      await Promise.race([client.end().catch(() => undefined), sleep(CLOSE_MS, undefined, { ref: false })]);
+    }
+  }
+}

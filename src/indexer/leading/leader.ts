@@ -1,0 +1,70 @@
+import { Client } from 'pg';
+import { checkSettings, startOptions } from '#platform/postgres/connection-settings';
+
+/** Key of the session advisory lock that the leading indexer holds. */
+const LEADER_LOCK = 4_361_001;
+/** A standby ends the connection of a leader whose heartbeat is older than this. */
+const STALE_BEAT_S = 10;
+/** Time between checks of the leader's heartbeat. */
+const CHECK_MS = 500;
+
+/** The planner's defaults and no statement timeout, as a batch may take long. */
+const SETTINGS = {
+  jit: 'off',
+  TimeZone: 'UTC',
+  // A leader that hangs in a transaction holds locks that requests wait for.
+  idle_in_transaction_session_timeout: '10000',
+  statement_timeout: '0',
+  plan_cache_mode: 'auto',
+  enable_seqscan: 'on',
+};
+
+/** Opens the leader's connection. @throws Error when a pooler does not pass on its settings */
+export async function connect(url: string): Promise<Client> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'indexer',
+    options: startOptions(SETTINGS),
+    connectionTimeoutMillis: 3000,
+    keepAlive: true,
+  });
+  // Without a listener, losing an idle connection would end the process. The next query fails anyway.
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await checkSettings(client, SETTINGS);
+    return client;
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
+}
+
+/**
+ * Waits until this connection holds the lock. The lock belongs to the connection that writes the batches, so a leader
+ * that died or was cut off loses it. The connection of a leader that hangs (stopped, or its machine gone) is ended when
+ * its heartbeat is stale, but not in the middle of a long batch: then its backend is active.
+ * @returns false when told to stop before that
+ */
+export async function becomeLeader(client: Client, stopping: () => boolean): Promise<boolean> {
+  await client.query(`SET lock_timeout = ${CHECK_MS}`);
+  while (!stopping()) {
+    try {
+      await client.query('SELECT pg_advisory_lock($1)', [LEADER_LOCK]);
+      await client.query('SET lock_timeout = 0');
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error;
+    }
+    await client.query(
+      `SELECT pg_terminate_backend(a.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+       WHERE l.locktype = 'advisory' AND l.objid = $1 AND l.granted AND a.datname = current_database()
+         AND l.database = a.datid AND a.state <> 'active'
+         AND greatest(a.state_change, (SELECT beat_at FROM chain_cursor)) < now() - make_interval(secs => $2)`,
+      [LEADER_LOCK, STALE_BEAT_S],
+    );
+  }
+  return false;
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';

@@ -1,0 +1,87 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Client } from 'pg';
+import { Environment } from '#platform/config/environment';
+import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
+import { followContracts } from './contract-set';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { Lead } from './lead-connection';
+import { type Token, readToken } from './token';
+
+/** Time between attempts to read a token that could not be read at the start. */
+const RETRY_MS = 5000;
+
+/** Checks that settings, database and chain fit each other before anything is read. */
+@Injectable()
+export class Preflight {
+  private readonly logger = new Logger(Preflight.name);
+  private token?: Token;
+  private triedAt = 0;
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly pool: EndpointPool,
+  ) {}
+
+  /**
+   * Finds an endpoint of the right chain. @returns it, and the number of the last head that was known (0: none)
+   * @throws WrongChain, RpcUnavailable
+   */
+  async identify(writer: EventWriter): Promise<{ reader: Endpoint; head: number }> {
+    const known = await writer.knownChain();
+    return { reader: await this.pool.identify(known, this.environment.CHAIN_ID), head: known?.head ?? 0 };
+  }
+
+  /** Takes the cursor over. @throws WrongChain, RetryableChainError */
+  async open({ client, writer }: Lead, reader: Endpoint): Promise<Cursor> {
+    const { environment } = this;
+    const cursor = await openCursor(client, writer, reader.source, environment);
+    await followContracts(client, reader.source, cursor, environment.POOL_CONTRACTS, this.logger);
+    await this.keepFacts(client, cursor, reader);
+    return cursor;
+  }
+
+  /** Tries again to read the token, if it is due. @throws WrongChain */
+  async retryToken(client: Client, cursor: Cursor, reader: Endpoint): Promise<void> {
+    if (!this.token && Date.now() - this.triedAt > RETRY_MS) await this.keepFacts(client, cursor, reader);
+  }
+
+  /** An indexer can work without the token: one that cannot be read now leaves what the database has. */
+  private async keepFacts(client: Client, { epoch }: Cursor, reader: Endpoint): Promise<void> {
+    const first = this.triedAt === 0;
+    const heard = this.pool.endpoints.filter((each) => each === reader || each.heard);
+    this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
+    this.triedAt = Date.now();
+    if (this.token) await refuseChange(client, this.token);
+    else if (first)
+      this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
+    const { address = null, symbol = null, decimals = null } = this.token ?? {};
+    await client.query(KEEP, [epoch, address, symbol, decimals]);
+  }
+}
+
+/** One statement, so that only the cursor's own leader writes. */
+const KEEP = `
+  INSERT INTO chain_facts AS f (chain_id, token_address, token_symbol, token_decimals)
+  SELECT chain_id, $2, $3, $4::smallint FROM chain_cursor WHERE epoch = $1
+  ON CONFLICT ON CONSTRAINT chain_facts_pkey DO UPDATE SET
+    chain_id = excluded.chain_id,
+    token_address = coalesce(excluded.token_address, f.token_address),
+    token_symbol = coalesce(excluded.token_symbol, f.token_symbol),
+    token_decimals = coalesce(excluded.token_decimals, f.token_decimals)`;
+
+/** @throws WrongChain when the ledger holds amounts of another token */
+async function refuseChange(client: Client, { address }: Token): Promise<void> {
+  const { rows } = await client.query<{ token: string; first: string }>(
+    `SELECT token_address AS token, (SELECT min(block_number) FROM chain_events) AS first FROM chain_facts
+     WHERE token_address <> $1 AND EXISTS (SELECT FROM chain_events)`,
+    [address],
+  );
+  if (!rows[0]) return;
+  const { token, first } = rows[0];
+  throw new WrongChain(
+    `the ledger holds amounts of the token ${token}, but the contracts of POOL_CONTRACTS now have ${address}. Name ` +
+      `contracts of the former token, or take all events back: rewind --to ${Number(first) - 1}`,
+  );
+}

@@ -1,0 +1,59 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Environment } from '#platform/config/environment';
+import { openCursor } from '#indexer/agreement/chain-identity';
+import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { LeadershipLost } from '#indexer/ledger/event-writer';
+import { type Lead, LeadConnection } from './lead-connection';
+import { Recovery, mayPass } from './recovery';
+
+/** How long it tries, and the time between two tries. */
+const PATIENCE_MS = 30_000;
+const RETRY_MS = 500;
+
+/** The operator's command `rewind --to N`. */
+@Injectable()
+export class Rewind {
+  private readonly logger = new Logger(Rewind.name);
+
+  constructor(
+    private readonly environment: Environment,
+    private readonly connection: LeadConnection,
+    private readonly pool: EndpointPool,
+    private readonly recovery: Recovery,
+  ) {}
+
+  /**
+   * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again, for 30 seconds, when
+   * the node or the database gives a reason that may pass, or the leader has taken the cursor back.
+   * @throws when the cursor is before that block, or the node has other blocks than the database
+   */
+  async to(number: number): Promise<void> {
+    const end = performance.now() + PATIENCE_MS;
+    for (;;)
+      try {
+        return await this.connection.use((lead) => this.rewind(lead, number));
+      } catch (error) {
+        const isPassing = mayPass(error) || error instanceof LeadershipLost;
+        if (!isPassing || performance.now() > end) throw error;
+        this.logger.warn(`waiting: ${error.message}`);
+        await sleep(RETRY_MS);
+      }
+  }
+
+  private async rewind({ client, writer }: Lead, number: number): Promise<void> {
+    const { pool, environment } = this;
+    const { source } = await pool.identify(await writer.knownChain(), environment.CHAIN_ID);
+    // The new epoch makes the current leader start over from the new cursor.
+    const cursor = await openCursor(client, writer, source, environment);
+    if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
+    const last = await writer.eventBlock(number);
+    const window = await writer.window();
+    const known = [...window.filter((block) => block.number === number), ...(last ? [last] : [])];
+    const [block, ...headers] = await source.blocks([number, ...known.map((each) => each.number)]);
+    if (!block) throw new Error(`the node has no block ${number}`);
+    const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
+    if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);
+    await this.recovery.rewindTo(writer, cursor, block);
+  }
+}

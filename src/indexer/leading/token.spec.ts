@@ -1,0 +1,116 @@
+import { encodeAbiParameters, pad, stringToHex } from 'viem';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
+import { readToken } from './token';
+
+const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
+const CONTRACTS = new Map([
+  ['cooperative' as const, [POOL]],
+  ['lottery' as const, [LOTTERY]],
+]);
+const word = (address: string): string => pad(address as '0x');
+const text = (value: string): string => encodeAbiParameters([{ type: 'string' }], [value]);
+const [token, symbol, decimals] = ['0xfc0c546a', '0x95d89b41', '0x313ce567'];
+const reverted = new RpcError('eth_call', 3, 'execution reverted');
+
+/** An endpoint that answers calls of `address selector` so, and reverts for all others. */
+const endpoint = (answers: Record<string, unknown>, fails?: Error): Endpoint =>
+  ({
+    source: {
+      rpc: {
+        settled: (calls: Call[]) =>
+          fails
+            ? Promise.reject(fails)
+            : Promise.resolve(
+                calls.map(([, [{ to, data }]]: any) => answers[`${to} ${data}`.toLowerCase()] ?? reverted),
+              ),
+      },
+    },
+  }) as unknown as Endpoint;
+const lower = TOKEN.toLowerCase();
+const honest = {
+  [`${POOL} ${token}`]: word(TOKEN),
+  [`${LOTTERY} ${token}`]: word(TOKEN),
+  [`${lower} ${symbol}`]: text('DAI'),
+  [`${lower} ${decimals}`]: word('0x12'),
+};
+const lying = {
+  [`${POOL} ${token}`]: word(OTHER),
+  [`${LOTTERY} ${token}`]: word(OTHER),
+  [`${OTHER} ${symbol}`]: text('DAI'),
+  [`${OTHER} ${decimals}`]: word('0x12'),
+};
+const DAI = { address: lower, symbol: 'DAI', decimals: 18 };
+const read = (...answers: object[]) =>
+  readToken(
+    answers.map((each) => endpoint(each as Record<string, unknown>)),
+    CONTRACTS,
+  );
+
+describe('the token of the contracts', () => {
+  it('is read with symbol and decimals', async () => {
+    expect(await read(honest)).toEqual(DAI);
+  });
+
+  it.each([
+    ['bytes32', pad(stringToHex('MKR'), { dir: 'right', size: 32 }), 'MKR'],
+    ['none', reverted, ''],
+    ['empty', '0x', ''],
+    ['malformed', `0x${'f'.repeat(192)}`, ''],
+    ['no text', 17, ''],
+    ['too long', text('x'.repeat(100_000)), ''],
+    ['long', text('x'.repeat(100)), 'x'.repeat(32)],
+    ['spaced and invisible', text(' U\u0000S\u202eD\n\u200b '), 'U S D'],
+    ['no UTF-8', pad('0xff41', { dir: 'right', size: 32 }), '\ufffdA'],
+  ])('symbol: %s', async (_, answer, expected) => {
+    const found = await read({ ...honest, [`${lower} ${symbol}`]: answer });
+    expect(found).toEqual({ ...DAI, symbol: expected });
+  });
+
+  it.each([
+    ['none', reverted],
+    ['empty', '0x'],
+    ['too many', word('0x100')],
+    ['a string', text('18')],
+  ])('is not known without decimals: %s', async (_, answer) => {
+    expect(await read({ ...honest, [`${lower} ${decimals}`]: answer })).toBeUndefined();
+  });
+
+  it.each([
+    ['reverts', reverted],
+    ['is no contract', '0x'],
+    ['answers with zero', word('0x0')],
+    ['answers with something else', text('token')],
+  ])('ignores a contract that %s', async (_, answer) => {
+    expect(await read({ ...honest, [`${LOTTERY} ${token}`]: answer })).toEqual(DAI);
+  });
+
+  it('is not known when no contract has one', async () => {
+    expect(await read({})).toBeUndefined();
+  });
+
+  it('is not known when the node lacks the state, or fails', async () => {
+    const lacking = new RpcError('eth_call', -32000, 'header not found');
+    expect(await read({ ...honest, [`${LOTTERY} ${token}`]: lacking })).toBeUndefined();
+    expect(await read({ ...honest, [`${lower} ${symbol}`]: lacking })).toBeUndefined();
+    const failing = endpoint({}, new RpcUnavailable('timeout'));
+    expect(await readToken([failing], CONTRACTS)).toBeUndefined();
+    expect(await readToken([failing, endpoint(honest)], CONTRACTS)).toEqual(DAI);
+  });
+
+  it('has to be one', async () => {
+    await expect(read({ ...honest, [`${LOTTERY} ${token}`]: word(OTHER) })).rejects.toThrow(
+      `the contracts of POOL_CONTRACTS must have one token, but that of cooperative=${POOL} is ${lower}, ` +
+        `of lottery=${LOTTERY} is ${OTHER}`,
+    );
+  });
+
+  it('is what the majority says: no endpoint alone names another, or stops the indexer', async () => {
+    const splitting = { ...honest, [`${LOTTERY} ${token}`]: word(OTHER) };
+    for (const liar of [lying, splitting, {}]) {
+      expect(await read(liar, honest, honest)).toEqual(DAI);
+      expect(await read(liar, honest)).toBeUndefined();
+      expect(await read(honest, lying, splitting)).toBeUndefined();
+    }
+  });
+});

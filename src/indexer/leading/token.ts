@@ -1,0 +1,122 @@
+import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
+import type { PoolType } from '#values/types';
+import { WrongChain } from '#indexer/agreement/chain-identity';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
+
+export interface Token {
+  /** Lower case. */
+  address: string;
+  /** Empty when the token has none. */
+  symbol: string;
+  decimals: number;
+}
+
+/** What an endpoint says of the token. */
+interface Claim {
+  /** Of each contract; null when it has no `token()`. */
+  addresses: (string | null)[];
+  symbol: string;
+  /** Undefined when the contracts have no common token, or it does not tell. */
+  decimals?: number;
+}
+
+const TOKEN = toFunctionSelector('function token()');
+const SYMBOL = toFunctionSelector('function symbol()');
+const DECIMALS = toFunctionSelector('function decimals()');
+/** Hex digits; a longer symbol is none. */
+const MAX_ANSWER_LENGTH = 1000;
+const MAX_SYMBOL_LENGTH = 32;
+
+const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
+
+/**
+ * Asks all endpoints for the token of the contracts. The majority's answer counts, so that one endpoint that lies
+ * cannot have savers approve a token of its choice, or stop the indexer.
+ * @returns undefined when no majority knows the token
+ * @throws WrongChain when the contracts have several tokens
+ */
+export async function readToken(
+  endpoints: Endpoint[],
+  configured: Map<PoolType, string[]>,
+): Promise<Token | undefined> {
+  const contracts = [...new Set([...configured.values()].flat())];
+  const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts)));
+  const claim = majority(claims.filter((each) => each !== undefined));
+  if (!claim) return undefined;
+  const [address, another] = tokensOf(claim.addresses);
+  if (another !== undefined) throw severalTokens(configured, contracts, claim.addresses);
+  const { symbol, decimals } = claim;
+  return address === undefined || decimals === undefined ? undefined : { address, symbol, decimals };
+}
+
+/** @returns undefined when the endpoint does not answer, or lacks the state */
+async function claimOf({ source }: Endpoint, contracts: string[]): Promise<Claim | undefined> {
+  try {
+    const answers = await source.rpc.settled(contracts.map((contract) => viewCall(contract, TOKEN)));
+    if (!answers.every(isFinal)) return undefined;
+    const addresses = answers.map(toAddress);
+    const tokens = tokensOf(addresses);
+    if (tokens.length !== 1) return { addresses, symbol: '' };
+    const details = await source.rpc.settled([viewCall(tokens[0], SYMBOL), viewCall(tokens[0], DECIMALS)]);
+    if (!details.every(isFinal)) return undefined;
+    return { addresses, symbol: toSymbol(details[0]), decimals: toDecimals(details[1]) };
+  } catch (error) {
+    if (error instanceof RetryableChainError) return undefined;
+    throw error;
+  }
+}
+
+const tokensOf = (addresses: (string | null)[]): string[] => [
+  ...new Set(addresses.filter((each) => each !== null)),
+];
+
+function majority(claims: Claim[]): Claim | undefined {
+  const same = (claim: Claim): number =>
+    claims.filter((each) => JSON.stringify(each) === JSON.stringify(claim)).length;
+  return claims.find((claim) => same(claim) * 2 > claims.length);
+}
+
+/** A contract that reverts has no such function. Any other error says nothing about the contract. */
+const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || /revert/i.test(answer.message);
+
+const isText = (answer: unknown): answer is Hex =>
+  typeof answer === 'string' && /^0x([0-9a-f]{2})*$/i.test(answer) && answer.length <= MAX_ANSWER_LENGTH;
+
+function toAddress(answer: unknown): string | null {
+  const [, address] = (isText(answer) && /^0x0{24}([0-9a-f]{40})$/i.exec(answer)) || [];
+  return address === undefined || /^0*$/.test(address) ? null : `0x${address.toLowerCase()}`;
+}
+
+function toDecimals(answer: unknown): number | undefined {
+  const decimals = isText(answer) && answer.length === 66 ? Number(answer) : NaN;
+  return decimals <= 255 ? decimals : undefined;
+}
+
+/** Some tokens, such as MKR, answer with bytes32 instead of a string. */
+function toSymbol(answer: unknown): string {
+  if (!isText(answer)) return '';
+  try {
+    const text =
+      answer.length === 66 ? hexToString(answer) : decodeAbiParameters([{ type: 'string' }], answer)[0];
+    // Control and formatting characters have no place in what frontends show.
+    return [...text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()].slice(0, MAX_SYMBOL_LENGTH).join('');
+  } catch {
+    return '';
+  }
+}
+
+function severalTokens(
+  configured: Map<PoolType, string[]>,
+  contracts: string[],
+  addresses: (string | null)[],
+): WrongChain {
+  const named = [...configured].flatMap(([type, each]) =>
+    each.map((contract) => ({ contract, type, token: addresses[contracts.indexOf(contract)] })),
+  );
+  const list = named.filter(({ token }) => token !== null);
+  return new WrongChain(
+    `the contracts of POOL_CONTRACTS must have one token, but that of ` +
+      list.map(({ type, contract, token }) => `${type}=${contract} is ${token}`).join(', of '),
+  );
+}

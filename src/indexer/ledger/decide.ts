@@ -1,0 +1,107 @@
+import { type ChainEvent, transactionId } from '#indexer/reading/decode';
+
+/** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
+export type Outcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
+
+/** A deposit that the API announced and that no event has confirmed yet. */
+export interface Announced {
+  id: string;
+  account: string;
+  /** The announced amount, in the token's smallest unit. */
+  requested: string;
+}
+
+/** What the decisions about a pool's events depend on. Ids are 32 hex digits. */
+export interface PoolState {
+  contract: string;
+  ownerId: string;
+  owner: string;
+  /** Balance on the chain: confirmed deposits less withdrawals. */
+  balance: bigint;
+  /** Oldest first. */
+  announced: Announced[];
+}
+
+/** An event, and the outcome that is already stored for it, if any. */
+export interface Item {
+  event: ChainEvent;
+  before?: Outcome;
+}
+
+export interface Decision extends Item {
+  outcome: Outcome;
+  reason?: string;
+  /** The row in `transactions` that it creates or, if `matched`, confirms. */
+  transactionId?: string;
+  matched?: Announced;
+  pool?: PoolState;
+}
+
+export interface Rules {
+  /** Events of later blocks wait. */
+  effective: number;
+  lotteries: ReadonlySet<string>;
+}
+
+/** JavaScript cannot read larger ids from JSON exactly. */
+const LARGEST_DRAW = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** Whether the event moves money, and so has a row in `transactions`. */
+export const moves = (kind: string): boolean =>
+  kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed';
+
+/**
+ * Decides the outcome of events, one after another in chain order. Each decision depends only on earlier events and on
+ * announced deposits, so the result does not depend on how the chain is split into batches. Nor does it depend on when
+ * a pool is created: a pool and its announced deposits appear together, and events wait for their pool. Changes the
+ * balances and announced deposits of `pools` in place.
+ */
+export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rules): Decision[] {
+  return items.map((item) => {
+    const { event } = item;
+    if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
+    return event.drawId === null
+      ? decideMovement(item, pools.get(event.poolId!))
+      : { ...item, ...decideDraw(event, rules) };
+  });
+}
+
+function decideDraw({ contract, drawId }: ChainEvent, rules: Rules): Pick<Decision, 'outcome' | 'reason'> {
+  if (!rules.lotteries.has(contract)) return { outcome: 'REFUSED', reason: 'not a lottery contract' };
+  if (BigInt(drawId!) > LARGEST_DRAW) return { outcome: 'REFUSED', reason: 'draw id beyond 2^53 - 1' };
+  return { outcome: 'APPLIED' };
+}
+
+function decideMovement(item: Item, pool: PoolState | undefined): Decision {
+  const { event } = item;
+  if (!pool) return { ...item, outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
+  if (pool.contract !== event.contract)
+    return { ...item, outcome: 'REFUSED', reason: 'the pool is of another contract' };
+  const id = transactionId(event);
+  if (id === undefined) return { ...item, outcome: 'REFUSED', reason: 'block or log number out of range' };
+  if (event.kind === 'Withdrawn') {
+    const balance = pool.balance - BigInt(event.amount!);
+    if (balance < 0n) return { ...item, outcome: 'OVERDRAW', reason: `the pool holds ${pool.balance}` };
+    pool.balance = balance;
+  } else if (event.kind === 'Deposited') {
+    pool.balance += BigInt(event.amount!);
+    const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
+    if (matched) return { ...item, outcome: 'APPLIED', transactionId: matched.id, matched, pool };
+  }
+  return { ...item, outcome: 'APPLIED', transactionId: moves(event.kind) ? id : undefined, pool };
+}
+
+/**
+ * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
+ * public in the mempool. Otherwise the oldest one with the same account and amount.
+ */
+function match({ ref, account, amount }: ChainEvent, announced: Announced[]): Announced | undefined {
+  const named = announced.findIndex((each) => each.id === ref && each.account === account);
+  const found =
+    named >= 0 ? named : announced.findIndex((each) => each.account === account && each.requested === amount);
+  return found < 0 ? undefined : announced.splice(found, 1)[0];
+}
+
+/** A copy that `decide` may change. */
+export const copyPools = (pools: Map<string, PoolState>): Map<string, PoolState> =>
+  new Map([...pools].map(([id, pool]) => [id, { ...pool, announced: [...pool.announced] }]));

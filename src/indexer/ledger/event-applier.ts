@@ -1,0 +1,153 @@
+import type { Client } from 'pg';
+import {
+  type Announced,
+  type Decision,
+  type Item,
+  type PoolState,
+  type Rules,
+  copyPools,
+  decide,
+} from './decide';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { applyToDraws } from './draws';
+import { type EventRow, inChainOrder, keptItem } from './event-rows';
+import * as sql from './event-writer.sql';
+import { type Reach, applyToPositions } from './position-writer';
+import { Tally, refusal } from './set-aside';
+
+/** Events of unknown pools that one round looks at. */
+const LOOK_AT = 10_000;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
+  id: string;
+  balance: string;
+  announced: Announced[] | null;
+  appeared: boolean;
+};
+
+/**
+ * Applies events within the transaction that moves the cursor: reads what the decisions depend on, decides, and writes
+ * the results. The number of statements does not grow with the number of events.
+ */
+export class EventApplier {
+  /** Where the search for new pools continues. */
+  private lookedAt = FIRST_ID;
+
+  constructor(
+    private readonly client: Client,
+    private readonly lotteries: ReadonlySet<string>,
+  ) {}
+
+  /** Events above block `effective` are only stored until they have enough confirmations. */
+  async apply(events: ChainEvent[], reach: Reach): Promise<Tally> {
+    const { effective } = reach;
+    const rules = { effective, lotteries: this.lotteries };
+    const fresh = events.map((event): Item => ({ event }));
+    let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
+    const found = items.length === 0 ? await this.findAppeared() : [];
+    const tally = new Tally();
+    if (items.length + found.length === 0) return tally;
+    const { pools, appeared } = await this.loadPools(items, found);
+    if (appeared.length > 0)
+      items = inChainOrder([...items, ...(await this.load(sql.LOAD_APPEARED, appeared))]);
+    await this.write(items, pools, rules, tally);
+    tally.note('position', await applyToPositions(this.client, items, pools, reach));
+    await tally.keep(this.client);
+    return tally;
+  }
+
+  private async load(statement: string, parameter: unknown): Promise<Item[]> {
+    const { rows } = await this.client.query<EventRow>(statement, [parameter]);
+    return rows.map(keptItem);
+  }
+
+  /**
+   * Runs once for a batch. A pool that appears meanwhile is known to the next batch, which applies its earlier events
+   * first.
+   */
+  private async loadPools(
+    items: Item[],
+    found: string[],
+  ): Promise<{ pools: Map<string, PoolState>; appeared: string[] }> {
+    const ids = new Set(found);
+    for (const { event } of items) if (event.poolId !== null) ids.add(event.poolId);
+    if (ids.size === 0) return { pools: new Map(), appeared: [] };
+    const { rows } = await this.client.query<PoolRow>({ ...sql.LOAD_POOLS, values: [[...ids]] });
+    const pools = rows.map(({ id, balance, announced, ...pool }): [string, PoolState] => [
+      id,
+      { ...pool, balance: BigInt(balance), announced: announced ?? [] },
+    ]);
+    return { pools: new Map(pools), appeared: rows.flatMap(({ id, appeared }) => (appeared ? id : [])) };
+  }
+
+  /** Pools that were created after their first events were read. */
+  private async findAppeared(): Promise<string[]> {
+    const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
+      sql.FIND_APPEARED,
+      [this.lookedAt, LOOK_AT],
+    );
+    const [{ last, count, pools }] = rows;
+    this.lookedAt = count < LOOK_AT ? FIRST_ID : last!;
+    return pools;
+  }
+
+  /**
+   * Writes the outcome of the events. If the database rejects the data, each half is tried in turn, down to the single
+   * event that it rejects. That event is set aside with the reason; the others apply.
+   * @returns the pools as they are afterwards
+   */
+  private async write(
+    items: Item[],
+    before: Map<string, PoolState>,
+    rules: Rules,
+    tally: Tally,
+  ): Promise<Map<string, PoolState>> {
+    const pools = copyPools(before);
+    const decisions = decide(items, pools, rules);
+    await this.client.query('SAVEPOINT events');
+    try {
+      await this.writeDecisions(decisions);
+      await this.client.query('RELEASE events');
+      tally.add(decisions);
+      return pools;
+    } catch (error) {
+      const reason = refusal(error);
+      if (reason === undefined) throw error;
+      await this.client.query('ROLLBACK TO events; RELEASE events');
+      if (items.length > 1) {
+        const middle = items.length >> 1;
+        const between = await this.write(items.slice(0, middle), before, rules, tally);
+        return this.write(items.slice(middle), between, rules, tally);
+      }
+      const failed: Decision[] = [{ ...items[0], outcome: 'FAILED', reason }];
+      await this.writeDecisions(failed);
+      tally.add(failed);
+      return before;
+    }
+  }
+
+  private async writeDecisions(decisions: Decision[]): Promise<void> {
+    const matched = decisions.filter((decision) => decision.matched);
+    if (matched.length > 0)
+      await this.client.query(sql.CONFIRM_DEPOSITS, [
+        matched.map(({ transactionId }) => transactionId),
+        matched.map(({ event }) => event.amount),
+        matched.map(({ event }) => event.txHash),
+        matched.map(({ event }) => event.blockNumber),
+        matched.map(({ event }) => event.logIndex),
+        matched.map(({ event }) => event.time),
+      ]);
+    const kept = decisions.filter(({ before }) => before !== undefined);
+    if (kept.length > 0)
+      await this.client.query(sql.UPDATE_KEPT, [
+        kept.map(({ event }) => event.blockNumber),
+        kept.map(({ event }) => event.logIndex),
+        kept.map(({ outcome }) => outcome),
+        kept.map(({ reason }) => reason ?? null),
+        kept.map(({ transactionId }) => transactionId ?? null),
+      ]);
+    await this.client.query(sql.writeEvents(decisions));
+    await applyToDraws(this.client, decisions);
+  }
+}

@@ -1,0 +1,51 @@
+import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import type { Item, Outcome } from './decide';
+
+/** A row of chain_events as the statements select it. */
+export interface EventRow {
+  block_number: string;
+  log_index: string;
+  block_hash: string;
+  block_time: Date;
+  tx_hash: string;
+  contract: string;
+  seq: string;
+  kind: Kind;
+  pool_id: string | null;
+  ref: string | null;
+  draw_id: string | null;
+  account: string | null;
+  amount: string | null;
+  apr_bps: string | null;
+  draw_time: Date | null;
+  outcome: Outcome;
+}
+
+const compact = (id: string | null): string | null => id && id.replaceAll('-', '');
+const seconds = (time: Date): number => time.getTime() / 1000;
+
+/** Turns a stored event back into the form in which it was read from the chain. */
+export function keptItem(row: EventRow): Item {
+  const event: ChainEvent = {
+    blockNumber: Number(row.block_number),
+    logIndex: Number(row.log_index),
+    blockHash: row.block_hash,
+    time: seconds(row.block_time),
+    txHash: row.tx_hash,
+    contract: row.contract,
+    seq: Number(row.seq),
+    kind: row.kind,
+    poolId: compact(row.pool_id),
+    ref: compact(row.ref),
+    drawId: row.draw_id,
+    account: row.account,
+    amount: row.amount,
+    aprBps: row.apr_bps === null ? null : Number(row.apr_bps),
+    drawTime: row.draw_time && seconds(row.draw_time),
+  };
+  return { event, before: row.outcome };
+}
+
+/** Sorts events in chain order. */
+export const inChainOrder = (items: Item[]): Item[] =>
+  items.sort((a, b) => a.event.blockNumber - b.event.blockNumber || a.event.logIndex - b.event.logIndex);

@@ -1,0 +1,246 @@
+import type { Client } from 'pg';
+import { LATEST } from '#indexer/reading/decode';
+import { type Undone, drawsOf, rebuildDraws } from './draws';
+import { EventApplier } from './event-applier';
+import * as sql from './event-writer.sql';
+import { undoPositions } from './position-journal';
+import { rebuildPositions } from './position-writer';
+import { Tally } from './set-aside';
+import type { Block } from '#indexer/reading/raw-chain';
+import { type Batch, WINDOW } from '#indexer/reading/source';
+
+export interface Cursor extends Block {
+  epoch: number;
+}
+
+type Applicable = Pick<Batch, 'to' | 'blocks' | 'events'>;
+
+/** Sequence number and block of a contract's event. */
+export interface LastEvent {
+  seq: number;
+  block: number;
+}
+
+/** What a batch did, for metrics and logs. */
+export interface Applied {
+  cursor: Cursor;
+  anomalies: Map<string, number>;
+  expired: number;
+  /** The number of all events stored without effect, by outcome. */
+  setAside: Map<string, number>;
+}
+
+/** The cursor is not where this process left it: another process leads. */
+export class LeadershipLost extends Error {}
+
+interface WriterRules {
+  confirmations: number;
+  /** Seconds. */
+  pendingTtl: number;
+  /** Addresses of the contracts that hold draws. */
+  lotteries: ReadonlySet<string>;
+}
+
+export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
+
+/** The cursor's state relative to the chain, stored with it. */
+export interface Standing {
+  state: CursorState;
+  /** Number of the best head known. */
+  head: number;
+  /** Whether the batch proves that no event is missing up to its end. */
+  proven?: boolean;
+  /** Whether the cursor moves, or is confirmed to be at the head. */
+  progressed?: boolean;
+}
+
+/**
+ * Writes what the chain says, in one database transaction per batch, so readers never see half a batch. The same
+ * transaction moves the cursor by compare-and-set, so two writers cannot apply anything twice even if both believe that
+ * they lead.
+ */
+export class EventWriter {
+  private readonly applier: EventApplier;
+
+  constructor(
+    private readonly client: Client,
+    private readonly rules: WriterRules,
+  ) {
+    this.applier = new EventApplier(client, rules.lotteries);
+  }
+
+  /** The last event of each contract that has events. */
+  async lastEvents(contracts: string[]): Promise<Map<string, LastEvent>> {
+    const { rows } = await this.client.query<Record<'contract' | 'seq' | 'block', string>>(
+      `SELECT contract, e.seq, e.block_number AS block FROM unnest($1::text[]) AS c(contract) CROSS JOIN LATERAL (
+         SELECT seq, block_number FROM chain_events e WHERE e.contract = c.contract ORDER BY seq DESC LIMIT 1) e`,
+      [contracts],
+    );
+    return new Map(
+      rows.map(({ contract, seq, block }) => [contract, { seq: Number(seq), block: Number(block) }]),
+    );
+  }
+
+  /** The last block up to `number` that has an event. */
+  async eventBlock(number: number): Promise<Pick<Block, 'number' | 'hash'> | undefined> {
+    const { rows } = await this.client.query<{ number: string; hash: string }>(
+      `SELECT block_number AS number, block_hash AS hash FROM chain_events WHERE block_number <= $1
+       ORDER BY block_number DESC LIMIT 1`,
+      [number],
+    );
+    return rows[0] && { number: Number(rows[0].number), hash: rows[0].hash };
+  }
+
+  /** The stored blocks, newest first; block 0 comes last. */
+  async window(): Promise<Block[]> {
+    const { rows } = await this.client.query<{
+      number: string;
+      hash: string;
+      parent_hash: string;
+      time: string;
+    }>(
+      'SELECT number, hash, parent_hash, extract(epoch FROM time)::bigint AS time FROM chain_blocks ORDER BY number DESC',
+    );
+    return rows.map((row) => ({
+      number: Number(row.number),
+      hash: row.hash,
+      parentHash: row.parent_hash,
+      time: Number(row.time),
+    }));
+  }
+
+  async apply(cursor: Cursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
+    return this.transaction(async () => {
+      const moved = await this.move(cursor, to, standing);
+      const effective = to.number - this.rules.confirmations;
+      const journalAbove = Math.max(standing.head, to.number) - this.rules.confirmations - WINDOW;
+      const { anomalies } = await this.applier.apply(events, { effective, journalAbove });
+      if (blocks.length > 0) await this.keepBlocks(blocks);
+      const expired = await this.expire(effective);
+      return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
+    });
+  }
+
+  /** Uses the time of the last block in effect. While its header is unknown, as in backfill, nothing changes. */
+  private async expire(effective: number): Promise<number> {
+    const { rows } = await this.client.query<{ time: string }>(sql.BLOCK_TIME, [effective]);
+    if (!rows[0]) return 0;
+    const end = [Number(rows[0].time) - this.rules.pendingTtl];
+    await this.client.query(sql.REVIVE_DEPOSITS, end);
+    return (await this.client.query(sql.EXPIRE_DEPOSITS, end)).rowCount ?? 0;
+  }
+
+  /** The number of events stored without effect, by outcome in lower case. */
+  async setAside(): Promise<Map<string, number>> {
+    const { rows } = await this.client.query<{ outcome: string; count: string }>(
+      'SELECT lower(outcome) AS outcome, count FROM set_aside_counts',
+    );
+    return new Map(rows.map(({ outcome, count }) => [outcome, Number(count)]));
+  }
+
+  /**
+   * Undoes everything after `ancestor` exactly; events are read again from there. Earlier events that no longer have
+   * enough confirmations wait for them again, so the state is that of a chain that ends here.
+   */
+  async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
+    return this.transaction(async () => {
+      const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
+      const after = [ancestor.number];
+      const effective = ancestor.number - this.rules.confirmations;
+      const lost = await undoPositions(this.client, effective);
+      for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
+        await this.client.query(statement, [effective]);
+      const gone = await this.client.query<Undone>(sql.UNDO.events, after);
+      const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective]);
+      const undone = [...gone.rows, ...waiting.rows];
+      const tally = new Tally();
+      for (const { outcome, count } of undone) tally.change(outcome, -count);
+      await tally.keep(this.client);
+      await rebuildDraws(this.client, drawsOf(undone));
+      await rebuildPositions(this.client, lost);
+      await this.client.query(sql.UNDO.blocks, after);
+      await this.keepBlocks([ancestor]);
+      await this.expire(effective);
+      return { cursor: moved, undone: gone.rows.reduce((sum, { count }) => sum + count, 0) };
+    });
+  }
+
+  /** The last block up to which the contracts' counts prove that no event is missing. */
+  async provenBlock(): Promise<number> {
+    const { rows } = await this.client.query<{ proven: string }>(
+      'SELECT proven_number AS proven FROM chain_cursor',
+    );
+    return Number(rows[0]?.proven ?? 0);
+  }
+
+  /** The chain that the database holds and its best known head; undefined while it holds none. */
+  async knownChain(): Promise<{ chainId: number; genesis: string; head: number } | undefined> {
+    const { rows } = await this.client.query<Record<'id' | 'genesis' | 'head', string>>(
+      'SELECT chain_id AS id, genesis_hash AS genesis, head_number AS head FROM chain_cursor',
+    );
+    return rows.map(({ id, genesis, head }) => ({ chainId: Number(id), genesis, head: Number(head) }))[0];
+  }
+
+  /** Adds blocks below the cursor, unless another process leads now. */
+  async fillWindow(cursor: Cursor, blocks: Block[]): Promise<void> {
+    await this.transaction(async () => {
+      const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
+      const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
+      if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
+      await this.keepBlocks(blocks);
+    });
+  }
+
+  async keepBlocks(blocks: Block[]): Promise<void> {
+    await this.client.query(sql.KEEP_BLOCKS, [
+      blocks.map((block) => block.number),
+      blocks.map((block) => block.hash),
+      blocks.map((block) => block.parentHash),
+      blocks.map((block) => Math.min(block.time, LATEST)),
+    ]);
+    await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW]);
+  }
+
+  /**
+   * Heartbeat while there is nothing to apply. Without a cursor: from a process that has not taken the cursor over yet.
+   */
+  async beat(state: string, cursor?: Cursor): Promise<void> {
+    const text = `UPDATE chain_cursor SET state = $1, beat_at = now() WHERE epoch = coalesce($2, epoch)`;
+    const { rowCount } = await this.client.query(text, [state, cursor?.epoch ?? null]);
+    if (cursor && rowCount !== 1) throw new LeadershipLost('another process leads');
+  }
+
+  /** Must come first in a transaction: a second writer waits here, then finds that the cursor has moved. */
+  private async move(cursor: Cursor, to: Block, standing: Standing): Promise<Cursor> {
+    const { number, hash, time } = to;
+    const { state, head, proven = false, progressed = true } = standing;
+    const effective = number - this.rules.confirmations;
+    const values = [
+      number,
+      hash,
+      Math.min(time, LATEST),
+      effective,
+      head,
+      state,
+      cursor.hash,
+      cursor.epoch,
+      proven,
+      progressed,
+    ];
+    const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
+    if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
+    return { ...to, epoch: cursor.epoch };
+  }
+
+  private async transaction<T>(work: () => Promise<T>): Promise<T> {
+    await this.client.query('BEGIN');
+    try {
+      const result = await work();
+      await this.client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await this.client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+}

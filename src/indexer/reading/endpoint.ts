@@ -1,0 +1,114 @@
+import type { RpcEndpoint } from '#ledger/chain/endpoints';
+import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
+import { type RetryKind, RetryableChainError, Rpc, RpcUnavailable } from './rpc';
+import { Source } from './source';
+
+export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
+export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
+
+/** An endpoint that is further behind the best head, or for longer, is left for another. */
+const LAG_BLOCKS = 5;
+const LAG_MS = 10_000;
+/** An endpoint that is behind and has had no new head for this long may be on an abandoned branch. */
+const STUCK_MS = 60_000;
+/** Wait before an endpoint that failed or lied is asked again. It doubles each time. */
+const BACKOFF_MS = { failing: 1_000, lying: 5_000 };
+const MAX_BACKOFF_MS = { failing: 30_000, lying: 300_000 };
+
+/** Identifies a chain. */
+export interface ChainIdentity {
+  chainId: number;
+  genesis: string;
+}
+
+/** One of the addresses in RPC_URL: its recent health, and its view of the chain. */
+export class Endpoint {
+  readonly source: Source;
+  head?: Block;
+  identity?: ChainIdentity;
+  error?: Error;
+  wrongChain = false;
+  private fault?: { kind: 'failing' | 'lying'; times: number; retryAt: number; reading: boolean };
+  private behind?: { target: number; since: number };
+  private lagging = false;
+  private headAt = 0;
+  private probing?: Promise<void>;
+
+  constructor(
+    { url, headers }: RpcEndpoint,
+    readonly name: string,
+    contracts: string[],
+    onRetry: (kind: RetryKind) => void,
+  ) {
+    this.source = new Source(new Rpc({ url, headers, name }, onRetry), contracts);
+  }
+
+  get state(): EndpointState {
+    if (this.wrongChain) return 'wrong_chain';
+    if (this.fault) return this.fault.kind;
+    return this.lagging ? 'lagging' : 'ok';
+  }
+
+  /** Whether it is in backoff. */
+  get resting(): boolean {
+    return this.fault !== undefined && Date.now() < this.fault.retryAt;
+  }
+
+  /**
+   * Whether it votes. An endpoint that is behind still votes on the blocks that it has: otherwise a liar could exclude
+   * it by claiming a higher head.
+   */
+  get heard(): boolean {
+    if (this.error || this.resting || this.wrongChain) return false;
+    return this.state !== 'lagging' || Date.now() - this.headAt < STUCK_MS;
+  }
+
+  /** Asks for its head and, at first and after a failure, for its chain. Does not throw when the endpoint fails. */
+  probe(patienceMs?: number): Promise<void> {
+    this.probing ??= this.ask(patienceMs).finally(() => (this.probing = undefined));
+    return this.probing;
+  }
+
+  private async ask(patienceMs?: number): Promise<void> {
+    try {
+      if (!this.identity || this.fault) {
+        const calls = [['eth_chainId', []] as [string, unknown[]], headerCall(0)];
+        const [id, genesis] = await this.source.rpc.batch<[string, RawBlock | null]>(calls, patienceMs);
+        if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
+        this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
+      }
+      const head = await this.source.block('latest', patienceMs);
+      if (!head) throw new RpcUnavailable('the endpoint has no head');
+      if (head.hash !== this.head?.hash) this.headAt = Date.now();
+      this.head = head;
+      this.error = undefined;
+      // Having a head does not clear a lie or a failed read. Agreeing with the others does.
+      if (this.fault?.kind === 'failing' && !this.fault.reading) this.fault = undefined;
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      this.error = error;
+      this.failed('failing');
+    }
+  }
+
+  failed(kind: 'failing' | 'lying', reading = false): void {
+    if (kind === 'failing' && this.fault?.kind === 'lying') return;
+    const times = this.fault?.kind === kind ? this.fault.times + 1 : 0;
+    const waitMs = Math.min(BACKOFF_MS[kind] * 2 ** times, MAX_BACKOFF_MS[kind]);
+    this.fault = { kind, times, retryAt: Date.now() + waitMs, reading };
+  }
+
+  /** Its answer was that of the others. */
+  agreed(): void {
+    this.fault = undefined;
+  }
+
+  /** Compares its head with the best one. It lags if it does not reach within LAG_MS what the others had. */
+  compare(best: number): void {
+    const head = this.head?.number ?? -1;
+    if (this.behind && head >= this.behind.target) this.behind = undefined;
+    if (head < best) this.behind ??= { target: best, since: Date.now() };
+    this.lagging =
+      best - head > LAG_BLOCKS || (this.behind !== undefined && Date.now() - this.behind.since > LAG_MS);
+  }
+}

@@ -1,0 +1,42 @@
+import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { bears } from '#platform/http/bearer';
+import { invalidToken } from '#platform/errors/errors';
+import { Environment } from '#platform/config/environment';
+import { IndexerTelemetry } from './telemetry';
+
+/** The indexer's own port: for probes and Prometheus, not for clients. */
+@Controller()
+export class IndexerController {
+  constructor(
+    private readonly telemetry: IndexerTelemetry,
+    private readonly environment: Environment,
+  ) {}
+
+  /** 200, or 503 while it is halted, or without node or database. */
+  @Get('health')
+  health(@Res({ passthrough: true }) reply: FastifyReply): object {
+    const { state, position } = this.telemetry;
+    const failing = state === 'halted' || state === 'disconnected';
+    void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
+    return { status: state, ...position };
+  }
+
+  /** Always 200: a restart mends nothing that the indexer could find wrong. */
+  @Get('health/live')
+  live(): object {
+    return { status: 'alive' };
+  }
+
+  /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
+  @Get('metrics')
+  async metrics(
+    @Headers('authorization') authorization: string | undefined,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const { METRICS_TOKEN } = this.environment;
+    if (METRICS_TOKEN && !bears(authorization, METRICS_TOKEN)) throw invalidToken();
+    void reply.header('content-type', this.telemetry.registry.contentType);
+    return this.telemetry.metrics();
+  }
+}

@@ -1,0 +1,115 @@
+import type { CursorState } from '#indexer/ledger/event-writer';
+import type { Block } from '#indexer/reading/raw-chain';
+
+/** A cursor at most so many blocks behind the best known head counts as synced. */
+export const SYNCED_WITHIN = 5;
+/** Without progress or a confirmed head for this long, the chain counts as disconnected. */
+const STALL_MS = 15_000;
+/** A head may be late by so many block intervals, and in any case by so many seconds. */
+const LATE_INTERVALS = 3;
+const MIN_HEAD_AGE_S = 15;
+/** Fewer intervals are not enough to know the chain's pace. */
+const MIN_INTERVALS = 10;
+const TIMES_KEPT = 65;
+/** A head that no endpoint has had for this long is forgotten. */
+const BEST_KEPT_MS = 600_000;
+/** Chain ids of anvil, Hardhat, Ganache and `geth --dev`. They mine on demand, so a quiet chain is normal. */
+const DEVELOPMENT_CHAINS = new Set([1337, 31337]);
+
+/** Tells whether the ledger is current, from the heads, the clock and the last block read. */
+export class SyncState {
+  /** On a development chain the age of the head does not count. */
+  chainId?: number;
+  best = 0;
+  cursor?: Block;
+  progressAt: number;
+  private bestAt: number;
+  private halted = false;
+  private outOfReach = false;
+  private doubted = false;
+  private times: number[] = [];
+
+  /** @param maxHeadAge in seconds; 0: no limit; undefined: derived from the chain's own pace */
+  constructor(
+    private readonly maxHeadAge: number | undefined,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.progressAt = this.bestAt = now();
+  }
+
+  /** Starts from the cursor of the database and the last known head. */
+  start(cursor: Block, best: number, window: Block[]): void {
+    this.cursor = cursor;
+    this.best = Math.max(best, cursor.number);
+    this.bestAt = this.now();
+    this.times = [];
+    this.observe([...window].reverse());
+    this.progressAt = this.now();
+    this.halted = false;
+  }
+
+  /** Notes a head. A lower one does not replace the best head: that endpoint is just behind. */
+  seen(head: number): void {
+    const forgotten = this.now() - this.bestAt > BEST_KEPT_MS;
+    if (head < this.best && !forgotten) return;
+    this.best = Math.max(head, this.cursor?.number ?? 0);
+    this.bestAt = this.now();
+  }
+
+  /** The cursor was moved, or confirmed to be at the head. */
+  progressed(cursor: Block, blocks: Block[] = []): void {
+    this.cursor = cursor;
+    this.progressAt = this.now();
+    this.outOfReach = this.doubted = false;
+    this.observe(blocks);
+  }
+
+  /** A reorganisation was followed: the best head is no longer on the chain. */
+  rewound(cursor: Block, head: number): void {
+    this.best = Math.max(head, cursor.number);
+    this.bestAt = this.now();
+    this.times = [];
+    this.progressed(cursor);
+  }
+
+  cutOff(): void {
+    this.outOfReach = true;
+  }
+
+  /** The endpoints leave out events or disagree, so the ledger may lack events. */
+  doubt(): void {
+    this.doubted = true;
+  }
+
+  halt(): void {
+    this.halted = true;
+  }
+
+  get state(): CursorState {
+    if (this.halted) return 'halted';
+    if (!this.cursor || this.outOfReach || this.now() - this.progressAt > STALL_MS) return 'disconnected';
+    const behind = this.best - this.cursor.number > SYNCED_WITHIN;
+    return behind || this.doubted || this.headAge > this.headAgeLimit ? 'syncing' : 'synced';
+  }
+
+  /** Age of the last block read, in seconds. */
+  get headAge(): number {
+    return this.cursor ? Math.max(0, this.now() / 1000 - this.cursor.time) : 0;
+  }
+
+  /** In seconds. If the head is older, the node is stuck, not the chain quiet. */
+  get headAgeLimit(): number {
+    if (this.maxHeadAge !== undefined) return this.maxHeadAge || Infinity;
+    if (this.chainId === undefined || DEVELOPMENT_CHAINS.has(this.chainId)) return Infinity;
+    const intervals = this.times.slice(1).map((time, i) => time - this.times[i]);
+    if (intervals.length < MIN_INTERVALS) return Infinity;
+    const median = intervals.sort((a, b) => a - b)[Math.floor(intervals.length / 2)];
+    return Math.max(MIN_HEAD_AGE_S, LATE_INTERVALS * median);
+  }
+
+  /** Only consecutive blocks show the pace. The single header of a long range starts a new series. */
+  private observe(blocks: Block[]): void {
+    if (blocks.length === 0) return;
+    this.times = [...this.times, ...blocks.map(({ time }) => time)].slice(-TIMES_KEPT);
+  }
+}

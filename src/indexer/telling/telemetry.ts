@@ -1,0 +1,165 @@
+import { Injectable } from '@nestjs/common';
+import {
+  Counter,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+  collectDefaultMetrics,
+  register,
+} from 'prom-client';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/endpoint';
+import type { CursorState } from '#indexer/ledger/event-writer';
+import type { Block } from '#indexer/reading/raw-chain';
+import { SyncState } from './sync-state';
+
+/** Time between reports of progress, on a terminal and elsewhere. */
+const REPORT_MS = { terminal: 200, log: 5000 };
+
+/** Metrics, health and progress of the indexer. */
+@Injectable()
+export class IndexerTelemetry {
+  /** Role of this process. Only the leader knows how current the ledger is. */
+  role: 'standby' | 'leading' | 'cut_off' = 'standby';
+  readonly registry = new Registry();
+  readonly leader = this.gauge('indexer_leader', '1 while this process leads');
+  readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
+  readonly reorgDepth = new Histogram({
+    name: 'indexer_reorg_depth',
+    help: 'Blocks undone by a reorganisation',
+    buckets: [1, 2, 4, 8, 16, 32, 64],
+    registers: [this.registry],
+  });
+  readonly undone = this.counter('indexer_undone_events_total', 'Events undone');
+  readonly retries = this.counter(
+    'indexer_retries_total',
+    'Requests to the node that were repeated, by reason and endpoint',
+    'kind',
+    'endpoint',
+  );
+  readonly disagreements = this.counter(
+    'indexer_endpoint_disagreements_total',
+    'Answers of an endpoint that differ from those of the reader',
+    'endpoint',
+  );
+  readonly gaps = this.counter('indexer_gaps_total', 'Gaps found in the event numbers');
+  readonly anomalies = this.counter(
+    'indexer_anomalies_total',
+    'Events that do not fit what is known, by kind',
+    'kind',
+  );
+  readonly expired = this.counter('indexer_expired_deposits_total', 'Pending deposits that expired');
+  private readonly setAside = this.gauge(
+    'indexer_set_aside_events',
+    'Events stored without effect, by reason',
+    'reason',
+  );
+  private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
+  private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
+  private endpoints: () => { name: string; state: EndpointState }[] = () => [];
+  private start?: { at: number; block: number };
+  private reported = { at: 0, events: 0 };
+
+  constructor(readonly sync: SyncState) {
+    collectDefaultMetrics({ register: this.registry });
+    // Computed at each scrape, so that they change even while nothing is read.
+    this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
+    this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
+    this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
+      Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
+    );
+    this.current('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
+    this.current('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
+    this.current(
+      'indexer_progress_age_seconds',
+      'Time since the cursor moved or was found at the head',
+      () => (Date.now() - sync.progressAt) / 1000,
+    );
+  }
+
+  private readonly endpointState: Gauge = new Gauge({
+    name: 'indexer_endpoint_state',
+    help: '1 for the current state of each endpoint',
+    labelNames: ['endpoint', 'state'],
+    registers: [this.registry],
+    collect: () => {
+      for (const { name: endpoint, state } of this.endpoints())
+        for (const each of ENDPOINT_STATES)
+          this.endpointState.set({ endpoint, state: each }, Number(each === state));
+    },
+  });
+
+  get state(): CursorState | 'standby' {
+    if (this.role === 'leading') return this.sync.state;
+    return this.role === 'standby' ? 'standby' : 'disconnected';
+  }
+
+  /** Shows the state of each endpoint. */
+  watchEndpoints(endpoints: () => { name: string; state: EndpointState }[]): void {
+    this.endpoints = endpoints;
+  }
+
+  /** @returns a line for the log when one is due */
+  applied(cursor: Block, range: number, events: ChainEvent[]): string | undefined {
+    for (const { kind } of events) this.events.inc({ kind });
+    this.range.set(range);
+    this.start ??= { at: Date.now(), block: cursor.number };
+    this.reported.events += events.length;
+    const terminal = process.stderr.isTTY;
+    const elapsed = Date.now() - this.reported.at;
+    if (this.state !== 'syncing' || elapsed < (terminal ? REPORT_MS.terminal : REPORT_MS.log))
+      return undefined;
+    const line = this.progress(this.reported.events / (elapsed / 1000));
+    this.reported = { at: Date.now(), events: 0 };
+    if (!terminal) return line;
+    process.stderr.write(`\r\x1b[K${line}`);
+    return undefined;
+  }
+
+  /** A progress bar with the share done, the rate and the time left. */
+  private progress(rate: number): string {
+    const { cursor, head } = this.position;
+    const { at, block } = this.start!;
+    const share = head > block ? Math.min(1, (cursor - block) / (head - block)) : 1;
+    const left = share > 0 ? `${Math.round(((Date.now() - at) / 1000 / share) * (1 - share))} s left` : '';
+    const bar = '█'.repeat(share * 20).padEnd(20, '░');
+    return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
+  }
+
+  /** In the Prometheus text format, including metrics that modules registered in prom-client's default registry. */
+  metrics(): Promise<string> {
+    const all = new Registry();
+    for (const metric of [...this.registry.getMetricsAsArray(), ...register.getMetricsAsArray()])
+      if (!all.getSingleMetric(metric.name)) all.registerMetric(metric as unknown as Metric);
+    return all.metrics();
+  }
+
+  /** Counts of the whole chain, so that they survive a restart. Only the leader knows them. */
+  showSetAside(counts: Map<string, number>): void {
+    this.setAside.reset();
+    for (const [reason, count] of counts) this.setAside.set({ reason }, count);
+  }
+
+  /** Numbers of the last block read and of the best head. */
+  get position(): { cursor: number; head: number } {
+    return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+  }
+
+  private current(name: string, help: string, value: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: [this.registry],
+      collect: () => gauge.set(value()),
+    });
+  }
+
+  private gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
+
+  private counter(name: string, help: string, ...labelNames: string[]): Counter {
+    return new Counter({ name, help, labelNames, registers: [this.registry] });
+  }
+}

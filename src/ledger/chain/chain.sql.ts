@@ -1,0 +1,41 @@
+import type { PoolType } from '#values/types';
+import { statement } from '#platform/postgres/statement';
+
+/** If the heartbeat is older than this, no indexer is running. */
+const STALE_BEAT_S = 15;
+/** An indexer that runs but made no progress for this long cannot read its chain. */
+const STALE_PROGRESS_S = 20;
+
+export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
+  'chain_state',
+  {},
+  `SELECT state, beat_at < now() - interval '${STALE_BEAT_S} seconds'
+     OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds' AS stale FROM chain_cursor`,
+);
+
+/** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
+export const contractsOf = (type: PoolType): string =>
+  `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
+
+/** SQL: chain and token, as the indexer has read them: one row, or none yet. */
+export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS token FROM chain_facts)`;
+
+/** SQL: the time of the last block that was read. */
+export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
+
+export const CHAIN_FACTS = statement<
+  object,
+  { chainId: string; address: string | null; symbol: string; decimals: number }
+>(
+  'chain_facts',
+  {},
+  `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals
+   FROM chain_facts`,
+);
+/**
+ * SQL: number and time of the last block whose events count; no row before any does. Of a block below the head that has
+ * its confirmations the time may be unknown.
+ */
+export const EFFECTIVE_BLOCK = `
+  (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
+   FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;

@@ -1,0 +1,107 @@
+import type { TransactionType } from '#values/types';
+
+/** What events are about, in the order in which they happen to a pool and to a draw. */
+export const TOPICS = [
+  'pool.created',
+  'deposit.confirmed',
+  'withdrawal.confirmed',
+  'yield.accrued',
+  'yield.claimed',
+  'deposit.expired',
+  'transaction.reverted',
+  'draw.opened',
+  'tickets.issued',
+  'draw.closed',
+  'draw.completed',
+  'draw.cancelled',
+] as const;
+export type Topic = (typeof TOPICS)[number];
+
+/** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
+interface TransactionPayload {
+  poolId: string;
+  transactionId: string;
+  transactionType: TransactionType;
+  txHash: string;
+  blockNumber: number;
+  /** Who paid, withdrew or claimed. */
+  account: string;
+  amount: string;
+}
+
+interface DrawPayload {
+  drawId: number;
+  /** Draw ids are unique only within a contract. */
+  contract: string;
+  txHash: string;
+  blockNumber: number;
+}
+
+interface Payloads {
+  /** The owner's account. For POST /pools also the announced PENDING deposit, which is not on the chain yet. */
+  'pool.created': { poolId: string; account: string } & Partial<
+    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
+  >;
+  'deposit.confirmed': TransactionPayload;
+  'withdrawal.confirmed': TransactionPayload;
+  'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
+  'yield.claimed': TransactionPayload;
+  /** No payment came in time. A late payment still confirms the deposit. */
+  'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
+  /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
+  'transaction.reverted': { reverted: Topic } & Partial<
+    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload
+  >;
+  'draw.opened': DrawPayload;
+  'tickets.issued': DrawPayload & TicketsPayload;
+  'draw.closed': DrawPayload;
+  'draw.completed': DrawPayload & WinnerPayload;
+  'draw.cancelled': DrawPayload;
+}
+
+interface TicketsPayload {
+  account: string;
+  /** How many tickets this purchase added. */
+  tickets: string;
+}
+
+interface WinnerPayload {
+  winner: string;
+  prize: string;
+}
+
+type EventOf<Name extends Topic> = {
+  /** Unique to this event. Later events have greater ids, compared as text. */
+  id: string;
+  topic: Name;
+  /** ISO 8601, UTC: the block's time for events from the chain, the database's time for the rest. */
+  occurredAt: string;
+} & Payloads[Name];
+
+/** An event of one of these topics. */
+export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];
+
+/** How far the outbox has been read: all rows before one, and the first `item` events of that row. */
+export interface Cursor {
+  /** Id of the writing transaction: a decimal string, because xid8 has 64 bits. */
+  xid: string;
+  position: number;
+  item: number;
+}
+
+export const BEGINNING: Cursor = { xid: '0', position: 0, item: 0 };
+
+const hex = (value: bigint | number, digits: number): string => value.toString(16).padStart(digits, '0');
+
+/** The cursor as text. The cursor after an event is the event's id. */
+export const cursorText = ({ xid, position, item }: Cursor): string =>
+  `${hex(BigInt(xid), 12)}-${hex(position, 12)}-${hex(item, 4)}`;
+
+const CURSOR = /^([0-9a-f]{12})-([0-9a-f]{12})-([0-9a-f]{4})$/;
+
+/** @returns undefined if the text is not a cursor */
+export function parseCursor(text: string): Cursor | undefined {
+  const [, xid, position, item] = CURSOR.exec(text) ?? [];
+  if (xid === undefined || parseInt(position, 16) > Number.MAX_SAFE_INTEGER) return undefined;
+  return { xid: BigInt(`0x${xid}`).toString(), position: parseInt(position, 16), item: parseInt(item, 16) };
+}

@@ -1,0 +1,88 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import type { Counter, Gauge } from 'prom-client';
+import { Database } from '#platform/database/database';
+import { Delivery, type Report } from './delivery';
+import { HandlerExplorer } from './handler-explorer';
+import { OutboxPoller } from './outbox-poller';
+import { ADD_CONSUMER, DUE_CONSUMERS } from './outbox.sql';
+
+/** A handler that still runs after this time is abandoned; its event comes again in another process. */
+const STOP_MS = 4000;
+
+/** Passes the events of the outbox to the handlers of this process. Other processes may have the same handlers. */
+@Injectable()
+export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(OutboxConsumers.name);
+  private readonly deliveries = new Map<string, Delivery>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly registered = new Set<string>();
+  private leave: () => void = () => undefined;
+
+  constructor(
+    private readonly explorer: HandlerExplorer,
+    private readonly database: Database,
+    private readonly poller: OutboxPoller,
+    @InjectMetric('outbox_lag_seconds') private readonly lag: Gauge<'consumer'>,
+    @InjectMetric('outbox_failures_total') private readonly failures: Counter<'consumer'>,
+  ) {}
+
+  /** @throws Error when two handlers have the same consumer */
+  onApplicationBootstrap(): void {
+    for (const handler of this.explorer.find()) {
+      const { consumer } = handler;
+      this.deliveries.set(consumer, new Delivery(handler, this.database, this.reportOf(consumer)));
+      this.failures.inc({ consumer }, 0);
+    }
+    if (this.deliveries.size > 0) this.leave = this.poller.add(() => this.look());
+  }
+
+  private reportOf(consumer: string): Report {
+    return {
+      failed: (event, error, wait) => {
+        this.failures.inc({ consumer });
+        this.logger.error(`${consumer} failed with event ${event.id}, again in ${wait} s`, error);
+      },
+      missed: () =>
+        this.logger.error(`${consumer} has missed events: it had not read them when they were removed`),
+    };
+  }
+
+  /** Runs before the database connections close, so that progress can still be stored. */
+  async onModuleDestroy(): Promise<void> {
+    this.leave();
+    for (const delivery of this.deliveries.values()) delivery.stop();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_MS)));
+    await Promise.race([Promise.all(this.running), late]).finally(() => clearTimeout(timer));
+  }
+
+  private async look(): Promise<void> {
+    await this.register();
+    const rows = await this.database.readAll(DUE_CONSUMERS, { names: [...this.deliveries.keys()] });
+    for (const { name, lag, due } of rows) {
+      this.lag.set({ consumer: name }, lag);
+      const delivery = this.deliveries.get(name)!;
+      if (due && !delivery.busy) this.start(delivery);
+    }
+  }
+
+  /** Not done at startup, which does not wait for the database. */
+  private async register(): Promise<void> {
+    for (const { handler } of this.deliveries.values()) {
+      const { consumer: name, from } = handler;
+      if (this.registered.has(name)) continue;
+      await this.database.write(ADD_CONSUMER, { name, fromNow: from === 'now' });
+      this.registered.add(name);
+    }
+  }
+
+  private start(delivery: Delivery): void {
+    const work = delivery
+      .run()
+      .then((more) => more && this.poller.hurry())
+      .catch((error: Error) => this.logger.warn(`${delivery.handler.consumer} has to wait: ${error.message}`))
+      .then(() => void this.running.delete(work));
+    this.running.add(work);
+  }
+}

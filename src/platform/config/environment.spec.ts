@@ -1,0 +1,264 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Environment, SETTINGS, loadEnvironment } from './environment';
+
+const address = (digit: string): string => `0x${digit.repeat(40)}`;
+const CONTRACTS = `individual=${address('1')},cooperative=${address('2')},lottery=${address('3')},rotating=${address('4')}`;
+const REQUIRED = {
+  DATABASE_URL: 'postgres://user:hidden-password@db.internal:5432/savings',
+  JWT_SECRET: 'a secret that has at least 32 bytes',
+};
+const PRODUCTION = {
+  ...REQUIRED,
+  JWT_SECRET: randomBytes(32).toString('hex'),
+  NODE_ENV: 'production',
+  CHAIN_ID: '8453',
+  SIWE_DOMAINS: 'app.example.org',
+  POOL_CONTRACTS: CONTRACTS,
+};
+
+function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer'): string[] {
+  try {
+    loadEnvironment(variables, process);
+  } catch (error) {
+    const [title, ...lines] = (error as Error).message.split('\n  ');
+    expect(title).toBe('Configuration is wrong:');
+    return lines;
+  }
+  return [];
+}
+const named = (variables: NodeJS.ProcessEnv): string[] =>
+  problemsOf(variables).map((line) => line.split(' ')[0]);
+
+describe('defaults', () => {
+  it('match the documentation', () => {
+    const environment = loadEnvironment({ ...REQUIRED });
+    expect(environment).toMatchObject({
+      NODE_ENV: 'development',
+      PORT: 3001,
+      HOST: '0.0.0.0',
+      DATABASE_POOL_SIZE: 20,
+      START_BLOCK: 0,
+      CONFIRMATIONS: 0,
+      PENDING_DEPOSIT_TTL: 86_400,
+      SIWE_DOMAINS: [],
+      CORS_ORIGINS: [],
+      TRUST_PROXY: [],
+      RATE_LIMIT_GENERAL: 100,
+      RATE_LIMIT_AUTH: 5,
+      RATE_LIMIT_WINDOW: 900,
+      MIN_DEPOSIT: '10000000000000000000',
+      LOTTERY_PUBLIC: false,
+      LOG_LEVEL: 'info',
+      VERIFY_POOLS: 20,
+      VERIFY_INTERVAL: 60,
+      INDEXER_PORT: 3002,
+    });
+    for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
+      expect(environment).not.toHaveProperty(name);
+    expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill([address('0')]));
+  });
+
+  it('apply to empty variables too', () => {
+    const empty = Object.fromEntries(SETTINGS.map((name) => [name, '']));
+    expect({ ...loadEnvironment({ ...empty, ...REQUIRED }) }).toEqual({
+      ...loadEnvironment({ ...REQUIRED }),
+    });
+  });
+});
+
+describe('what is required', () => {
+  it.each(['DATABASE_URL', 'JWT_SECRET'])('%s', (name) => {
+    const { [name as keyof typeof REQUIRED]: _, ...rest } = REQUIRED;
+    expect(problemsOf(rest)).toEqual([`${name} is required`]);
+    expect(problemsOf({ ...rest, [name]: '' })).toEqual([`${name} is required`]);
+  });
+
+  it('is more in production, and all missing settings are named at once', () => {
+    expect(problemsOf(PRODUCTION)).toEqual([]);
+    expect(named({ NODE_ENV: 'production' }).sort()).toEqual(
+      ['CHAIN_ID', 'DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
+    );
+    expect(named({ ...PRODUCTION, SIWE_DOMAINS: ' , ' })).toEqual(['SIWE_DOMAINS']);
+    expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([
+      'POOL_CONTRACTS',
+    ]);
+  });
+});
+
+it('webhooks to private addresses stop production', () => {
+  const variables = { WEBHOOK_ALLOW_PRIVATE: 'true' };
+  expect(problemsOf({ ...PRODUCTION, ...variables })).toEqual([
+    'WEBHOOK_ALLOW_PRIVATE is refused in production',
+  ]);
+  expect(problemsOf({ ...REQUIRED, ...variables })).toEqual([]);
+});
+
+describe('a secret', () => {
+  const weak = 'changeme-changeme-changeme-changeme';
+  it.each(['JWT_SECRET', 'JWT_PREVIOUS_SECRET'])('that is easy to guess stops production: %s', (name) => {
+    const problems = problemsOf({ ...PRODUCTION, [name]: weak });
+    expect(problems).toEqual([`${name} is published or easy to guess: make one with openssl rand -hex 32`]);
+    expect(problemsOf({ ...REQUIRED, [name]: weak })).toEqual([]);
+    expect(problemsOf({ ...PRODUCTION, [name]: 'short' })).toHaveLength(1);
+  });
+
+  it('may come in every usual form', () => {
+    for (const form of ['hex', 'base64', 'base64url'] as const)
+      expect(problemsOf({ ...PRODUCTION, JWT_PREVIOUS_SECRET: randomBytes(32).toString(form) })).toEqual([]);
+  });
+});
+
+describe('the indexer', () => {
+  const REQUIRED_BY_INDEXER = { DATABASE_URL: REQUIRED.DATABASE_URL, RPC_URL: 'http://node:8545' };
+  const problems = (variables: NodeJS.ProcessEnv): string[] => problemsOf(variables, 'indexer');
+
+  it('needs a node, and no settings that only the API uses', () => {
+    expect(problems(REQUIRED_BY_INDEXER)).toEqual([]);
+    expect(problems({ DATABASE_URL: REQUIRED.DATABASE_URL })).toEqual(['RPC_URL is required']);
+    const production = { ...REQUIRED_BY_INDEXER, NODE_ENV: 'production' };
+    expect(problems(production)).toEqual(['POOL_CONTRACTS is required in production']);
+    expect(problems({ ...production, POOL_CONTRACTS: CONTRACTS })).toEqual([]);
+  });
+
+  it('refuses wrong values too', () => {
+    expect(problems({ ...REQUIRED_BY_INDEXER, JWT_SECRET: 'short' })).toHaveLength(1);
+  });
+});
+
+const WRONG: Record<string, string[]> = {
+  NODE_ENV: ['prod', 'Production'],
+  PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
+  DATABASE_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
+  DATABASE_READ_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
+  DATABASE_POOL_SIZE: ['0', '501', 'many'],
+  REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
+  RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
+  CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
+  START_BLOCK: ['-1', 'latest'],
+  CONFIRMATIONS: ['-1', '65', 'x'],
+  MAX_HEAD_AGE: ['-1', '1.5', 'soon'],
+  PENDING_DEPOSIT_TTL: ['0', '1h'],
+  JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],
+  JWT_PREVIOUS_SECRET: ['hidden-password'],
+  RATE_LIMIT_GENERAL: ['0', 'none', '-5'],
+  RATE_LIMIT_AUTH: ['0', 'none'],
+  RATE_LIMIT_WINDOW: ['0', '86401', '15m'],
+  MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
+  METRICS_TOKEN: ['hidden'],
+  LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
+  WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
+  DOCS: ['yes', 'TRUE', '2'],
+  EVENT_STREAMS_PER_USER: ['0', '1001', 'many'],
+  LOG_LEVEL: ['verbose', 'INFO'],
+  VERIFY_POOLS: ['0', '10001', 'all'],
+  VERIFY_INTERVAL: ['-1', '86401', '1m'],
+  INDEXER_PORT: ['-1', '65536', 'x'],
+  POOL_CONTRACTS: [
+    'individual,cooperative,lottery,rotating',
+    `individual=${address('1')}`,
+    CONTRACTS.replace(address('2'), '0x12'),
+    CONTRACTS.replace('lottery', 'lotery'),
+    CONTRACTS.replaceAll(',', ';'),
+    `${CONTRACTS},lottery=${address('3')}`,
+    `${CONTRACTS},other=${address('4')}`,
+  ],
+  TRUST_PROXY: [
+    'proxy.internal',
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '::1/129',
+    '10.0.0.0/8/8',
+    '10.0.0/8',
+    '10.0.0.1,x',
+  ],
+};
+const CASES = Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => [name, value]));
+
+describe('a wrong value', () => {
+  it.each(CASES)('of %s is named and not repeated: %j', (name, value) => {
+    const problems = problemsOf({ ...REQUIRED, [name]: value });
+    expect(problems).toHaveLength(1);
+    expect(problems[0].split(' ')[0]).toBe(name);
+    expect(problems[0].length).toBeGreaterThan(name.length + 3);
+    if (value.length > 5) expect(problems[0]).not.toContain(value);
+    expect(problems[0]).not.toMatch(/hidden|proxy\.internal|db\.internal|lotery|\bundefined\b|NaN/);
+  });
+
+  it('is named together with all others', () => {
+    const wrong = Object.fromEntries(Object.entries(WRONG).map(([name, [value]]) => [name, value]));
+    expect(named(wrong).sort()).toEqual(Object.keys(WRONG).sort());
+  });
+
+  it('is tested for every setting that can have one', () => {
+    const free = ['CORS_ORIGINS', 'HOST', 'SIWE_DOMAINS'];
+    expect([...Object.keys(WRONG), ...free].sort()).toEqual(SETTINGS);
+  });
+});
+
+describe('parsing', () => {
+  const load = (variables: NodeJS.ProcessEnv): Environment => loadEnvironment({ ...REQUIRED, ...variables });
+
+  it('gives POOL_CONTRACTS by type, lower-cased, in any order, with spaces', () => {
+    const mixed = ` rotating = 0x${'Ab'.repeat(20)} , lottery=${address('3')},cooperative=${address('2')},individual=${address('1')}`;
+    expect([...load({ POOL_CONTRACTS: mixed }).POOL_CONTRACTS]).toEqual([
+      ['individual', [address('1')]],
+      ['cooperative', [address('2')]],
+      ['lottery', [address('3')]],
+      ['rotating', [`0x${'ab'.repeat(20)}`]],
+    ]);
+  });
+
+  it('keeps the contracts of a type in their order, and lets one serve several types', () => {
+    const several = `${CONTRACTS},lottery=${address('9')},lottery=${address('1')}`;
+    expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
+      ['3', '9', '1'].map(address),
+    );
+  });
+
+  it('gives TRUST_PROXY as a list of addresses and ranges', () => {
+    const ranges = ['10.0.0.0/8', '192.0.2.1', '::1', '2001:db8::/32'];
+    expect(load({ TRUST_PROXY: ` ${ranges.join(' , ')},` }).TRUST_PROXY).toEqual(ranges);
+  });
+
+  it('gives numbers, flags and lists', () => {
+    const environment = load({
+      PORT: '0',
+      CHAIN_ID: '137',
+      LOTTERY_PUBLIC: '1',
+      SIWE_DOMAINS: 'a.example, b.example:3000',
+      CORS_ORIGINS: '*',
+    });
+    expect(environment).toMatchObject({
+      PORT: 0,
+      CHAIN_ID: 137,
+      LOTTERY_PUBLIC: true,
+      SIWE_DOMAINS: ['a.example', 'b.example:3000'],
+      CORS_ORIGINS: ['*'],
+    });
+    expect(load({ LOTTERY_PUBLIC: 'false' }).LOTTERY_PUBLIC).toBe(false);
+  });
+
+  it.each(['redis://cache', 'rediss://cache', 'redis+sentinel://a,b/m', 'rediss+cluster://a:1'])(
+    'takes %s as REDIS_URL',
+    (REDIS_URL) => expect(load({ REDIS_URL }).REDIS_URL).toBe(REDIS_URL),
+  );
+
+  it('takes only settings from the environment', () => {
+    expect(load({ statementTimeout: '1' }).statementTimeout).toBe(4000);
+    expect(load({ PATH: '/bin' })).not.toHaveProperty('PATH');
+  });
+});
+
+it('.env.example has every setting once, with the defaults as they are', () => {
+  const text = readFileSync(join(__dirname, '../../../.env.example'), 'utf8');
+  const lines = [...text.matchAll(/^(# )?([A-Z][A-Z_]+)=(.*)$/gm)];
+  expect(lines.map(([, , name]) => name).sort()).toEqual(SETTINGS);
+  const active = Object.fromEntries(
+    lines.filter(([, off]) => !off).map(([, , name, value]) => [name, value]),
+  );
+  expect({ ...loadEnvironment({ ...active, ...REQUIRED }) }).toEqual({ ...loadEnvironment({ ...REQUIRED }) });
+  const all = Object.fromEntries(lines.map(([, , name, value]) => [name, value]));
+  expect(problemsOf({ ...all, JWT_SECRET: REQUIRED.JWT_SECRET })).toEqual([]);
+});

@@ -1,0 +1,85 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { estimateBits, isStrongSecret } from './secret';
+
+const ALNUM = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const pick = (alphabet: string, count: number): string =>
+  Array.from(randomBytes(count), (byte) => alphabet[byte % alphabet.length]).join('');
+
+describe('a good secret', () => {
+  it.each<[string, () => string]>([
+    ['openssl rand -hex 16', () => randomBytes(16).toString('hex')],
+    ['openssl rand -hex 32', () => randomBytes(32).toString('hex')],
+    ['hex in upper case', () => randomBytes(32).toString('hex').toUpperCase()],
+    ['openssl rand -base64 24', () => randomBytes(24).toString('base64')],
+    ['openssl rand -base64 32', () => randomBytes(32).toString('base64')],
+    ['openssl rand -base64 48', () => randomBytes(48).toString('base64')],
+    ['base64url', () => randomBytes(32).toString('base64url')],
+    ['a UUID', () => randomUUID()],
+    ['two UUIDs', () => randomUUID() + randomUUID()],
+    ['letters and digits', () => pick(ALNUM, 32)],
+    ['lower case only', () => pick(ALNUM.slice(26, 52), 32)],
+    ['base32', () => pick('ABCDEFGHIJKLMNOPQRSTUVWXYZ234567', 52)],
+  ])('passes, however it was made: %s', (_, make) => {
+    for (let i = 0; i < 3000; i++) {
+      const secret = make();
+      expect([secret, isStrongSecret(secret)]).toEqual([secret, true]);
+    }
+  });
+
+  it('may be a passphrase of many words', () => {
+    expect(isStrongSecret('correct horse battery staple orbit velvet cactus')).toBe(true);
+  });
+});
+
+describe('a bad secret', () => {
+  it.each([
+    'a'.repeat(64),
+    'ab'.repeat(32),
+    'deadbeef'.repeat(8),
+    '0123456789abcdef0123456789abcdef',
+    '12345678901234567890123456789012',
+    'abcdefghijklmnopqrstuvwxyz0123456789',
+    'zyxwvutsrqponmlkjihgfedcba9876543210',
+    '00000000-0000-4000-8000-000000000001',
+    'changeme-changeme-changeme-changeme',
+    'CHANGE_ME_IN_THE_DEPLOYMENT_0a9f8e7d',
+    'your-256-bit-secret-your-256-bit-secret',
+    'P@ssw0rd-for-tokens-8f3k2l9x7q1z5m',
+    'qwertyuiopasdfghjklzxcvbnm-3f9a7c2e',
+    'replace-with-openssl-rand-hex-32-out',
+    '0x0x0x0x0x0x0x0x0x0x0x0x0x0x0x0x0x',
+    '',
+  ])('is refused: %j', (secret) => expect(isStrongSecret(secret)).toBe(false));
+
+  it('includes every secret that this repository publishes', () => {
+    const root = join(__dirname, '../../..');
+    const files = [
+      'README.md',
+      'CONTRIBUTING.md',
+      '.env.example',
+      'SECURITY.md',
+      'src/config/environment.spec.ts',
+    ];
+    for (const folder of ['deploy', 'test', 'bench', 'examples'])
+      for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
+        if (/\.(ts|mjs|js|ya?ml|env|md)$/.test(file)) files.push(join(folder, file));
+    const found = files.flatMap((file) =>
+      [
+        ...readFileSync(join(root, file), 'utf8').matchAll(
+          /(?:JWT_\w*SECRET|OTHER_SECRET|secret)['"]?\s*[:=]+\s*(?:\$\{\w+:-|['"`])([^'"`}\n$]{32,})/g,
+        ),
+      ].map(([, secret]) => secret),
+    );
+    expect(found.length).toBeGreaterThan(2);
+    expect(found.filter(isStrongSecret)).toEqual([]);
+  });
+});
+
+it('estimates the entropy of random characters', () => {
+  expect(estimateBits('')).toBe(0);
+  expect(estimateBits('aaaaaaaa')).toBe(0);
+  expect(estimateBits('abcdefgh')).toBe(6);
+  expect(estimateBits('acegacegacegaceg')).toBe(12);
+});

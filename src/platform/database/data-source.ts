@@ -1,0 +1,89 @@
+import path from 'node:path';
+import type { PoolConfig } from 'pg';
+import type { DataSourceOptions } from 'typeorm';
+import type { Environment } from '#platform/config/environment';
+import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
+import { DatabasePool } from '#platform/postgres/database-pool';
+
+/**
+ * Every named statement of the API touches few rows by key, so one generic plan of nested index scans fits all
+ * values. Requests then need no planning, and plans do not change with the statistics.
+ */
+const NAMED_STATEMENT_SETTINGS = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+  lock_timeout: '800',
+  TimeZone: 'UTC',
+};
+/** PostgreSQL's defaults, for repositories, transactions, reports and migrations, however long they take. */
+const API_SETTINGS = { TimeZone: 'UTC' };
+const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
+
+/** With more connections the server only switches between processes more often. */
+const MAX_READS = 4;
+const MAX_WRITES = 8;
+const CONNECT_TIMEOUT_MS = 1500;
+
+export type Application = 'api' | 'indexer';
+type Settings = Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
+
+/**
+ * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a
+ * quarter. If there is no connection to spare (`reads` 0), named reads and writes share one.
+ * @param total at least 2
+ */
+export function poolSizes(total: number): { typeorm: number; reads: number; writes: number } {
+  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), MAX_READS + MAX_WRITES);
+  const reads = Math.min(Math.floor(named / 2), MAX_READS);
+  return { typeorm: total - named, reads, writes: named - reads };
+}
+
+/** What the connections for named statements need, and `checkSettings` looks for. */
+export const namedStatementSettings = ({ statementTimeout }: Settings): ConnectionSettings => ({
+  ...NAMED_STATEMENT_SETTINGS,
+  // Also ends statements of a process that is gone. The pool itself answers every request within 5 s.
+  statement_timeout: `${statementTimeout - CONNECT_TIMEOUT_MS}`,
+});
+
+/** Options of the pool for named statements. */
+export function pipelinedPoolOptions(environment: Settings): PoolConfig {
+  const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+  return {
+    connectionString: environment.DATABASE_URL,
+    application_name: 'api',
+    max: reads + writes,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    pipeline: true,
+    options: startOptions(namedStatementSettings(environment)),
+    keepAlive: true,
+    idleTimeoutMillis: 30_000,
+  };
+}
+
+/** Connection options of TypeORM for all processes, the tests and the migration command line. */
+export function dataSourceOptions(
+  environment: Settings,
+  application: Application = 'api',
+): DataSourceOptions {
+  const { DATABASE_POOL_SIZE: total } = environment;
+  return {
+    type: 'postgres',
+    url: environment.DATABASE_URL,
+    applicationName: application,
+    poolSize: application === 'api' ? poolSizes(total).typeorm : total,
+    installExtensions: false,
+    entities: [path.join(__dirname, '../..', '**', '*.entity.{ts,js}')],
+    migrations: [path.join(__dirname, '../../..', 'migrations', '*.{ts,js}')],
+    migrationsTableName: 'migrations',
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    driver: { Pool: DatabasePool },
+    extra: {
+      options: startOptions(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
+      keepAlive: true,
+      idleTimeoutMillis: 30_000,
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { DynamicModule, Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
+import { Environment } from '#platform/config/environment';
+import { Application, dataSourceOptions } from './data-source';
+import { Database } from './database';
+import { ExpiredRows } from './expired-rows';
+
+const connections = makeGaugeProvider({
+  name: 'database_connections',
+  help: 'Connections to the database by state, and statements waiting for one',
+  labelNames: ['state'],
+});
+
+const expired = makeCounterProvider({
+  name: 'expired_rows_removed_total',
+  help: 'Expired rows that were removed, by table',
+  labelNames: ['table'],
+});
+
+const standbyReads = makeCounterProvider({
+  name: 'standby_reads_total',
+  help: 'Reads that DATABASE_READ_URL is for: by a standby, or by the primary because standbys were behind, failed or paused',
+  labelNames: ['outcome'],
+});
+
+@Global()
+@Module({})
+export class DatabaseModule {
+  static register(application: Application): DynamicModule {
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          inject: [Environment],
+          useFactory: (environment: Environment) => ({
+            ...dataSourceOptions(environment, application),
+            // Finds entities of modules outside src.
+            autoLoadEntities: true,
+            retryAttempts: 10,
+            retryDelay: 1000,
+          }),
+        }),
+      ],
+      providers: [Database, ExpiredRows, connections, expired, standbyReads],
+      exports: [Database, ExpiredRows, connections],
+    };
+  }
+}

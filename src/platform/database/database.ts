@@ -1,0 +1,142 @@
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import type { Pool, QueryResultRow } from 'pg';
+import type { Counter } from 'prom-client';
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { Environment } from '#platform/config/environment';
+import { BatchedPool } from '#platform/statements/batched-pool';
+import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
+import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
+import { DatabasePool } from '#platform/postgres/database-pool';
+import { JoinedWrites } from '#platform/statements/joined-writes';
+import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import { StandbyReads } from '#platform/statements/standby-reads';
+import type { StatementPool } from '#platform/statements/statement-pool';
+import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
+
+/** Reads in a batch. */
+const READ_DEPTH = 32;
+/**
+ * Statements in flight on one connection. Waiting commits share one write to the disk, but statements behind a locked
+ * one wait with it.
+ */
+const WRITE_DEPTH = 4;
+/** The longest wait for the server at shutdown. */
+const END_MS = 1000;
+
+/**
+ * Runs named prepared statements over a pool of their own, reads in batches and writes pipelined. Hot paths use it,
+ * because building queries and hydrating entities in TypeORM costs several times the statement itself.
+ *
+ * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
+ * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or
+ * the server may still do it until 3.9 s after the request, or a commit that waits for its standby may succeed later.
+ *
+ * While the database moves to another server, statements wait for it, and those that were certainly not done are sent
+ * again, until 3.6 s after the request.
+ */
+@Injectable()
+export class Database implements OnModuleInit, OnApplicationShutdown {
+  private readonly pool: DatabasePool;
+  private readonly reads: StatementPool;
+  private readonly standbys?: StandbyReads;
+  private readonly writes: PipelinedPool;
+  private readonly joined = new Map<Statement, JoinedWrites>();
+
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly environment: Environment,
+    @InjectMetric('standby_reads_total') standbyReads: Counter<'outcome'>,
+  ) {
+    // The database recognises the indexer's writes by this name.
+    const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
+    this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
+    const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+    this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH });
+    // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
+    // it.
+    this.reads = reads ? new BatchedPool(this.pool, { width: reads, depth: READ_DEPTH }) : this.writes;
+    if (!environment.DATABASE_READ_URL) return;
+    const width = Math.max(reads, 1);
+    const options = {
+      ...pipelinedPoolOptions(environment),
+      connectionString: environment.DATABASE_READ_URL,
+      max: width,
+    };
+    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, this.reads, standbyReads);
+  }
+
+  /** @throws Error when a pooler does not pass on the connections' settings */
+  async onModuleInit(): Promise<void> {
+    await onceAvailable(() => checkSettings(this.pool, namedStatementSettings(this.environment)));
+  }
+
+  /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
+  get connections(): { busy: number; idle: number; waiting: number } {
+    const pools = [this.pool, (this.dataSource.driver as unknown as { master: Pool }).master];
+    const sum = (count: (pool: Pool) => number): number =>
+      pools.reduce((total, pool) => total + count(pool), 0);
+    const waiting = new Set([this.reads, this.writes, ...this.joined.values()]);
+    return {
+      busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
+      idle: sum(({ idleCount }) => idleCount),
+      waiting: [...waiting].reduce((total, each) => total + each.waiting, pools[1].waitingCount),
+    };
+  }
+
+  /** The first row of a statement that only reads. */
+  async read<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row | undefined> {
+    return (await this.readAll(statement, values))[0];
+  }
+
+  /** All rows of a statement that only reads. A standby may serve it, if the statement is marked for it. */
+  readAll<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    const parameters = valuesOf(statement, values);
+    if (statement.onStandby && this.standbys) return this.standbys.run<Row>(statement, parameters);
+    return this.reads.run<Row>(statement, parameters, false);
+  }
+
+  /** The first row of a statement that writes. The statement is a transaction of its own. */
+  async write<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row | undefined> {
+    return (await this.writeAll(statement, values))[0];
+  }
+
+  /** All rows of a statement that writes. */
+  writeAll<P extends object, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    return this.writes.run<Row>(statement, valuesOf(statement, values));
+  }
+
+  /**
+   * All rows of a statement that writes, and whose parameters are all arrays. Calls at the same time may run as one
+   * statement, with their arrays one after the other; each gets the rows of all.
+   */
+  writeJoined<P extends { [Name in keyof P]: readonly unknown[] }, Row extends QueryResultRow>(
+    statement: TypedStatement<P, Row>,
+    values: P,
+  ): Promise<Row[]> {
+    if (!this.joined.has(statement)) this.joined.set(statement, new JoinedWrites(this.writes, statement));
+    return this.joined.get(statement)!.run<Row>(valuesOf(statement, values) as unknown[][]);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.pool.ending) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
+    await Promise.race([Promise.all([this.pool.end(), this.standbys?.end()]), late]).finally(() =>
+      clearTimeout(timer),
+    );
+  }
+}

@@ -1,0 +1,127 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import type { Counter } from 'prom-client';
+import { Database } from './database';
+import type { TypedStatement } from '#platform/postgres/statement';
+
+/** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
+const SWEEP_MS = 10_000;
+/** Rows that one statement removes: about 10 ms of work. */
+const BATCH = 1000;
+/** How often a sweep starts at the oldest row again, for rows that were locked or came late. */
+const FROM_START_MS = 3_600_000;
+
+export interface ExpiryParameters {
+  /** The value that the previous batch reached. */
+  after: string | null;
+  batch: number;
+}
+export interface ExpiryResult {
+  removed: number;
+  reached: string | null;
+}
+
+/**
+ * The text of a statement that removes the oldest rows whose `column` is before `before`, unless another process is
+ * doing so. It skips what it removed earlier: during a long transaction, such as a backup, the index still holds
+ * those rows, and a scan from its start would take longer with every row.
+ */
+export const removeExpired = (table: string, column: string, before: string): string => `
+  WITH turn AS MATERIALIZED (
+    SELECT pg_try_advisory_xact_lock(hashtextextended('expired ${table}', 0)) AS mine
+  ), removed AS (
+    DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM ${table}
+      WHERE (SELECT mine FROM turn) AND ${column} < ${before} AND ${column} >= coalesce(:after, '-infinity')
+      ORDER BY ${column} LIMIT :batch FOR UPDATE SKIP LOCKED))
+    RETURNING ${column}
+  )
+  SELECT count(*)::int AS removed, max(${column})::text AS reached FROM removed`;
+
+interface Expiry {
+  table: string;
+  statement: TypedStatement<ExpiryParameters, ExpiryResult>;
+  after: string | null;
+  startedAt: number;
+}
+
+/**
+ * Removes expired rows in batches, one process at a time. Nothing depends on the moment: expired rows are refused
+ * wherever they are read.
+ */
+@Injectable()
+export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(ExpiredRows.name);
+  private readonly tables: Expiry[] = [];
+  private timer?: NodeJS.Timeout;
+  private running: Promise<unknown> = Promise.resolve();
+  private stopping = false;
+  private failing = false;
+
+  constructor(
+    private readonly database: Database,
+    @InjectMetric('expired_rows_removed_total') private readonly removed: Counter<'table'>,
+  ) {}
+
+  /** Call this before the application has started, with a statement of `removeExpired`. */
+  register(table: string, statement: TypedStatement<ExpiryParameters, ExpiryResult>): void {
+    this.tables.push({ table, statement, after: null, startedAt: 0 });
+  }
+
+  onApplicationBootstrap(): void {
+    this.schedule();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    this.stopping = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  /**
+   * Removes all rows that have expired.
+   * @returns the number of rows
+   * @throws as Database.write
+   */
+  async sweep(): Promise<number> {
+    let total = 0;
+    for (const expiry of this.tables) {
+      const now = Date.now();
+      if (now - expiry.startedAt > FROM_START_MS) Object.assign(expiry, { after: null, startedAt: now });
+      for (let count = BATCH; count === BATCH && !this.stopping; total += count)
+        count = await this.removeBatch(expiry);
+    }
+    return total;
+  }
+
+  private async removeBatch(expiry: Expiry): Promise<number> {
+    const { table, statement, after } = expiry;
+    const { removed, reached } = (await this.database.write(statement, { after, batch: BATCH }))!;
+    this.removed.inc({ table }, removed);
+    expiry.after = reached ?? after;
+    return removed;
+  }
+
+  private schedule(): void {
+    if (this.stopping) return;
+    this.timer = setTimeout(
+      () => {
+        this.running = this.sweepAndReport().then(() => this.schedule());
+      },
+      SWEEP_MS * (0.5 + Math.random()),
+    );
+    this.timer.unref();
+  }
+
+  /** Reports an outage once, when it begins. */
+  private async sweepAndReport(): Promise<void> {
+    try {
+      const total = await this.sweep();
+      this.failing = false;
+      if (total > 0) this.logger.debug(`removed ${total} expired rows`);
+    } catch (error) {
+      if (!this.failing) this.logger.warn(`expired rows stay for now: ${(error as Error).message}`);
+      this.failing = true;
+    }
+  }
+}

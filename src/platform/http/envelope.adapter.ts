@@ -1,0 +1,149 @@
+import { StreamableFile } from '@nestjs/common';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
+import type { Server } from 'node:http';
+import { hideText } from '#platform/errors/error.filter';
+import { JsonText } from './json-text';
+import { CursorPage, LegacyEnvelope, Page } from './pagination';
+import { sendText } from './send-text';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Fields beside the items of a page. */
+export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
+
+/** How to wrap a payload, where it differs from `success` and `data`. */
+export interface EnvelopeOptions {
+  raw?: boolean;
+  page?: PagePosition;
+  /** Repeat the payload's fields at the top level. */
+  legacy?: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyReply {
+    envelope: EnvelopeOptions | null;
+  }
+}
+
+type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
+
+/**
+ * Wraps what a handler returns in the success envelope: `{ success: true, data }`, lists with `pagination`.
+ *
+ * It works where NestJS passes answers to Fastify, below interceptors. A NestInterceptor for all routes would send
+ * every request through rxjs observables and async resources, which cost as much as the rest of the framework. Files,
+ * streams, buffers, answers with their own content type, errors and `@RawResponse()` pass unchanged.
+ */
+export class EnvelopeAdapter extends FastifyAdapter {
+  private hasMiddleware = false;
+
+  constructor(options: FastifyHttpOptions<Server>) {
+    super(options);
+    this.instance.decorateReply('envelope', null);
+    this.instance.decorateReply('errorCode', '');
+  }
+
+  /** NestJS passes a status only with error bodies. Handlers have already set theirs. */
+  override reply(response: FastifyReply, payload: unknown, status?: number): FastifyReply {
+    if (status !== undefined || !takesEnvelope(response, payload))
+      return super.reply(response, withoutEnvelope(response, payload), status);
+    if (hasNoBody(response.statusCode)) return response.send();
+    const text = envelope(payload, response.envelope);
+    void response.header('content-type', JSON_TYPE);
+    return isOfSignIn(response, payload) ? response.send(text) : sendText(response, text);
+  }
+
+  /** Hides the texts of Fastify's own errors before NestJS turns them into exceptions that look like a module's. */
+  override setErrorHandler(handler: ErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
+    return super.setErrorHandler((error, request, reply) =>
+      (handler as (...args: unknown[]) => void)(hideText(error), request, reply),
+    );
+  }
+
+  /** The middleware host slows down every request, so it is loaded only for the first middleware or `app.use`. */
+  override async init(): Promise<void> {
+    if (this.hasMiddleware) await super.init();
+  }
+
+  override use(...args: unknown[]): ReturnType<FastifyAdapter['use']> {
+    this.beforeMiddleware();
+    return super.use(...(args as [never]));
+  }
+
+  override createMiddlewareFactory(
+    ...args: Parameters<FastifyAdapter['createMiddlewareFactory']>
+  ): ReturnType<FastifyAdapter['createMiddlewareFactory']> {
+    this.beforeMiddleware();
+    return super.createMiddlewareFactory(...args);
+  }
+
+  /** Middleware may answer on Node's response, which lacks the headers set on Fastify's reply so far. */
+  private beforeMiddleware(): void {
+    if (this.hasMiddleware) return;
+    this.hasMiddleware = true;
+    this.instance.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done: () => void) => {
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (value !== undefined) reply.raw.setHeader(name, value);
+      done();
+    });
+  }
+}
+
+const hasNoBody = (status: number): boolean => status === 204 || status === 205 || status === 304;
+
+function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
+  if (response.envelope?.raw || response.statusCode >= 400) return false;
+  const type = response.getHeader('content-type');
+  if (type !== undefined && !/^application\/json\s*(;|$)/i.test(String(type))) return false;
+  return typeof payload !== 'object' || payload === null || !isBytes(payload);
+}
+
+/** Only answers of sign-in repeat their fields at the top level. They contain tokens and nonces. */
+const isOfSignIn = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
+  payload instanceof LegacyEnvelope || options?.legacy === true;
+
+/** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
+function isBytes(payload: object): boolean {
+  if (payload instanceof JsonText || payload instanceof Page || payload instanceof CursorPage) return false;
+  const { pipe, getReader } = payload as { pipe?: unknown; getReader?: unknown };
+  return (
+    payload instanceof StreamableFile ||
+    typeof pipe === 'function' ||
+    typeof getReader === 'function' ||
+    ArrayBuffer.isView(payload) ||
+    payload instanceof Response
+  );
+}
+
+function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
+  if (payload instanceof JsonText) {
+    if (!response.getHeader('content-type')) void response.header('content-type', JSON_TYPE);
+    return payload.text;
+  }
+  return payload instanceof LegacyEnvelope ? payload.payload : payload;
+}
+
+/** The body of a successful answer as JSON text. */
+export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
+  if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
+  if (payload instanceof Page || payload instanceof CursorPage) return list(payload.items.text, payload);
+  if (payload instanceof LegacyEnvelope) return legacy(payload.payload as object);
+  // An interceptor has changed the payload.
+  if (options?.page && Array.isArray(payload)) return list(JSON.stringify(payload), options.page);
+  if (options?.legacy && typeof payload === 'object' && payload !== null) return legacy(payload);
+  return JSON.stringify({ success: true, data: payload ?? null });
+}
+
+function list(items: string, { pagination, next }: PagePosition): string {
+  let beside = '';
+  if (pagination) {
+    const { page, limit, total, pages } = pagination;
+    beside = `,"pagination":{"page":${page},"limit":${limit},"total":${total},"pages":${pages}}`;
+  }
+  // Cursors contain no characters that JSON escapes.
+  if (next !== undefined) beside += next === null ? ',"next":null' : `,"next":"${next}"`;
+  return `{"success":true,"data":${items}${beside}}`;
+}
+
+const legacy = (payload: object): string => JSON.stringify({ success: true, data: payload, ...payload });

@@ -1,0 +1,27 @@
+import { Global, Module } from '@nestjs/common';
+import { ThrottlerModule } from '@nestjs/throttler';
+import { RouteTargets } from '#platform/http/route-targets';
+import { Environment } from '#platform/config/environment';
+import { CrossSiteGuard } from './cross-site';
+import { RateLimitStorage } from './rate-limit.storage';
+import { RateLimiter } from './rate-limiter';
+import { RouteLimits } from './route-limits';
+import { throttlerOptions } from './throttlers';
+
+@Module({ providers: [RateLimitStorage], exports: [RateLimitStorage] })
+class RateLimitStorageModule {}
+
+@Global()
+@Module({
+  imports: [
+    RateLimitStorageModule,
+    ThrottlerModule.forRootAsync({
+      imports: [RateLimitStorageModule],
+      inject: [Environment, RateLimitStorage],
+      useFactory: throttlerOptions,
+    }),
+  ],
+  providers: [RouteTargets, RouteLimits, RateLimiter, CrossSiteGuard],
+  exports: [RateLimitStorageModule, RouteTargets, RouteLimits, RateLimiter, CrossSiteGuard],
+})
+export class RateLimitModule {}

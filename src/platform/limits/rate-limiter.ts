@@ -1,0 +1,124 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientKey, trackerKey } from '#platform/http/client-address';
+import type { ErrorCode } from '#platform/errors/error-codes';
+import { ApiError } from '#platform/errors/errors';
+import { contextOf } from './declarations';
+import type { Count } from './memory-counter';
+import { RateLimitStorage } from './rate-limit.storage';
+import { type Limit, RouteLimits, numberOf } from './route-limits';
+
+/** Texts that are part of the interface. Other limits have the text of `general`. */
+const TEXTS: Record<string, string> = {
+  general: 'Too many requests from this IP',
+  auth: 'Too many login attempts',
+};
+
+const CODES: Record<string, ErrorCode | undefined> = {
+  general: 'rate_limited_general',
+  auth: 'rate_limited_auth',
+};
+
+interface Counted {
+  limit: Limit;
+  client: string;
+  count: Count;
+}
+
+/**
+ * Counts requests per client IP in fixed windows. Runs as a Fastify hook before the body is read, because a Nest
+ * guard never sees unknown paths or bodies that fail to parse.
+ */
+@Injectable()
+export class RateLimiter {
+  constructor(
+    private readonly storage: RateLimitStorage,
+    private readonly limits: RouteLimits,
+  ) {}
+
+  /** Ends with an ApiError 429 when a limit is exceeded. Synchronous when the counters are. */
+  readonly onRequest = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error?: Error) => void,
+  ): void => {
+    const limits = this.limits.of(request);
+    if (limits.length === 0) return done();
+    const client = clientKey(request.ip ?? '');
+    const counted = limits.map((limit) =>
+      limit.perRequest ? this.ask(limit, client, request, reply) : this.count(limit, client),
+    );
+    if (counted.some((each) => each instanceof Promise))
+      Promise.all(counted.map((each) => Promise.resolve(each))).then(
+        (found) => done(decide(found, request, reply)),
+        done,
+      );
+    else done(decide(counted as Counted[], request, reply));
+  };
+
+  private count(limit: Limit, client: string): Counted | Promise<Counted> {
+    const count = this.storage.count(client, limit.bucket, limit.limit, limit.windowMs);
+    if (!(count instanceof Promise)) return { limit, client, count };
+    return count.then((found) => ({ limit, client, count: found }));
+  }
+
+  /** Calls the functions from options and decorators. Returns undefined when the request is not counted. */
+  private async ask(
+    limit: Limit,
+    client: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Counted | undefined> {
+    const { skipIf, ignoreUserAgents, getTracker, generateKey, limit: allowed } = limit.perRequest ?? {};
+    const context = contextOf(limit.target, [request, reply]);
+    const agent = request.headers['user-agent'] ?? '';
+    if (skipIf?.(context) || ignoreUserAgents?.some((pattern) => agent.search(pattern) >= 0))
+      return undefined;
+    const tracker = getTracker && (await getTracker(request, context));
+    const key = generateKey?.(context, tracker ?? client, limit.name);
+    const own = key ?? tracker;
+    const found = {
+      ...limit,
+      limit: allowed ? numberOf(await allowed(context), 0, `limit of ${limit.name}`) : limit.limit,
+      bucket: key === undefined ? limit.bucket : `${limit.name}:key:${limit.windowMs}`,
+    };
+    return this.count(found, own === undefined ? client : trackerKey(own));
+  }
+}
+
+/** Writes the tightest limit into the headers. Returns the error for the first limit that is exceeded, if any. */
+function decide(
+  all: (Counted | undefined)[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): ApiError | undefined {
+  const counted = all.filter((each) => each !== undefined);
+  const told = counted.filter(({ limit }) => limit.setHeaders);
+  if (told.length > 0) {
+    const tightest = told.reduce((least, each) => (left(each) < left(least) ? each : least));
+    void reply.header('X-RateLimit-Limit', tightest.count.limit);
+    void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
+    void reply.header('X-RateLimit-Reset', tightest.count.secondsLeft);
+  }
+  const exceeded = counted.find((each) => left(each) < 0);
+  if (!exceeded) return undefined;
+  void reply.header('Retry-After', exceeded.count.secondsLeft);
+  return new ApiError(429, textOf(exceeded, request, reply), { code: CODES[exceeded.limit.name] });
+}
+
+const left = ({ count }: Counted): number => count.limit - count.hits;
+
+function textOf({ limit, client, count }: Counted, request: FastifyRequest, reply: FastifyReply): string {
+  const { errorMessage, name, target, windowMs, bucket } = limit;
+  if (typeof errorMessage !== 'function') return errorMessage ?? TEXTS[name] ?? TEXTS.general;
+  return errorMessage(contextOf(target, [request, reply]), {
+    key: bucket,
+    tracker: client,
+    limit: count.limit,
+    ttl: windowMs,
+    totalHits: count.hits,
+    timeToExpire: count.secondsLeft,
+    isBlocked: true,
+    timeToBlockExpire: count.secondsLeft,
+  });
+}

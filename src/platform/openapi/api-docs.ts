@@ -1,0 +1,122 @@
+import { type Type, applyDecorators } from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiExtension,
+  ApiExtraModels,
+  ApiOperation,
+  ApiProperty,
+  ApiResponse,
+} from '@nestjs/swagger';
+import { ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
+import { Pagination } from '#platform/http/pagination';
+import { type DocumentedError, statusOf } from './documented-errors';
+
+export class ErrorDetailBody {
+  @ApiProperty({ description: 'Path of the field, such as members[2]', example: 'members[2]' }) field: string;
+  @ApiProperty({ description: 'What is wrong with it', example: 'must be a wallet address' }) message: string;
+}
+
+export class ErrorResponse {
+  @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
+  @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
+  @ApiProperty({
+    enum: ERROR_CODES,
+    enumName: 'ErrorCode',
+    description: 'What went wrong, for programs: it stays while texts change',
+    example: 'validation_failed',
+  })
+  code: ErrorCode;
+  @ApiProperty({ type: [ErrorDetailBody], required: false, description: 'Which fields or parts, at most 20' })
+  details?: ErrorDetailBody[];
+}
+
+interface Options {
+  /** A few words, for the table of contents. */
+  summary?: string;
+  /** What it does and for whom, what the answer means, and what else a caller must know. Markdown. */
+  description?: string;
+  status?: number;
+  /** `cursors`: has `next`, and no `pagination` if the request has a cursor. */
+  list?: boolean | 'cursors';
+  /** The payload's fields are also at the top level. */
+  bareCopy?: boolean;
+  /**
+   * The errors it may answer with: codes, or statuses for their usual errors. Every endpoint may answer 400, 403, 429,
+   * 500, 503.
+   */
+  errors?: DocumentedError[];
+}
+
+/** Extension of an operation; `completeDocument` makes named examples of it. */
+export const ERRORS_OF_OPERATION = 'x-errors';
+
+/** Extension of an operation whose reads have an ETag. */
+export const HAS_ETAG = 'x-etag';
+
+const DESCRIPTIONS: Record<number, string> = {
+  400: 'Refused as it is; `details` names the fields',
+  401: 'Token or sign-in refused',
+  403: 'Neither owned by the caller nor shared with it, or sent by a foreign web page',
+  404: 'Not found',
+  409: 'It contradicts the present state',
+  413: 'Body larger than 64 KiB',
+  415: 'Body that is not JSON',
+  422: 'The Idempotency-Key was used for another request',
+  429: 'Rate limit exceeded; Retry-After holds the seconds to wait',
+  431: 'Headers larger than 16 KiB',
+  500: 'Internal server error',
+  503: 'Database out, or too busy; Retry-After holds the seconds to wait',
+};
+
+/** Documents an error that an endpoint answers with. */
+export const ApiFailure = (
+  status: number,
+  description = DESCRIPTIONS[status] ?? 'Error',
+): MethodDecorator & ClassDecorator => ApiResponse({ status, description, type: ErrorResponse });
+
+/**
+ * Documents what an endpoint does, its answers in the envelope, and its errors. `completeDocument` derives examples,
+ * headers and descriptions of parameters from these.
+ */
+export function ApiData(
+  model: Type,
+  { summary, description, status = 200, list = false, bareCopy = false, errors = [] }: Options = {},
+): MethodDecorator {
+  const all: DocumentedError[] = ['validation_failed', ...errors, 'cross_site_request', 429, 500, 503];
+  return applyDecorators(
+    ...(summary ? [ApiOperation({ summary, description })] : []),
+    ApiExtraModels(model, Pagination, ErrorResponse),
+    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, bareCopy) }),
+    ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
+    ApiExtension(ERRORS_OF_OPERATION, all),
+    // Sign-in answers are sent as they are.
+    ApiExtension(HAS_ETAG, !bareCopy),
+    ...(errors.map(statusOf).includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
+  );
+}
+
+const NEXT = {
+  type: String,
+  nullable: true,
+  description: 'Cursor of the next page, which begins `after` it. null on the last page',
+  example: 'ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI',
+};
+
+const envelopes = new Map<string, Type>();
+
+/** The class of an answer. Its name becomes the schema's name: PoolItemList, PoolDetailEnvelope. */
+function envelopeOf(model: Type, list: boolean | 'cursors', bareCopy: boolean): Type {
+  const name = `${model.name}${list ? 'List' : 'Envelope'}`;
+  const known = envelopes.get(name);
+  if (known) return known;
+  const Envelope = bareCopy ? class extends (model as Type<object>) {} : class {};
+  const property = (key: string, options: Parameters<typeof ApiProperty>[0]): void =>
+    ApiProperty(options)(Envelope.prototype, key);
+  property('success', { type: 'boolean', enum: [true] });
+  property('data', { type: list ? [model] : model });
+  if (list) property('pagination', { type: Pagination, required: list !== 'cursors' });
+  if (list === 'cursors') property('next', NEXT);
+  Object.defineProperty(Envelope, 'name', { value: name });
+  envelopes.set(name, Envelope);
+  return Envelope;
+}

@@ -1,0 +1,146 @@
+import type { QueryResult, QueryResultRow } from 'pg';
+import type { BoundStatement } from '#platform/postgres/statement';
+import { StatementBatch } from '#platform/postgres/statement-batch';
+import type { StatementClient } from './statement-pool';
+import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import { type Work, afterIo } from './work-queue';
+
+/** The server's clock is read again after this time. */
+const CLOCK_AGE_MS = 30_000;
+/** Time limit for reading the clock on a new connection, which is closed then. */
+const CLOCK_TIMEOUT_MS = 1500;
+/** An answer that takes longer may give an estimate so far behind that statements have too little time. */
+const LATE_MS = 300;
+
+const CLOCK = {
+  name: 'server_clock',
+  text: `SELECT date_part('epoch', clock_timestamp()) * 1000 AS now`,
+};
+
+/**
+ * Fails if the deadline, in ms of the server's clock since 1970, has passed; otherwise limits the next statement to
+ * the time that is left. -1 is outside the setting's range, and 0 would switch the timeout off. Returns no row.
+ */
+const DEADLINE = {
+  name: 'statement_deadline',
+  text: `
+    SELECT WHERE set_config('statement_timeout', coalesce(nullif(least(greatest(
+      floor($1::float8 - date_part('epoch', clock_timestamp()) * 1000), -1), 1e9), 0), -1)::int::text, true) = ''`,
+};
+const OUT_OF_RANGE = '22023';
+
+/**
+ * The clock of a connection's server, which deadlines refer to. The estimate is never ahead of the server, so a
+ * deadline passes on the server before it passes here.
+ */
+export class ServerClock {
+  private time = 0;
+  /** The `performance.now()` at which the answer came, which is later than the server read its clock. */
+  private readAt = 0;
+  private refreshAt = Infinity;
+  private isLate = false;
+
+  private constructor(private readonly client: StatementClient) {}
+
+  /** Reads the clock on a new connection, once more if the answer is late, and prepares the guard on it. */
+  static read(
+    client: StatementClient,
+    callback: (error: Error | null, clock: ServerClock) => void,
+    tries = 2,
+  ): void {
+    const clock = new ServerClock(client);
+    let failed: Error | null = null;
+    const stop = afterIo(CLOCK_TIMEOUT_MS, () => client.cut());
+    // Sent together, answered in order.
+    clock.ask((error) => (failed = error));
+    client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
+      stop();
+      const failure = failed ?? error;
+      if (!failure && clock.isLate && tries > 1) ServerClock.read(client, callback, tries - 1);
+      else callback(failure, clock);
+    });
+  }
+
+  /** The server's time at a given `performance.now()`. */
+  at(time: number): number {
+    if (performance.now() > this.refreshAt) this.ask(() => undefined);
+    return this.time + (time - this.readAt);
+  }
+
+  /**
+   * Forgets the clock, because one of the two clocks was set or stood still. It is read again with the next use.
+   */
+  doubt(): void {
+    this.refreshAt = -Infinity;
+  }
+
+  private ask(callback: (error: Error | null) => void): void {
+    this.refreshAt = Infinity;
+    const asked = performance.now();
+    this.client.query(CLOCK, (error: Error | null, result?: QueryResult<{ now: number }>) => {
+      if (result) {
+        this.time = result.rows[0].now;
+        this.readAt = performance.now();
+        this.isLate = this.readAt - asked > LATE_MS;
+      }
+      this.refreshAt = this.isLate ? -Infinity : this.readAt + CLOCK_AGE_MS;
+      callback(error);
+    });
+  }
+}
+
+/**
+ * A statement that the server starts before its deadline or not at all, and ends by then. The guard precedes it in
+ * the same transaction, with no Sync between the two: if the guard fails, the server skips the statement. So nothing
+ * happens after the deadline, whatever happens to this process or the network, except a commit that had already
+ * begun.
+ */
+export class GuardedQuery extends StatementBatch {
+  /** Whether the server has reported the statement's completion, so that only its commit is left. */
+  hasCompleted = false;
+  private hasBegun = false;
+  private answer: Parameters<Work['callback']> = [null];
+
+  /**
+   * @param deadline as a `performance.now()`
+   * @param answered is called once; if the statement succeeds, after its commit
+   */
+  constructor(
+    work: BoundStatement,
+    private readonly clock: ServerClock,
+    deadline: number,
+    private answered: Work['callback'],
+  ) {
+    super([{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
+  }
+
+  protected completed(index: number, error: Error | null, rows: QueryResultRow[]): void {
+    this.hasBegun = true;
+    if (index === 0) return;
+    this.hasCompleted = true;
+    this.answer = [error, rows];
+  }
+
+  protected failed(_index: number, error: Error & { code?: string }): void {
+    if (this.hasBegun || error.code !== OUT_OF_RANGE) return this.end(error);
+    this.clock.doubt();
+    this.end(new DatabaseUnavailable('too late to begin the statement', { cause: error }));
+  }
+
+  override handleReadyForQuery(): void {
+    super.handleReadyForQuery();
+    this.end(...this.answer);
+  }
+
+  /** Also when the commit fails, or the connection is lost in it. */
+  override handleError(error: Error): void {
+    super.handleError(error);
+    this.end(error);
+  }
+
+  private end(...answer: Parameters<Work['callback']>): void {
+    const { answered } = this;
+    this.answered = () => undefined;
+    answered(...answer);
+  }
+}

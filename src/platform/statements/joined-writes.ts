@@ -1,0 +1,119 @@
+import { DatabaseError, type QueryResultRow } from 'pg';
+import type { Statement } from '#platform/postgres/statement';
+import type { StatementPool } from './statement-pool';
+import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import { LIMITS } from './work-queue';
+
+/** Statements under way: while one commits, the server works on the other. */
+const WIDTH = 2;
+/** Calls in one statement, and characters of their values, so that it takes PostgreSQL some 10 ms at most. */
+const MOST_CALLS = 32;
+const MOST_CHARACTERS = 16_384;
+/** More would be answered too late. */
+const MAX_WAITING = 1000;
+
+interface Call {
+  values: unknown[][];
+  /** As a `performance.now()`, from which the pool's limits count. */
+  requested: number;
+  resolve: (rows: QueryResultRow[]) => void;
+  reject: (error: Error) => void;
+}
+
+const lengthOf = ({ values }: Call): number =>
+  values.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
+
+/**
+ * Whether calls of a failed statement may succeed alone: it was certainly not done, and what failed it, such as a row,
+ * a lock or the time of the oldest call, need not be theirs. If the server itself was the reason, they would only add to
+ * its load.
+ */
+function isDivisible(error: unknown): boolean {
+  if (error instanceof DatabaseError) return !isUnavailable(error) || error.code === LOCKED;
+  return error instanceof DatabaseUnavailable && !(error instanceof OutcomeUnknown);
+}
+
+/**
+ * Joins calls of a statement whose parameters are all arrays: those that come while others are under way are one
+ * statement, with their arrays one after the other, and so one transaction. The more load, the fewer transactions.
+ *
+ * If it fails because of one call, each runs alone, so none gets the error of another.
+ */
+export class JoinedWrites {
+  private readonly calls: Call[] = [];
+  private underWay = 0;
+  private turn?: NodeJS.Immediate;
+
+  constructor(
+    private readonly pool: StatementPool,
+    private readonly statement: Statement,
+    private readonly limits = LIMITS,
+  ) {}
+
+  /** Calls that are in no statement yet. */
+  get waiting(): number {
+    return this.calls.length;
+  }
+
+  /** @returns all rows of the statement, of which some belong to other calls; throws what `StatementPool.run` throws */
+  run<Row extends QueryResultRow>(values: unknown[][]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      if (this.calls.length >= MAX_WAITING)
+        return reject(new DatabaseUnavailable('too many statements are waiting'));
+      const answered = (rows: QueryResultRow[]): void => resolve(rows as Row[]);
+      this.calls.push({ values, requested: performance.now(), resolve: answered, reject });
+      this.next();
+    });
+  }
+
+  /** What has come in one turn of the event loop goes together. */
+  private next(): void {
+    if (this.underWay < WIDTH) this.turn ??= setImmediate(() => this.sendWaiting());
+  }
+
+  private sendWaiting(): void {
+    this.turn = undefined;
+    this.refuseLate();
+    while (this.underWay < WIDTH && this.calls.length > 0) {
+      this.underWay++;
+      this.send(this.take(), () => {
+        this.underWay--;
+        this.next();
+      });
+    }
+  }
+
+  /** They have waited as long as statements may wait to be sent again. */
+  private refuseLate(): void {
+    const oldest = performance.now() - this.limits.resendMs;
+    while (this.calls.length > 0 && this.calls[0].requested < oldest)
+      this.calls.shift()!.reject(new DatabaseUnavailable('earlier statements took too long'));
+  }
+
+  private take(): Call[] {
+    let count = 0;
+    let length = 0;
+    for (const call of this.calls.slice(0, MOST_CALLS)) {
+      length += lengthOf(call);
+      if (count > 0 && length > MOST_CHARACTERS) break;
+      count++;
+    }
+    return this.calls.splice(0, count);
+  }
+
+  private send(calls: Call[], ended: () => void = () => undefined): void {
+    const [{ values, requested }] = calls;
+    const joined = values.map((_, place) => calls.flatMap((call) => call.values[place]));
+    // The oldest call's time is that of all.
+    this.pool
+      .run(this.statement, joined, true, requested, calls.length > 1)
+      .finally(ended)
+      .then(
+        (rows) => calls.forEach(({ resolve }) => resolve(rows)),
+        (error: Error) => {
+          if (calls.length > 1 && isDivisible(error)) calls.forEach((call) => this.send([call]));
+          else calls.forEach(({ reject }) => reject(error));
+        },
+      );
+  }
+}

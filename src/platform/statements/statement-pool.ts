@@ -1,0 +1,211 @@
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { DatabaseClient } from '#platform/postgres/database-pool';
+import { Outage } from './outage';
+import type { Statement } from '#platform/postgres/statement';
+import {
+  CONNECTION_ENDS,
+  DatabaseUnavailable,
+  LOCKED,
+  NOT_PREPARED,
+  OutcomeUnknown,
+  REPEATABLE,
+  StatementSkipped,
+} from '#platform/postgres/unavailable';
+import { LIMITS, type Work, WorkQueue, afterIo, older } from './work-queue';
+
+/** Statements that may wait to be sent. More would be answered too late. */
+const MAX_WAITING = 1000;
+
+export type StatementClient = PoolClient & DatabaseClient;
+
+/** A connection of the pool while it has statements to run. */
+export interface StatementConnection {
+  /** Undefined while the pool is connecting. */
+  client?: StatementClient;
+  /** Statements without an answer, in the order they were sent. */
+  sent: Set<Work>;
+  /** It gets no more statements and closes after its last answer. */
+  retired: boolean;
+  release: (destroy: boolean) => void;
+  /** Waits for the answer to the oldest statement. */
+  watchdog?: { stop: () => void; oldest: Work };
+}
+
+export interface PoolSize {
+  /** Maximum number of connections. */
+  width: number;
+  /** Maximum number of statements in flight on each connection. */
+  depth: number;
+}
+
+/**
+ * Runs statements over few connections, each as if in a transaction of its own, and fails each alone. Without load a
+ * connection carries one statement and returns to the pool. `BatchedPool` is for statements that only read,
+ * `PipelinedPool` for those that write.
+ */
+export abstract class StatementPool {
+  protected connections: StatementConnection[] = [];
+  protected readonly queue: WorkQueue;
+  private readonly outage = new Outage();
+  private succeededAt = -Infinity;
+
+  constructor(
+    private readonly pool: Pool,
+    protected readonly size: PoolSize,
+    protected readonly limits = LIMITS,
+  ) {
+    this.queue = new WorkQueue(limits, this.outage, (work) => this.isStalled(work));
+  }
+
+  /** Statements that are not sent yet. */
+  get waiting(): number {
+    return this.queue.length;
+  }
+
+  /**
+   * Sends a statement again, while there is time, when its connection is lost, if it only reads or was certainly not
+   * done.
+   * @param writes whether it may change something
+   * @param requested as a `performance.now()`, from which the limits count
+   * @param isJoined whether it is that of several requests, so that a lock holds up one of them only
+   * @throws OutcomeUnknown if it may have been done, or may still be until the deadline; DatabaseUnavailable, or pg's
+   * DatabaseError. After these a guarded statement was not done and will not be.
+   */
+  run<Row extends QueryResultRow>(
+    statement: Statement,
+    values: unknown[],
+    writes = true,
+    requested = performance.now(),
+    isJoined = false,
+  ): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
+      const work = { statement, values, writes, requested, isJoined, callback };
+      if (this.sendAtOnce(work)) return;
+      if (this.queue.length < MAX_WAITING) this.enqueue(work);
+      else reject(new DatabaseUnavailable('too many statements are waiting'));
+    });
+  }
+
+  /** Sends a statement if a connection takes one more. */
+  protected sendAtOnce(_work: Work): boolean {
+    return false;
+  }
+
+  /** Opens connections for statements that wait. */
+  protected abstract attend(): void;
+
+  /** Prepares a connection for the first statement. */
+  protected prepare(_client: StatementClient, ready: (error: Error | null) => void): void {
+    ready(null);
+  }
+
+  /** Sends at most so many waiting statements. Ends the connection if it has none then. */
+  protected abstract fill(connection: StatementConnection, most: number): void;
+
+  protected get opening(): number {
+    return this.connections.filter(({ client }) => !client).length;
+  }
+
+  /** Whether a connection can be waited for. */
+  private get isConnected(): boolean {
+    return this.connections.some(({ client, retired }) => client && !retired);
+  }
+
+  /** Whether no statement has succeeded since this one was requested, as while commits wait for a new standby. */
+  private isStalled(work: Work): boolean {
+    return !this.isConnected || this.succeededAt < work.requested;
+  }
+
+  private enqueue(work: Work): void {
+    this.queue.add(work);
+    this.attend();
+  }
+
+  protected open(): void {
+    const connection: StatementConnection = { sent: new Set(), retired: false, release: () => undefined };
+    this.connections.push(connection);
+    // Callbacks, because the driver's promises around each of the two steps cost more than the steps.
+    const connect = (): void =>
+      this.pool.connect((error, client, release) => {
+        if (error || !client) return this.failed(connection, error!);
+        connection.release = release;
+        this.prepare(client as StatementClient, (failure) => {
+          if (failure) return this.failed(connection, failure);
+          this.outage.over();
+          // The others wait for connections that are still opening.
+          const share = Math.ceil(this.queue.length / this.opening);
+          connection.client = client as StatementClient;
+          this.fill(connection, share);
+        });
+      });
+    const { pause } = this.outage;
+    if (pause > 0) setTimeout(connect, pause);
+    else connect();
+  }
+
+  /** Statements wait for another connection, but not in a long outage. */
+  private failed(connection: StatementConnection, error: Error): void {
+    connection.retired = true;
+    this.outage.failed(error);
+    if (this.pool.ending || (this.outage.isLong && !this.isConnected)) this.queue.refuseAll(error);
+    this.end(connection);
+  }
+
+  protected settle(
+    connection: StatementConnection,
+    work: Work,
+    error: Error | null,
+    rows?: QueryResultRow[],
+  ): void {
+    const client = connection.client!;
+    connection.sent.delete(work);
+    const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+    const { code = '' } = (cause ?? {}) as { code?: string };
+    if (client.lost || CONNECTION_ENDS.test(code)) {
+      connection.retired = true;
+      if (code !== NOT_PREPARED || work.failure) this.outage.delay();
+    }
+    if (!error) this.succeededAt = performance.now();
+    const isUndone =
+      error instanceof StatementSkipped ||
+      REPEATABLE.test(code) ||
+      (code === LOCKED && !work.isJoined && this.isStalled(work)) ||
+      (error !== null && client.lost);
+    const inTime = performance.now() < work.requested + this.limits.resendMs;
+    const repeat = isUndone && inTime && !(error instanceof OutcomeUnknown);
+    if (repeat) {
+      work.failure = error!;
+      this.enqueue(work);
+    }
+    if (!connection.retired) this.fill(connection, this.size.depth);
+    else if (connection.sent.size === 0) this.end(connection);
+    if (repeat) return;
+    if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
+    else work.callback(error, rows);
+  }
+
+  /**
+   * Closes the connection when the server does not answer in time. Its statements fail, but those that only read are sent
+   * again while there is time.
+   */
+  protected watch(connection: StatementConnection, oldest: Work): void {
+    const { watchdog } = connection;
+    if (watchdog && watchdog.oldest.requested <= oldest.requested) return;
+    watchdog?.stop();
+    const stop = afterIo(oldest.requested + this.limits.answerMs - performance.now(), () => {
+      connection.watchdog = undefined;
+      const sent = [...connection.sent];
+      if (sent.includes(oldest)) connection.client!.cut();
+      else if (sent.length > 0) this.watch(connection, sent.reduce(older));
+    });
+    connection.watchdog = { stop, oldest };
+  }
+
+  protected end(connection: StatementConnection): void {
+    connection.watchdog?.stop();
+    this.connections = this.connections.filter((each) => each !== connection);
+    connection.release(connection.retired);
+    if (this.queue.length > 0) this.open();
+  }
+}

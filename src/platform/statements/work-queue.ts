@@ -1,0 +1,118 @@
+import type { QueryResultRow } from 'pg';
+import type { Outage } from './outage';
+import type { BoundStatement } from '#platform/postgres/statement';
+import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+
+/** Limits in ms from the request for a statement. */
+export interface TimeLimits {
+  /** It is sent by then or never, if all connections are busy. */
+  sendMs: number;
+  /** The same if the server answers nobody, or the statement was certainly not done and is sent again. */
+  resendMs: number;
+  /** A guarded statement is done by then or never. */
+  deadlineMs: number;
+  /** It is answered by then. This is after the deadline, so that the server can report what happened. */
+  answerMs: number;
+}
+
+/** Together with the rest of a request this stays below 5 s. */
+export const LIMITS: TimeLimits = { sendMs: 1500, resendMs: 3600, deadlineMs: 3900, answerMs: 4500 };
+
+/** A statement to run. */
+export interface Work extends BoundStatement {
+  writes: boolean;
+  requested: number;
+  isJoined: boolean;
+  callback: (error: Error | null, rows?: QueryResultRow[]) => void;
+  /** How long it may wait, in ms from the request. Set when it begins to wait. */
+  limitMs?: number;
+  /** Why it has to be sent again. */
+  failure?: Error;
+}
+
+export const older = (a: Work, b: Work): Work => (b.requested < a.requested ? b : a);
+
+/**
+ * A timeout that reads what has arrived before it counts, because in a busy process timers run before sockets. It does
+ * not keep the process alive: what is waited for has a connection that does, or a pause before the next one.
+ * @returns a function that stops it
+ */
+export function afterIo(ms: number, callback: () => void): () => void {
+  let immediate: NodeJS.Immediate | undefined;
+  const timeout = setTimeout(() => (immediate = setImmediate(callback)), ms).unref();
+  return () => {
+    clearTimeout(timeout);
+    clearImmediate(immediate);
+  };
+}
+
+/** Statements that wait to be sent, each until its limit. */
+export class WorkQueue {
+  private readonly waiting: Work[] = [];
+  /**
+   * For the statement whose time ends first. It is not stopped when that one is sent: timers for each would cost more
+   * than the queue.
+   */
+  private timer?: { at: number; stop: () => void };
+
+  /** @param isStalled whether the server, not the other statements, lets this one wait */
+  constructor(
+    private readonly limits: TimeLimits,
+    private readonly outage: Outage,
+    private readonly isStalled: (work: Work) => boolean,
+  ) {}
+
+  get length(): number {
+    return this.waiting.length;
+  }
+
+  /** Behind those that were requested earlier, so that one that is sent again does not lose its place. */
+  add(work: Work): void {
+    work.limitMs = this.limits.sendMs;
+    let place = this.waiting.length;
+    while (place > 0 && this.waiting[place - 1].requested > work.requested) place--;
+    this.waiting.splice(place, 0, work);
+    this.watch(endOf(work));
+  }
+
+  /** Removes the first statement for which it holds. */
+  take(isWanted: (work: Work) => boolean): Work | undefined {
+    const index = this.waiting.findIndex(isWanted);
+    return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
+  }
+
+  /** Removes the first `most` statements. */
+  takeFirst(most: number): Work[] {
+    return this.waiting.splice(0, most);
+  }
+
+  refuseAll(error: Error): void {
+    for (const work of this.waiting.splice(0)) work.callback(error);
+  }
+
+  private watch(at: number): void {
+    if (this.timer && this.timer.at <= at) return;
+    this.timer?.stop();
+    const stop = afterIo(at - performance.now(), () => {
+      this.timer = undefined;
+      this.endLate();
+    });
+    this.timer = { at, stop };
+  }
+
+  private endLate(): void {
+    const now = performance.now();
+    const { resendMs } = this.limits;
+    const late = this.waiting.filter((work) => endOf(work) <= now);
+    for (const work of late) {
+      if (work.limitMs! < resendMs && (work.failure || this.isStalled(work))) work.limitMs = resendMs;
+      if (endOf(work) > now) continue;
+      this.waiting.splice(this.waiting.indexOf(work), 1);
+      const reason = work.failure ?? this.outage.reason;
+      work.callback(reason ?? new DatabaseUnavailable('all database connections are busy'));
+    }
+    if (this.waiting.length > 0) this.watch(Math.min(...this.waiting.map(endOf)));
+  }
+}
+
+const endOf = ({ requested, limitMs }: Work): number => requested + limitMs!;

@@ -1,0 +1,92 @@
+import { type CanActivate, type ExecutionContext, Injectable, Module, type Type } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
+import { getMetadataStorage } from 'class-validator';
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import { validationFailed } from '#platform/errors/errors';
+import type { RouteTarget } from '#platform/http/route-targets';
+
+/** Where the decorators of @nestjs/swagger store their data. The package does not export these names. */
+const DOCUMENTED_PARAMETERS = 'swagger/apiParameters';
+const DOCUMENTED_FIELDS = 'swagger/apiModelPropertiesArray';
+
+/** The parameter that clients add to bypass caches. */
+const AGAINST_CACHES = '_';
+
+/**
+ * Refuses query parameters that an endpoint does not know, because a misspelt filter would return everything. An
+ * endpoint knows the fields of its query classes that have rules or documentation, and the names in `@Query('name')`
+ * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything.
+ *
+ * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
+ */
+@Injectable()
+export class QueryParametersGuard implements CanActivate {
+  /** By handler. Handlers that accept everything have no entry. */
+  private readonly known = new Map<unknown, Set<string>>();
+
+  /** Fastify hook that reads which parameters the handler of a route knows. */
+  readonly onRoute = ({ config }: RouteOptions): void => {
+    const target = config?.target;
+    const names = target && namesOf(target);
+    if (names) this.known.set(target.handler, names);
+  };
+
+  canActivate(context: ExecutionContext): boolean {
+    const known = this.known.get(context.getHandler());
+    if (!known) return true;
+    const query = context.switchToHttp().getRequest<FastifyRequest>().query as Record<string, unknown>;
+    for (const name in query) if (!known.has(name)) throw unknown(Object.keys(query), known);
+    return true;
+  }
+}
+
+@Module({
+  providers: [QueryParametersGuard, { provide: APP_GUARD, useExisting: QueryParametersGuard }],
+  exports: [QueryParametersGuard],
+})
+export class QueryParametersModule {}
+
+const unknown = (names: string[], known: Set<string>): Error =>
+  validationFailed(
+    ...names.filter((name) => !known.has(name)).map((field) => ({ field, message: 'unknown parameter' })),
+  );
+
+/** Undefined for a handler that accepts everything. */
+function namesOf({ controller, handler, method }: RouteTarget): Set<string> | undefined {
+  const names = new Set([AGAINST_CACHES]);
+  const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as
+    unknown[] | undefined;
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method) as
+    Record<string, { index: number; data?: unknown }> | undefined;
+  for (const [key, { index, data }] of Object.entries(parameters ?? {})) {
+    if (!key.startsWith(`${RouteParamtypes.QUERY}:`)) continue;
+    const added = typeof data === 'string' ? [data] : fieldsOf(types?.[index]);
+    if (!added) return undefined;
+    for (const name of added) names.add(name);
+  }
+  for (const target of [handler, controller])
+    for (const { in: place, name } of documented(target)) if (place === 'query' && name) names.add(name);
+  return names;
+}
+
+const documented = (target: object): { in?: string; name?: string }[] =>
+  (Reflect.getMetadata(DOCUMENTED_PARAMETERS, target) ?? []) as { in?: string; name?: string }[];
+
+/** Fields of a class with rules or documentation, by the names that clients use. Undefined without any. */
+function fieldsOf(type: unknown): string[] | undefined {
+  if (typeof type !== 'function') return undefined;
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const described = (Reflect.getMetadata(DOCUMENTED_FIELDS, (type as Type).prototype as object) ??
+    []) as string[];
+  const renamed = defaultMetadataStorage.getExposedMetadatas(type);
+  const fields = [
+    ...rules.map(({ propertyName }) => propertyName),
+    // Swagger puts a colon before each name.
+    ...described.map((name) => name.replace(/^:/, '')),
+    ...renamed.map(({ propertyName, options }) => options.name ?? propertyName ?? ''),
+  ];
+  return fields.length > 0 ? fields : undefined;
+}

@@ -1,0 +1,153 @@
+import { ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
+import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
+import { type CompiledRules, compileRules } from './compiled-rules';
+import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
+import { describeViolations } from '#platform/errors/violations';
+
+/** Number of validated queries that are remembered for each class. */
+const MAX_REMEMBERED = 1000;
+/** Longer queries are rare, and would cost memory. */
+const MAX_QUERY = 200;
+
+/** Levels of nested lists and objects in a field. No request needs more, and the transformation is recursive. */
+const MAX_DEPTH = 16;
+/**
+ * Values of a body or a query, at all levels together: more than the addresses that fit into a body of 64 KB. The
+ * transformation takes some 7 µs for each, and blocks the process meanwhile.
+ */
+export const MAX_VALUES = 1500;
+
+const memoized = new Set<unknown>();
+
+/**
+ * For a query DTO whose rules depend only on the query. Each valid query is validated once; its handlers then share
+ * one frozen object. Subclasses need their own decorator.
+ */
+export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add(target);
+
+/**
+ * Validates and transforms DTOs as NestJS's ValidationPipe does. Every violation becomes a detail with the path of
+ * its field, and fields without a rule are removed. Classes without rules stay unchanged. null counts as absent in a
+ * field with a default; elsewhere the rules decide.
+ */
+@Injectable()
+export class DtoPipe extends ValidationPipe {
+  private readonly remembered = new Map<unknown, Map<string, unknown>>();
+  private readonly compiled = new Map<unknown, CompiledRules | undefined>();
+
+  constructor() {
+    super({
+      transform: true,
+      transformOptions: { exposeUnsetFields: false },
+      forbidUnknownValues: false,
+      // The value tells whether a path in brackets belongs to a list.
+      validationError: { target: false, value: true },
+      exceptionFactory: (errors) => validationFailed(...describeViolations(errors)),
+    });
+  }
+
+  // Not async: most parameters are not DTOs and return at once.
+  override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
+    if (metadata.type === 'query' && memoized.has(metadata.metatype) && isRecord(value))
+      return this.recall(value, metadata);
+    return this.check(value, metadata);
+  }
+
+  private recall(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
+    let known = this.remembered.get(metadata.metatype);
+    if (!known) this.remembered.set(metadata.metatype, (known = new Map<string, unknown>()));
+    const key = JSON.stringify(value);
+    const before = known.get(key);
+    if (before) return before as Promise<unknown>;
+    return this.check(value, metadata).then((query) => {
+      if (known.size >= MAX_REMEMBERED) known.clear();
+      if (key.length <= MAX_QUERY && freeze(query)) known.set(key, query);
+      return query;
+    });
+  }
+
+  private check(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const name = metadata.data ?? metadata.type;
+    if (valuesLeft(value, MAX_VALUES) < 0)
+      throw validationFailed({ field: name, message: `must hold at most ${MAX_VALUES} values` });
+    if (isRecord(value)) {
+      const deep = Object.keys(value)
+        .filter((field) => isDeeper(value[field], MAX_DEPTH))
+        .slice(0, MAX_DETAILS);
+      if (deep.length > 0)
+        throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
+      const made = metadata.type === 'body' && this.rulesOf(metadata.metatype)?.(value);
+      if (made) return Promise.resolve(made);
+    } else if (isDeeper(value, MAX_DEPTH)) {
+      throw validationFailed({ field: name, message: 'is nested too deeply' });
+    } else if (hasRules(metadata.metatype) && !(metadata.data !== undefined && value == null)) {
+      // An absent part, such as that of `@Body('part')`, is left to the rules.
+      throw validationFailed({ field: name, message: 'must be a JSON object' });
+    }
+    return super.transform(value, metadata) as Promise<unknown>;
+  }
+
+  private rulesOf(dto: unknown): CompiledRules | undefined {
+    if (!this.compiled.has(dto)) this.compiled.set(dto, compileRules(dto));
+    return this.compiled.get(dto);
+  }
+
+  /** @param dto an instance of the DTO's class, not validated yet */
+  protected override validate(
+    dto: object,
+    options?: ValidatorOptions,
+  ): ReturnType<ValidationPipe['validate']> {
+    restoreDefaults(dto);
+    return super.validate(dto, { ...options, whitelist: hasRules(dto.constructor) });
+  }
+}
+
+function hasRules(dto: unknown): boolean {
+  return (
+    typeof dto === 'function' &&
+    getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false).length > 0
+  );
+}
+
+/** Replaces null with the default of its field, in nested DTOs too. */
+function restoreDefaults(value: unknown): void {
+  if (!holdsValues(value)) return;
+  if (Array.isArray(value) || value instanceof Set || value instanceof Map)
+    return value.forEach((item: unknown) => restoreDefaults(item));
+  const fields = value as Record<string, unknown>;
+  const nulls = Object.keys(fields).filter((name) => fields[name] === null);
+  if (nulls.length > 0 && hasRules(value.constructor)) {
+    const defaults = new (value.constructor as new () => Record<string, unknown>)();
+    for (const name of nulls) if (defaults[name] !== undefined) fields[name] = defaults[name];
+  }
+  Object.values(fields).forEach(restoreDefaults);
+}
+
+/** Freezes plain data at every level. @returns false if it contains a value that cannot be frozen, such as a Date */
+function freeze(value: unknown): boolean {
+  if (typeof value === 'function') return false;
+  if (typeof value !== 'object' || value === null) return true;
+  if (value instanceof Date || value instanceof Map || value instanceof Set || ArrayBuffer.isView(value))
+    return false;
+  return Object.values(value).every(freeze) && Object.isFrozen(Object.freeze(value));
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** False for a buffer, such as an uploaded file: its bytes are not looked at one by one. */
+const holdsValues = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Buffer.isBuffer(value);
+
+/** How many of `left` values remain when all in `value` are counted; negative if there are too few. */
+function valuesLeft(value: unknown, left: number): number {
+  if (!holdsValues(value) || left < 0) return left;
+  for (const item of Object.values(value)) if ((left = valuesLeft(item, left - 1)) < 0) break;
+  return left;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (!holdsValues(value)) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
+}

@@ -1,0 +1,211 @@
+import type { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Hex, encodeFunctionData, parseAbi } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
+import type { Endpoints } from './endpoints';
+import type { Difference, Findings } from './findings';
+import { type StoredPosition, claimable } from './yield-model';
+
+/** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
+const abi = parseAbi([
+  'function totalOf(bytes16 poolId) view returns (uint256)',
+  'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
+  'function claimableOf(bytes16 poolId, address account) view returns (uint256)',
+  'function seq() view returns (uint64)',
+]);
+
+type Call = Parameters<Endpoints['ask']>[0][number];
+/** The node does not answer, or cannot answer this. */
+export class NotComparable extends Error {}
+/** The node does not have the cursor's block, or no longer. */
+class OtherBlock extends Error {}
+
+interface AtCursor {
+  /** The driver returns bigint as text. */
+  cursorNumber: string;
+  cursorHash: string;
+}
+interface Holding extends AtCursor {
+  id: string;
+  contract: string;
+  block: string;
+  accounts: { account: string; amount: string }[];
+  positions: StoredPosition[];
+}
+interface Question {
+  kind: string;
+  id: string;
+  wanted: bigint;
+  call: Call;
+}
+
+/** After so many calls, check again that the node still has the cursor's block. */
+const CALLS = 500;
+const TRIES = 10;
+const RETRY_MS = 500;
+/** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
+const MIN_SIGHTINGS = 3;
+
+const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
+const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
+const address = (text: string): Hex => text as Hex;
+
+/** Compares the ledger with the contracts' own state at the ledger's block. */
+export class ChainComparison {
+  constructor(
+    private readonly client: Client,
+    private readonly endpoints: Endpoints,
+    private readonly findings: Findings,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** @returns the number of values compared. @throws NotComparable */
+  async pools(ids: string[]): Promise<number> {
+    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some));
+    this.findings.count('pools on the chain', ids.length);
+    const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
+    this.findings.count('balances on the chain', asked.length - yields);
+    this.findings.count('claimable yields on the chain', yields);
+    differing.forEach((each) => this.findings.add(each));
+    return asked.length;
+  }
+
+  /** Compares the number of events read with each contract's own count. @throws NotComparable */
+  async counts(contracts: string[]): Promise<void> {
+    const { differing } = await this.certain(contracts, (some) => this.askCounts(some));
+    this.findings.count('contracts', contracts.length);
+    differing.forEach((each) => this.findings.add(each));
+  }
+
+  /** Asks again for values that differ, each time with the current ledger. */
+  private async certain(
+    keys: string[],
+    look: (keys: string[]) => Promise<Asked>,
+  ): Promise<{ asked: Question[]; differing: Difference[] }> {
+    const first = await this.patiently(() => look(keys));
+    let { differing } = first;
+    for (let looks = 1; looks < MIN_SIGHTINGS && differing.length > 0; looks += 1) {
+      const again = [...new Set(differing.map(({ key }) => key))];
+      ({ differing } = await this.patiently(() => look(again)));
+    }
+    return { asked: first.asked, differing: differing.map(({ difference }) => difference) };
+  }
+
+  /** Repeats the work until the node has the cursor's block. Either of them may be moving. */
+  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof OtherBlock)) throw error;
+        if (tries === TRIES || this.signal.aborted) throw new NotComparable(error.message);
+        this.endpoints.next();
+        await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  private async askHoldings(ids: string[]): Promise<Asked> {
+    const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
+    if (rows.length === 0) return { asked: [], differing: [] };
+    const questions = rows.flatMap((holding) =>
+      questionsOf(holding).map((each) => ({ ...each, key: holding.id })),
+    );
+    return { asked: questions, differing: await this.compare(rows[0], questions) };
+  }
+
+  private async askCounts(contracts: string[]): Promise<Asked> {
+    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [
+      contracts,
+    ]);
+    if (rows.length === 0) return { asked: [], differing: [] };
+    const data = encodeFunctionData({ abi, functionName: 'seq' });
+    const questions = rows.map(({ contract, seq, cursorNumber }) => ({
+      key: contract,
+      kind: 'chain.seq',
+      id: contract,
+      wanted: BigInt(seq),
+      call: ethCall(contract, data, cursorNumber),
+    }));
+    return { asked: questions, differing: await this.compare(rows[0], questions) };
+  }
+
+  private async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
+    const differing: Keyed[] = [];
+    for (let i = 0; i < questions.length; i += CALLS) {
+      const some = questions.slice(i, i + CALLS);
+      await this.requireBlock(cursor);
+      const answers = await this.endpoints.ask(some.map(({ call }) => call));
+      // The answers in between may be of another chain.
+      await this.requireBlock(cursor);
+      some.forEach((question, index) => {
+        const { key, kind, id, wanted } = question;
+        const value = amountOf(answers[index], question);
+        if (typeof value === 'string') this.findings.skip(value);
+        else if (value !== wanted)
+          differing.push({
+            key,
+            // The chain knows its balances, so it is the ledger that differs.
+            difference: { kind, id, found: wanted.toString(), wanted: value.toString(), mended: false },
+          });
+      });
+    }
+    return differing;
+  }
+
+  private async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
+    const [block] = await this.endpoints.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
+    if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
+    const hash = (block as { hash?: string } | null)?.hash;
+    if (hash === undefined)
+      throw new OtherBlock(`the node has no block ${cursorNumber}, where the cursor stands`);
+    if (hash !== cursorHash)
+      throw new OtherBlock(`the node has another block ${cursorNumber} than the one where the cursor stands`);
+  }
+}
+
+interface Asked {
+  asked: Question[];
+  differing: Keyed[];
+}
+interface Keyed {
+  key: string;
+  difference: Difference;
+}
+
+function questionsOf({ id, contract, block, accounts, positions }: Holding): Question[] {
+  const poolId = bytes16(id);
+  const total = accounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+  const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
+  const ask = (
+    kind: string,
+    view: 'balanceOf' | 'claimableOf',
+    account: string,
+    wanted: bigint,
+  ): Question => {
+    const data = encodeFunctionData({ abi, functionName: view, args: [poolId, address(account)] });
+    return { kind, id: `${id} ${account}`, wanted, call: ethCall(contract, data, block) };
+  };
+  const amounts = new Map(accounts.map(({ account, amount }) => [account, amount]));
+  return [
+    { kind: 'chain.total', id, wanted: total, call: ethCall(contract, totalOf, block) },
+    ...accounts.map(({ account, amount }) => ask('chain.balance', 'balanceOf', account, BigInt(amount))),
+    // Where both say the same, it is asked for above.
+    ...positions
+      .filter(({ account, balance }) => balance !== amounts.get(account))
+      .map(({ account, balance }) => ask('chain.position', 'balanceOf', account, BigInt(balance))),
+    ...positions.map((each) => ask('chain.claimable', 'claimableOf', each.account, claimable(each))),
+  ];
+}
+
+/** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */
+function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {
+  const [{ to }] = call[1] as [{ to: string }];
+  if (answer instanceof Error) return `${kind} of contract ${to}: ${answer.message}`;
+  // Without a contract there is no balance.
+  if (answer === '0x' && wanted === 0n) return 0n;
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer))
+    return `${kind} of contract ${to}: it does not tell`;
+  return BigInt(answer);
+}

@@ -1,0 +1,96 @@
+import { redactText } from '#platform/log/redact';
+
+/** A wrong value. */
+export interface Difference {
+  /** Table and column, or the value that was compared with the chain. */
+  kind: string;
+  /** Key of the row. */
+  id: string;
+  /** The stored value; null if there is none. */
+  found: string | null;
+  /** The right value by the ledger, the events or the chain; null if there should be none. */
+  wanted: string | null;
+  mended: boolean;
+}
+
+export interface Report {
+  complete: boolean;
+  /** Reasons why something could not be compared. */
+  notChecked: string[];
+  seconds: number;
+  /** Number of rows checked, by kind. */
+  checked: Record<string, number>;
+  /** Number of differences by kind, including repaired ones. */
+  differences: Record<string, number>;
+  mended: number;
+  /** The first differences. */
+  listed: Difference[];
+}
+
+/** Collects the differences of a run. Counts all of them and keeps the first ones, so that memory is bounded. */
+export class Findings {
+  private readonly checked = new Map<string, number>();
+  private readonly counts = new Map<string, number>();
+  private readonly listed: Difference[] = [];
+  private readonly notChecked = new Set<string>();
+  private readonly start = Date.now();
+  private mended = 0;
+
+  constructor(private readonly limit: number) {}
+
+  count(what: string, rows: number): void {
+    this.checked.set(what, (this.checked.get(what) ?? 0) + rows);
+  }
+
+  add(difference: Difference): void {
+    this.counts.set(difference.kind, (this.counts.get(difference.kind) ?? 0) + 1);
+    if (difference.mended) this.mended += 1;
+    if (this.listed.length < this.limit) this.listed.push(difference);
+  }
+
+  skip(reason: string): void {
+    // A node that does not answer gives a reason for each batch.
+    if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
+  }
+
+  report(): Report {
+    return {
+      complete: this.notChecked.size === 0,
+      notChecked: [...this.notChecked],
+      seconds: (Date.now() - this.start) / 1000,
+      checked: Object.fromEntries(this.checked),
+      differences: Object.fromEntries(this.counts),
+      mended: this.mended,
+      listed: this.listed,
+    };
+  }
+}
+
+/** 0: no difference is left; 1: there are differences; 2: there are none, but something could not be compared. */
+export function exitCode({ complete, differences, mended }: Report): 0 | 1 | 2 {
+  const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
+  if (found > mended) return 1;
+  return complete ? 0 : 2;
+}
+
+/** The report for the terminal. */
+export function asText(report: Report): string {
+  const { checked, differences, mended, listed, notChecked, seconds } = report;
+  const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
+  const lines = [
+    `checked in ${seconds.toFixed(1)} s: ${figures(checked)}`,
+    found === 0 ? 'no difference' : `${found} differences, ${mended} mended: ${figures(differences)}`,
+    ...listed.map(
+      ({ kind, id, found: value, wanted, mended: done }) =>
+        `  ${kind} ${id}: is ${value ?? 'nothing'}, should be ${wanted ?? 'nothing'}${done ? ' (mended)' : ''}`,
+    ),
+    ...(found > listed.length ? [`  and ${found - listed.length} more`] : []),
+    ...notChecked.map((reason) => `NOT CHECKED: ${reason}`),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const figures = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ') || 'nothing';

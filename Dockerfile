@@ -15,7 +15,7 @@ RUN npm run build \
 
 # Without development code.
 FROM build AS production
-RUN rm -rf dist/src/dev dist/src/local.*
+RUN rm -rf dist/src/dev
 # Node keeps the compiled modules for the next start. It looks them up by its version, the user and the CPU's features;
 # where one of these differs, or nothing can be written, it compiles as without them.
 RUN mkdir .compile-cache && chown 1000:1000 .compile-cache

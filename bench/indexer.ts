@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { createPublicClient, http } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { loadEnvironment } from '#platform/config/environment';
+import { loadEnvironment } from '#settings/environment';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from '#indexer/leading/leader';

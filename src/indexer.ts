@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { redactText } from '#platform/log/redact';
-import { type Environment, loadEnvironment } from '#platform/config/environment';
+import { type Environment, loadEnvironment } from '#settings/environment';
 import { RewindModule } from '#indexer/indexer.module';
 import { runIndexer } from '#indexer/indexer.setup';
 import { Rewind } from '#indexer/leading/rewind';

@@ -1,5 +1,5 @@
 import { redactText } from '#platform/log/redact';
-import { loadEnvironment } from '#platform/config/environment';
+import { loadEnvironment } from '#settings/environment';
 import { endpointsOf } from '#indexer/verification';
 import { USAGE, readOptions, verify } from '#verify/command';
 

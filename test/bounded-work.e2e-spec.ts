@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { AuthService } from '#features/auth/auth.service';
-import type { Session } from '#features/sessions/current-user';
+import type { Session } from '#features/access/current-user';
 import { scanSiweMessage } from '#features/auth/siwe';
 import { MAX_VALUES } from '#platform/validation/validation.pipe';
 import { EventBatch } from '#features/events/event-batch';

@@ -4,7 +4,7 @@ import jwt from 'jsonwebtoken';
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
 import { Writable } from 'node:stream';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { ERROR_CODES, ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { ApiError } from '#platform/errors/errors';
 import { createLogger } from '#platform/log/logger';

@@ -3,7 +3,7 @@ import multipart from '@fastify/multipart';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Controller, Get, Header, HttpCode, Module, Post, Query } from '@nestjs/common';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { LegacyEnvelope } from '#platform/http/pagination';
 import { type SignedIn, useApp } from './support/app';
 import { ExampleModule } from './support/example/example.module';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type Socket, connect } from 'node:net';
-import { SessionFeed } from '#features/sessions/session-feed';
+import { SessionFeed } from '#features/access/session-feed';
 import { MAX_IDLE } from '#platform/http/connections';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';

@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Writable } from 'node:stream';
 import WebSocket from 'ws';
-import { JwtAuthGuard } from '#features/auth/auth.guard';
+import { JwtAuthGuard } from '#features/access/auth.guard';
 import { CursorCodec } from '#platform/http/cursor';
 import { createLogger } from '#platform/log/logger';
 import { HealthService } from '#features/health/health.service';

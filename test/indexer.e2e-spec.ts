@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import {
-  artifacts,
-  deploy,
-  deployContracts,
-  devAccount,
-  execute,
-  fund,
-  receiptOf,
-} from '#dev/deploy';
+import { artifacts, deploy, deployContracts, devAccount, execute, fund, receiptOf } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';

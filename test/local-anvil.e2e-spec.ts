@@ -37,9 +37,13 @@ async function startElsewhere(
 ): Promise<{ node: AnvilNode; ended: Promise<unknown>; kill: () => Promise<unknown> }> {
   const code = `require(${JSON.stringify(launcher)}).startAnvil(${JSON.stringify(options)})
     .then((node) => { console.log(JSON.stringify(node)); if (${Boolean(options.stateFile)}) setInterval(() => {}, 1e6); })`;
-  const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   cleanups.push(() => child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const ended = once(child, 'exit');

@@ -39,9 +39,13 @@ async function start(
 function startElsewhere(name = 'one', ephemeral = false) {
   const options = JSON.stringify({ dir: join(dir, name), database: 'savings', ephemeral });
   const code = `require(${JSON.stringify(launcher)}).startPostgres(${options}).then((s) => console.log(JSON.stringify(s)))`;
-  const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['-C', 'source', '-r', require.resolve('./support/typescript'), '-e', code],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   cleanups.push(() => child.kill('SIGKILL'));
   const ready = once(child.stdout, 'data').then(([line]) => JSON.parse(String(line)) as LocalPostgres);
   const kill = async () => {

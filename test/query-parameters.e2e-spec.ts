@@ -3,7 +3,7 @@ import { ApiQuery } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { PageQuery } from '#platform/http/pagination';
 import { type SignedIn, useApp } from './support/app';
 

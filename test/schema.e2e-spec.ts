@@ -6,7 +6,7 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/auth/auth.sql';
-import * as sessions from '#features/sessions/sessions.sql';
+import * as sessions from '#features/access/sessions.sql';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { REMOVE_EXPIRED_NONCES } from '#features/auth/expired-nonces';

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { Client, Pool } from 'pg';
-import { SessionFeed } from '#features/sessions/session-feed';
-import { type Ending, LOOK_FOR_ENDINGS } from '#features/sessions/sessions.sql';
-import type { Environment } from '#platform/config/environment';
+import { SessionFeed } from '#features/access/session-feed';
+import { type Ending, LOOK_FOR_ENDINGS } from '#features/access/sessions.sql';
+import type { Environment } from '#settings/environment';
 import { until } from './support/app';
 import { type TestDatabase, freshDatabase } from './support/database';
 import { Proxy } from './support/proxy';

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { SessionFeed } from '#features/sessions/session-feed';
+import { SessionFeed } from '#features/access/session-feed';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';

@@ -160,10 +160,14 @@ describe('the process', () => {
 
   function start(env: Record<string, string>) {
     const main = join(__dirname, '../src/main.ts');
-    const child = spawn(process.execPath, ['-C', 'source', '-r', require.resolve('./support/typescript'), main], {
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      process.execPath,
+      ['-C', 'source', '-r', require.resolve('./support/typescript'), main],
+      {
+        env: { PATH: process.env.PATH, ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     started.push(child);
     const output = { out: '', err: '' };
     child.stdout.on('data', (data) => (output.out += String(data)));

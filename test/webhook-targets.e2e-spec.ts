@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import { Environment } from '#platform/config/environment';
+import { defaultEnvironment } from '#settings/environment';
 import { WebhookClient } from '#features/webhooks/webhook-client';
 import { problemOf } from '#features/webhooks/webhook-target';
 import { useApp } from './support/app';
@@ -103,7 +103,7 @@ it('a name server that does not answer is waited for no longer than a receiver',
 }, 20_000);
 
 it('in production only https will do', () => {
-  const environment = Object.assign(new Environment(), { NODE_ENV: 'production' });
+  const environment = Object.assign(defaultEnvironment(), { NODE_ENV: 'production' });
   expect(problemOf('http://example.org/', environment)).toBe('must be an https URL');
   expect(problemOf('https://example.org/', environment)).toBeUndefined();
   expect(problemOf('https://10.0.0.1/', environment)).toBe('must not lead to a private address');

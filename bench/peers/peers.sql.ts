@@ -1,5 +1,5 @@
 import type { SignedInUser } from '#features/auth/auth.dto';
-import { NONCE_LIFETIME_SECONDS } from '#features/auth/lifetimes';
+import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import type { PoolType } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 

@@ -9,7 +9,7 @@ import type { Address, Hex } from 'viem';
 import * as analytics from '#features/analytics/analytics.sql';
 import { parseSiweMessage } from '#features/auth/siwe';
 import { isSignedByKey } from '#features/auth/wallet-signature';
-import { loadEnvironment } from '#platform/config/environment';
+import { loadEnvironment } from '#settings/environment';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import type { TypedStatement } from '#platform/postgres/statement';
 import type { CursorCodec } from '#platform/http/cursor';

@@ -1,14 +1,16 @@
 import { DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
+import { AccessModule } from '#features/access/access.module';
 import { AuthModule } from '#features/auth/auth.module';
 import { ChainModule } from '#ledger/chain/chain.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
 import { QueryParametersModule } from '#platform/validation/query-parameters.guard';
 import { RateLimitModule } from '#platform/limits/rate-limit.module';
 import { DtoPipe } from '#platform/validation/validation.pipe';
-import { ConfigModule } from '#platform/config/config.module';
-import type { Environment } from '#platform/config/environment';
+import { SettingsModule } from '#platform/config/settings.module';
+import { AREAS, type Environment } from '#settings/environment';
+import { ClientConfigModule } from '#features/config/config.module';
 import { DatabaseModule } from '#platform/database/database.module';
 import { EventsModule } from '#features/events/events.module';
 import { HealthModule } from '#features/health/health.module';
@@ -23,6 +25,8 @@ import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { WebhooksModule } from '#features/webhooks/webhooks.module';
 
+import { CrossSiteGuard } from './cross-site';
+
 export type AppImports = NonNullable<ModuleMetadata['imports']>;
 
 @Module({})
@@ -32,19 +36,21 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ConfigModule.register(environment),
+        SettingsModule.register(AREAS, environment),
         DatabaseModule.register('api'),
         ChainModule,
         OutboxModule,
         RateLimitModule,
-        AuthModule,
-        // Its guard runs behind the one of AuthModule.
+        AccessModule,
+        // Its guard runs behind the one of AccessModule.
         QueryParametersModule,
+        AuthModule,
         UsersModule,
         PoolsModule,
         PositionsModule,
         TransactionsModule,
         PaymentsModule,
+        ClientConfigModule,
         AnalyticsModule,
         LotteryModule,
         WebhooksModule,
@@ -54,6 +60,7 @@ export class AppModule {
         ...modules,
       ],
       providers: [
+        CrossSiteGuard,
         { provide: APP_PIPE, useClass: DtoPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { redactText } from '#platform/log/redact';
 import { dataSourceOptions } from '#platform/database/data-source';
-import { localRpcUrl } from '#features/payments/config.service';
+import { localRpcUrl } from '#features/config/config.service';
 import { type LocalChain, startChain } from './chain';
 import { commandOf, parentOf } from './processes';
 import { serveDapp } from './dapp';

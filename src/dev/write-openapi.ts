@@ -3,12 +3,12 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { writeFileSync } from 'node:fs';
 import { AppModule } from '#api/app.module';
-import { Environment } from '#platform/config/environment';
+import { defaultEnvironment } from '#settings/environment';
 import { createDocument } from '#api/documents/document';
 
 /** Makes the document without a running service. In preview mode Nest instantiates nothing, so nothing connects. */
 export async function describeApi(): Promise<OpenAPIObject> {
-  const app = await NestFactory.create(AppModule.register(new Environment()), new FastifyAdapter(), {
+  const app = await NestFactory.create(AppModule.register(defaultEnvironment()), new FastifyAdapter(), {
     preview: true,
     logger: false,
   });

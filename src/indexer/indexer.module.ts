@@ -1,8 +1,9 @@
 import { type DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
 import { ErrorFilter } from '#platform/errors/error.filter';
-import { ConfigModule } from '#platform/config/config.module';
-import { Environment } from '#platform/config/environment';
+import { SettingsModule } from '#platform/config/settings.module';
+import { AREAS, type Environment } from '#settings/environment';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { EndpointPool } from '#indexer/agreement/endpoint-pool';
 import { Follower } from '#indexer/leading/follower';
 import { IndexerController } from '#indexer/telling/indexer.controller';
@@ -22,15 +23,15 @@ export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
 const PARTS = [
   {
     provide: SyncState,
-    inject: [Environment],
-    useFactory: ({ MAX_HEAD_AGE }: Environment) => new SyncState(MAX_HEAD_AGE),
+    inject: [IndexerSettings],
+    useFactory: ({ MAX_HEAD_AGE }: IndexerSettings) => new SyncState(MAX_HEAD_AGE),
   },
   IndexerTelemetry,
   EndpointPool,
   {
     provide: SequenceCheck,
-    inject: [EndpointPool, Environment],
-    useFactory: ({ contracts }: EndpointPool, { START_BLOCK }: Environment) =>
+    inject: [EndpointPool, IndexerSettings],
+    useFactory: ({ contracts }: EndpointPool, { START_BLOCK }: IndexerSettings) =>
       new SequenceCheck(contracts, START_BLOCK),
   },
   Recovery,
@@ -43,7 +44,7 @@ export class RewindModule {
   static register(environment: Environment): DynamicModule {
     return {
       module: RewindModule,
-      imports: [ConfigModule.register(environment)],
+      imports: [SettingsModule.register(AREAS, environment)],
       providers: [...PARTS, Rewind],
     };
   }
@@ -56,7 +57,7 @@ export class IndexerModule {
   static register(environment: Environment, modules: IndexerImports = []): DynamicModule {
     return {
       module: IndexerModule,
-      imports: [ConfigModule.register(environment), ...modules],
+      imports: [SettingsModule.register(AREAS, environment), ...modules],
       controllers: [IndexerController],
       providers: [
         ...PARTS,

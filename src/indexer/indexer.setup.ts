@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
-import type { Environment } from '#platform/config/environment';
+import type { Environment } from '#settings/environment';
 import { type IndexerImports, IndexerModule } from './indexer.module';
 import { Indexer } from '#indexer/leading/indexer.service';
 

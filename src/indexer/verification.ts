@@ -1,7 +1,8 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { Environment } from '#platform/config/environment';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { ContinuousVerification } from '#verify/continuous';
 import { Endpoints } from '#verify/checks/endpoints';
 import { VerifyMetrics } from '#verify/metrics';
@@ -30,14 +31,15 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
   private running = Promise.resolve();
 
   constructor(
-    private readonly environment: Environment,
+    private readonly postgres: PostgresSettings,
+    private readonly settings: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {}
 
   onApplicationBootstrap(): void {
-    const { DATABASE_URL, RPC_URL, VERIFY_POOLS, VERIFY_INTERVAL } = this.environment;
+    const { RPC_URL, VERIFY_POOLS, VERIFY_INTERVAL } = this.settings;
     const options = {
-      databaseUrl: DATABASE_URL,
+      databaseUrl: this.postgres.DATABASE_URL,
       perRound: VERIFY_POOLS,
       roundMs: VERIFY_INTERVAL * 1000,
       mayLook: () => this.telemetry.state === 'synced',

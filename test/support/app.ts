@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
 import { type AppOptions, createApp } from '#api/app.setup';
-import { type Environment, loadEnvironment } from '#platform/config/environment';
+import { type Environment, loadEnvironment } from '#settings/environment';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { type TestDatabase, freshDatabase } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';

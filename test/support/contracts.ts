@@ -1,15 +1,6 @@
 import { BaseError, ContractFunctionRevertedError, parseEther, parseGwei, toHex } from 'viem';
 import type { Address, Hash, TransactionReceipt } from 'viem';
-import {
-  anvilRpc,
-  artifacts,
-  connect,
-  deploy,
-  devAccount,
-  execute,
-  fund,
-  read,
-} from '#dev/deploy';
+import { anvilRpc, artifacts, connect, deploy, devAccount, execute, fund, read } from '#dev/deploy';
 import { type DevClient, receiptOf } from '#dev/deploy';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { startAnvil, type AnvilNode } from '#dev/anvil';

@@ -1,5 +1,5 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { SessionWatch } from '#features/sessions/session-watch';
+import { SessionWatch } from '#features/access/session-watch';
 
 /** When the database tells late which sessions have ended, as it may on a busy machine, a sweep ends all streams. */
 export const holdSweeps = (): unknown => jest.spyOn(SessionWatch.prototype, 'sweep').mockReturnValue();

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { createLogger } from '#platform/log/logger';
-import { loadEnvironment } from '#platform/config/environment';
+import { loadEnvironment } from '#settings/environment';
 import { runIndexer } from '#indexer/indexer.setup';
 import { Watcher, WatcherModule } from './indexer-module';
 

@@ -4,7 +4,7 @@ import { type Address, type Hex, encodeFunctionData, parseEther, parseEventLogs,
 import { bytes16 } from '#values/bytes16';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { loadEnvironment } from '#platform/config/environment';
+import { loadEnvironment } from '#settings/environment';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { type Cursor, EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from '#indexer/leading/leader';

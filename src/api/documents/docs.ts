@@ -2,7 +2,7 @@ import files from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import path from 'node:path';
 import { sendText } from '#platform/http/send-text';
-import type { Environment } from '#platform/config/environment';
+import type { Environment } from '#settings/environment';
 import { createDocument } from './document';
 
 /** After this time browsers check for changes and get a 304. */

@@ -1,5 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ApiData } from '#platform/openapi/api-docs';
 import type { JsonText } from '#platform/http/json-text';
 import { PoolAnalytics, UserAnalytics } from './analytics.dto';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AuthModule } from '#features/auth/auth.module';
+import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { AccountDay } from './account-day.entity';
 import { AnalyticsController } from './analytics.controller';
@@ -8,7 +8,7 @@ import { AnalyticsService } from './analytics.service';
 import { PoolTotal } from './pool-total.entity';
 
 @Module({
-  imports: [AuthModule, PoolsModule, TypeOrmModule.forFeature([AccountDay, PoolTotal])],
+  imports: [AccessModule, PoolsModule, TypeOrmModule.forFeature([AccountDay, PoolTotal])],
   controllers: [AnalyticsController],
   providers: [AnalyticsService],
   exports: [AnalyticsService, TypeOrmModule],

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { invalidToken } from '#platform/errors/errors';
 import { JsonText } from '#platform/http/json-text';
 import { Database } from '#platform/database/database';

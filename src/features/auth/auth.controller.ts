@@ -15,10 +15,13 @@ import {
   VerifyRequest,
   VerifyResponse,
 } from './auth.dto';
-import { Public } from './auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { AuthService } from './auth.service';
-import { type Session, CurrentUser } from '#features/sessions/current-user';
-import { Sessions } from '#features/sessions/sessions';
+import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
+import { Sessions } from '#features/access/sessions';
+import { MeResponse } from '#features/users/users.dto';
+import { UsersService } from '#features/users/users.service';
+import type { JsonText } from '#platform/http/json-text';
 import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
 
@@ -28,6 +31,7 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly sessions: Sessions,
+    private readonly users: UsersService,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
 
@@ -88,6 +92,16 @@ export class AuthController {
       // The message may be valid, so the client should try again.
       throw reason === 'busy' ? namedError('busy') : authenticationFailed();
     }
+  }
+
+  @Get('me')
+  @ApiData(MeResponse, {
+    summary: 'Who the caller is',
+    description: 'The user of the token, and what he owns. Counts toward the limit of `/auth`.',
+    errors: [401],
+  })
+  me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
+    return this.users.me(user);
   }
 
   @Post('logout')

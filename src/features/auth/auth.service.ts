@@ -5,7 +5,7 @@ import { generateNonce } from 'siwe';
 import type { Address } from 'viem';
 import { v7 as uuidv7 } from 'uuid';
 import { Turns } from '#platform/timing/turns';
-import { Environment } from '#platform/config/environment';
+import { AuthSettings } from './auth.settings';
 import { Database } from '#platform/database/database';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
 import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from './auth.sql';
@@ -20,7 +20,7 @@ export class AuthService {
   constructor(
     private readonly database: Database,
     private readonly jwt: JwtService,
-    private readonly environment: Environment,
+    private readonly environment: AuthSettings,
     private readonly contracts: ContractWallets,
   ) {}
 

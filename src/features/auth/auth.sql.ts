@@ -1,4 +1,4 @@
-import { NONCE_LIFETIME_SECONDS } from './lifetimes';
+import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import { statement } from '#platform/postgres/statement';
 import type { SignedInUser } from './auth.dto';
 

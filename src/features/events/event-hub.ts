@@ -1,10 +1,16 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SessionWatch } from '#features/sessions/session-watch';
+import { SessionWatch } from '#features/access/session-watch';
 import { namedError } from '#platform/errors/errors';
-import { Environment } from '#platform/config/environment';
+import { EventsSettings } from './events.settings';
 import { Database } from '#platform/database/database';
-import { BEGINNING, type Cursor, type LedgerEvent, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
+import {
+  BEGINNING,
+  type Cursor,
+  type LedgerEvent,
+  cursorText,
+  parseCursor,
+} from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { EventBatch, type Readers } from './event-batch';
@@ -43,7 +49,7 @@ export class EventHub implements OnModuleDestroy {
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly sessions: SessionWatch,
-    private readonly environment: Environment,
+    private readonly environment: EventsSettings,
   ) {}
 
   /**

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Session } from '#features/sessions/current-user';
+import type { Session } from '#features/access/current-user';
 import type { Topic } from '#ledger/outbox/ledger-event';
 import type { EventBatch } from './event-batch';
 

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AuthModule } from '#features/auth/auth.module';
+import { AccessModule } from '#features/access/access.module';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { EventHub } from './event-hub';
@@ -8,7 +8,7 @@ import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
 
 @Module({
-  imports: [AuthModule, OutboxModule, PoolsModule],
+  imports: [AccessModule, OutboxModule, PoolsModule],
   controllers: [EventsController],
   providers: [EventHub, TicketGuard, Tickets],
 })

@@ -1,4 +1,4 @@
-import type { Session } from '#features/sessions/current-user';
+import type { Session } from '#features/access/current-user';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { Cursor } from '#ledger/outbox/ledger-event';

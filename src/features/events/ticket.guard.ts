@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { JwtAuthGuard } from '#features/auth/auth.guard';
-import type { Session } from '#features/sessions/current-user';
+import { JwtAuthGuard } from '#features/access/auth.guard';
+import type { Session } from '#features/access/current-user';
 import { Tickets } from './tickets';
 
 /** Accepts a ticket in the query, or else the token. */

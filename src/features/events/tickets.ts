@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
-import type { Session } from '#features/sessions/current-user';
+import type { Session } from '#features/access/current-user';
 import { invalidToken } from '#platform/errors/errors';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';

@@ -2,7 +2,7 @@ import { Controller, Get, HttpException } from '@nestjs/common';
 import { ApiOperation, ApiResponse } from '@nestjs/swagger';
 import { HealthCheck, type HealthCheckResult, HealthCheckService } from '@nestjs/terminus';
 import { SkipThrottle } from '@nestjs/throttler';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { ApiError } from '#platform/errors/errors';
 import { RawResponse } from '#platform/http/raw-response';

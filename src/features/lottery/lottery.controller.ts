@@ -1,5 +1,5 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { ApiData } from '#platform/openapi/api-docs';
 import type { JsonText } from '#platform/http/json-text';
 import type { CursorPage, Page } from '#platform/http/pagination';

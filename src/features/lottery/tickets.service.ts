@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { JsonText } from '#platform/http/json-text';
 import { Page } from '#platform/http/pagination';
 import { Database } from '#platform/database/database';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Histogram } from 'prom-client';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 
 /**
  * Measures and logs every finished request. Labels hold the matched route, never the raw path, so their number is

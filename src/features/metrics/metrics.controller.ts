@@ -4,12 +4,12 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import { Gauge, register } from 'prom-client';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { bears } from '#platform/http/bearer';
 import { invalidToken } from '#platform/errors/errors';
 import { RawResponse } from '#platform/http/raw-response';
-import { Environment } from '#platform/config/environment';
+import { HttpSettings } from '#platform/http/http.settings';
 import { Database } from '#platform/database/database';
 
 const METRICS_EXAMPLE = `# HELP pools_created_total Pools created
@@ -23,7 +23,7 @@ pools_created_total{type="individual"} 3
 @RawResponse()
 export class MetricsController {
   constructor(
-    private readonly environment: Environment,
+    private readonly environment: HttpSettings,
     private readonly database: Database,
     @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
   ) {}

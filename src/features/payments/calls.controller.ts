@@ -1,5 +1,5 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ApiData } from '#platform/openapi/api-docs';
 import { ContractCalls, DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from './calls.dto';
 import { CallsService } from './calls.service';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { MAX_AMOUNT } from '#values/rules';

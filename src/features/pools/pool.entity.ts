@@ -1,5 +1,5 @@
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
-import { User } from '#features/auth/user.entity';
+import { User } from '#features/access/user.entity';
 import type { PoolType } from '#values/types';
 
 /**

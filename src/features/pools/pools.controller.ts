@@ -1,6 +1,6 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiHeader } from '@nestjs/swagger';
-import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ApiData } from '#platform/openapi/api-docs';
 import { validationFailed } from '#platform/errors/errors';
 import type { JsonText } from '#platform/http/json-text';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
-import { AuthModule } from '#features/auth/auth.module';
+import { AccessModule } from '#features/access/access.module';
 import { ExpiredAnswers } from './expired-answers';
 import { IdempotencyKey } from './idempotency-key.entity';
 import { PoolMember } from './pool-member.entity';
@@ -13,7 +13,7 @@ import { YieldAccrual } from './yield-accrual.entity';
 
 @Module({
   imports: [
-    AuthModule,
+    AccessModule,
     TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual, IdempotencyKey]),
   ],
   controllers: [PoolsController],

@@ -3,13 +3,14 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { namedError, invalidToken, validationFailed } from '#platform/errors/errors';
 import { JsonText } from '#platform/http/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/http/pagination';
 import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
 import { canonicalAmount } from '#values/rules';
-import { Environment } from '#platform/config/environment';
+import { ChainSettings } from '#ledger/chain/chain.settings';
+import { PoolsSettings } from './pools.settings';
 import { Database } from '#platform/database/database';
 import type { TypedStatement } from '#platform/postgres/statement';
 import {
@@ -44,7 +45,8 @@ export class PoolsService {
 
   constructor(
     private readonly database: Database,
-    private readonly environment: Environment,
+    private readonly settings: PoolsSettings,
+    private readonly chain: ChainSettings,
     @InjectMetric('pools_created_total') private readonly created: Counter<'type'>,
   ) {}
 
@@ -98,7 +100,7 @@ export class PoolsService {
     key?: string,
   ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
-    if (BigInt(amount) < BigInt(this.environment.MIN_DEPOSIT)) throw namedError('deposit_below_minimum');
+    if (BigInt(amount) < BigInt(this.settings.MIN_DEPOSIT)) throw namedError('deposit_below_minimum');
     const members = new Set(request.members.map((member) => member.toLowerCase()));
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
@@ -107,7 +109,7 @@ export class PoolsService {
     const pool: CreatedPool = {
       id: this.newId(now),
       type: request.type,
-      contractAddress: this.environment.POOL_CONTRACTS.get(request.type)!.at(-1)!,
+      contractAddress: this.chain.POOL_CONTRACTS.get(request.type)!.at(-1)!,
       balance: amount,
       createdAt: new Date(now).toISOString(),
       depositId: this.newId(now),

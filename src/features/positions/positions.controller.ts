@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import type { JsonText } from '#platform/http/json-text';
 import type { Page } from '#platform/http/pagination';
 import { ApiData } from '#platform/openapi/api-docs';

@@ -1,28 +1,16 @@
 import { Controller, Get } from '@nestjs/common';
-import { Throttle } from '@nestjs/throttler';
-import { AuthenticatedUser, CurrentUser, type Session } from '#features/sessions/current-user';
+import { CurrentUser, type Session } from '#features/access/current-user';
 import type { JsonText } from '#platform/http/json-text';
 import { ApiData } from '#platform/openapi/api-docs';
-import { MeResponse, Profile } from './users.dto';
+import { Profile } from './users.dto';
 import { UsersService } from './users.service';
 
-/** Tells callers what the service knows about them. Not part of auth, because it reads data of other features. */
-@Controller()
+/** Tells callers what the service knows about them. */
+@Controller('users')
 export class UsersController {
   constructor(private readonly users: UsersService) {}
 
-  @Get('auth/me')
-  @Throttle({ auth: {} })
-  @ApiData(MeResponse, {
-    summary: 'Who the caller is',
-    description: 'The user of the token, and what he owns. Counts toward the limit of `/auth`.',
-    errors: [401],
-  })
-  me(@CurrentUser() user: AuthenticatedUser): Promise<JsonText<MeResponse>> {
-    return this.users.me(user);
-  }
-
-  @Get('users/me')
+  @Get('me')
   @ApiData(Profile, {
     summary: 'Who the caller is, and how long',
     description:

@@ -4,7 +4,7 @@ import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { Environment } from '#platform/config/environment';
+import { WebhooksSettings } from './webhooks.settings';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
 
@@ -44,7 +44,7 @@ function reasonOf(error: Error & { code?: string }): string {
 @Injectable()
 export class WebhookClient {
   constructor(
-    private readonly environment: Environment,
+    private readonly environment: WebhooksSettings,
     private readonly resolver: Resolver,
   ) {}
 

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/sessions/current-user';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import type { JsonText } from '#platform/http/json-text';
 import type { Page } from '#platform/http/pagination';
 import { ApiData } from '#platform/openapi/api-docs';

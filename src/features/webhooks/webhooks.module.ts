@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { Resolver } from 'node:dns/promises';
-import { AuthModule } from '#features/auth/auth.module';
+import { AccessModule } from '#features/access/access.module';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { WebhookClient } from './webhook-client';
@@ -11,7 +11,7 @@ import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
 @Module({
-  imports: [AuthModule, OutboxModule, PoolsModule],
+  imports: [AccessModule, OutboxModule, PoolsModule],
   controllers: [WebhooksController],
   providers: [
     WebhookClient,

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuthenticatedUser } from '#features/sessions/current-user';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
 import { JsonText } from '#platform/http/json-text';
 import { Page } from '#platform/http/pagination';
 import { knownForm } from '#platform/errors/readable';
-import { Environment } from '#platform/config/environment';
+import { WebhooksSettings } from './webhooks.settings';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { problemOf } from './webhook-target';
@@ -33,7 +33,7 @@ import {
 export class WebhooksService {
   constructor(
     private readonly database: Database,
-    private readonly environment: Environment,
+    private readonly environment: WebhooksSettings,
     private readonly poller: OutboxPoller,
   ) {}
 

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Environment } from '#platform/config/environment';
+import type { IndexerSettings } from '#settings/indexer.settings';
 import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
 import { NodeBehind, type Source } from '#indexer/reading/source';
 
@@ -15,7 +15,7 @@ export async function openCursor(
   client: Client,
   writer: EventWriter,
   source: Source,
-  { CHAIN_ID, START_BLOCK }: Environment,
+  { CHAIN_ID, START_BLOCK }: IndexerSettings,
 ): Promise<Cursor> {
   const chainId = Number(await source.rpc.call<string>('eth_chainId'));
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { Environment } from '#platform/config/environment';
+import { ChainSettings } from '#ledger/chain/chain.settings';
 import {
   Disagreement,
   type Testimony,
@@ -53,7 +53,7 @@ export class EndpointPool {
   private reader: Endpoint;
 
   constructor(
-    { RPC_URL, POOL_CONTRACTS }: Environment,
+    { RPC_URL, POOL_CONTRACTS }: ChainSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];

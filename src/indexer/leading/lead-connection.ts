@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { Environment } from '#platform/config/environment';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from './leader';
 import { IndexerTelemetry } from '#indexer/telling/telemetry';
@@ -19,14 +20,15 @@ export interface Lead {
 @Injectable()
 export class LeadConnection {
   constructor(
-    private readonly environment: Environment,
+    private readonly postgres: PostgresSettings,
+    private readonly settings: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {}
 
   /** Runs with a connection of its own, and closes it. @throws whatever the database and `work` throw */
   async use(work: (lead: Lead) => Promise<void>): Promise<void> {
-    const { DATABASE_URL, CONFIRMATIONS, PENDING_DEPOSIT_TTL, POOL_CONTRACTS } = this.environment;
-    const client = await connect(DATABASE_URL);
+    const { CONFIRMATIONS, PENDING_DEPOSIT_TTL, POOL_CONTRACTS } = this.settings;
+    const client = await connect(this.postgres.DATABASE_URL);
     try {
       const lotteries = new Set(POOL_CONTRACTS.get('lottery'));
       const rules = { confirmations: CONFIRMATIONS, pendingTtl: PENDING_DEPOSIT_TTL, lotteries };

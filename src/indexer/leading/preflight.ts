@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
-import { Environment } from '#platform/config/environment';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
 import { followContracts } from './contract-set';
 import type { Endpoint } from '#indexer/reading/endpoint';
@@ -20,7 +20,7 @@ export class Preflight {
   private triedAt = 0;
 
   constructor(
-    private readonly environment: Environment,
+    private readonly environment: IndexerSettings,
     private readonly pool: EndpointPool,
   ) {}
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Environment } from '#platform/config/environment';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { EndpointPool } from '#indexer/agreement/endpoint-pool';
 import { LeadershipLost } from '#indexer/ledger/event-writer';
@@ -17,7 +17,7 @@ export class Rewind {
   private readonly logger = new Logger(Rewind.name);
 
   constructor(
-    private readonly environment: Environment,
+    private readonly environment: IndexerSettings,
     private readonly connection: LeadConnection,
     private readonly pool: EndpointPool,
     private readonly recovery: Recovery,

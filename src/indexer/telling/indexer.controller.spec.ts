@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Counter, register } from 'prom-client';
 import { ErrorFilter } from '#platform/errors/error.filter';
-import { Environment } from '#platform/config/environment';
+import { HttpSettings } from '#platform/http/http.settings';
 import { IndexerController } from './indexer.controller';
 import { SyncState } from './sync-state';
 import { IndexerTelemetry } from './telemetry';
@@ -21,7 +21,7 @@ describe("the indexer's own port", () => {
       providers: [
         IndexerTelemetry,
         { provide: SyncState, useValue: new SyncState(undefined) },
-        { provide: Environment, useValue: { METRICS_TOKEN } },
+        { provide: HttpSettings, useValue: { METRICS_TOKEN } },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     }).compile();

@@ -2,7 +2,7 @@ import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { bears } from '#platform/http/bearer';
 import { invalidToken } from '#platform/errors/errors';
-import { Environment } from '#platform/config/environment';
+import { HttpSettings } from '#platform/http/http.settings';
 import { IndexerTelemetry } from './telemetry';
 
 /** The indexer's own port: for probes and Prometheus, not for clients. */
@@ -10,7 +10,7 @@ import { IndexerTelemetry } from './telemetry';
 export class IndexerController {
   constructor(
     private readonly telemetry: IndexerTelemetry,
-    private readonly environment: Environment,
+    private readonly environment: HttpSettings,
   ) {}
 
   /** 200, or 503 while it is halted, or without node or database. */

@@ -1,5 +1,5 @@
 import { Global, Module } from '@nestjs/common';
-import { Environment } from '#platform/config/environment';
+import { ChainSettings } from './chain.settings';
 import { ChainRpc } from './chain-rpc';
 import { rpcEndpoints } from './endpoints';
 
@@ -9,8 +9,8 @@ import { rpcEndpoints } from './endpoints';
   providers: [
     {
       provide: ChainRpc,
-      inject: [Environment],
-      useFactory: ({ RPC_URL }: Environment): ChainRpc | undefined =>
+      inject: [ChainSettings],
+      useFactory: ({ RPC_URL }: ChainSettings): ChainRpc | undefined =>
         RPC_URL ? new ChainRpc(rpcEndpoints(RPC_URL)) : undefined,
     },
   ],

@@ -60,7 +60,7 @@ describe('a bad secret', () => {
       'CONTRIBUTING.md',
       '.env.example',
       'SECURITY.md',
-      'src/config/environment.spec.ts',
+      'src/settings/environment.spec.ts',
     ];
     for (const folder of ['deploy', 'test', 'bench', 'examples'])
       for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))

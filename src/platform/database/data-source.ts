@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import type { Environment } from '#platform/config/environment';
+import type { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 
@@ -28,7 +28,7 @@ const MAX_WRITES = 8;
 const CONNECT_TIMEOUT_MS = 1500;
 
 export type Application = 'api' | 'indexer';
-type Settings = Pick<Environment, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
+type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
 
 /**
  * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a

@@ -1,7 +1,7 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
-import { Environment } from '#platform/config/environment';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
 import { ExpiredRows } from './expired-rows';
@@ -32,8 +32,8 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          inject: [Environment],
-          useFactory: (environment: Environment) => ({
+          inject: [PostgresSettings],
+          useFactory: (environment: PostgresSettings) => ({
             ...dataSourceOptions(environment, application),
             // Finds entities of modules outside src.
             autoLoadEntities: true,

@@ -4,7 +4,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { Environment } from '#platform/config/environment';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { BatchedPool } from '#platform/statements/batched-pool';
 import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
@@ -46,7 +46,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     @InjectDataSource() private readonly dataSource: DataSource,
-    private readonly environment: Environment,
+    private readonly environment: PostgresSettings,
     @InjectMetric('standby_reads_total') standbyReads: Counter<'outcome'>,
   ) {
     // The database recognises the indexer's writes by this name.

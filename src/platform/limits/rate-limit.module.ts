@@ -1,8 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { ThrottlerModule } from '@nestjs/throttler';
 import { RouteTargets } from '#platform/http/route-targets';
-import { Environment } from '#platform/config/environment';
-import { CrossSiteGuard } from './cross-site';
+import { LimitsSettings } from './limits.settings';
 import { RateLimitStorage } from './rate-limit.storage';
 import { RateLimiter } from './rate-limiter';
 import { RouteLimits } from './route-limits';
@@ -17,11 +16,11 @@ class RateLimitStorageModule {}
     RateLimitStorageModule,
     ThrottlerModule.forRootAsync({
       imports: [RateLimitStorageModule],
-      inject: [Environment, RateLimitStorage],
+      inject: [LimitsSettings, RateLimitStorage],
       useFactory: throttlerOptions,
     }),
   ],
-  providers: [RouteTargets, RouteLimits, RateLimiter, CrossSiteGuard],
-  exports: [RateLimitStorageModule, RouteTargets, RouteLimits, RateLimiter, CrossSiteGuard],
+  providers: [RouteTargets, RouteLimits, RateLimiter],
+  exports: [RateLimitStorageModule, RouteTargets, RouteLimits, RateLimiter],
 })
 export class RateLimitModule {}

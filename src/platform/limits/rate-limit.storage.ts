@@ -5,7 +5,7 @@ import type { ThrottlerStorageRecord } from '@nestjs/throttler/dist/throttler-st
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { trackerKey } from '#platform/http/client-address';
-import { Environment } from '#platform/config/environment';
+import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
 
@@ -33,7 +33,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   private answers?: boolean;
   private failedUntil = 0;
 
-  constructor({ REDIS_URL }: Environment) {
+  constructor({ REDIS_URL }: LimitsSettings) {
     if (REDIS_URL) {
       this.client = connectRedis(REDIS_URL);
       this.client.on('error', () => undefined);

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
 import { THROTTLER_LIMIT } from '@nestjs/throttler/dist/throttler.constants';
-import type { Environment } from '#platform/config/environment';
+import type { LimitsSettings } from './limits.settings';
 
 type SkipIf = (context: ExecutionContext) => boolean;
 
@@ -22,7 +22,7 @@ function unlessNamed(name: string): SkipIf {
 
 /** The limits of the service. They count separately, and a request must pass all of them. */
 export function throttlerOptions(
-  environment: Environment,
+  environment: LimitsSettings,
   storage: ThrottlerStorage,
 ): ThrottlerModuleOptions {
   const ttl = environment.RATE_LIMIT_WINDOW * 1000;

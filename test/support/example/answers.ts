@@ -21,7 +21,7 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { JsonText } from '#platform/http/json-text';
 import { CursorCodec } from '#platform/http/cursor';
 import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/http/pagination';

@@ -20,7 +20,7 @@ import {
 } from '@nestjs/common';
 import { BaseExceptionFilter } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 
 export const SECRET = 'relation "users" at 10.0.0.7';
 

@@ -1,7 +1,7 @@
 import { Controller, type ExecutionContext, Get, Module, Param, Post, UseGuards } from '@nestjs/common';
 import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 
 /** Handlers that two controllers share. */
 class Inherited {

@@ -18,7 +18,7 @@ import { SubscribeMessage, WebSocketGateway } from '@nestjs/websockets';
 import type { FastifyRequest } from 'fastify';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import '@fastify/multipart';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 
 type Next = (error?: unknown) => void;
 

@@ -14,7 +14,7 @@ import {
   ValidatorConstraint,
   type ValidatorConstraintInterface,
 } from 'class-validator';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';

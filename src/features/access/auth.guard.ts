@@ -4,9 +4,9 @@ import { TokenExpiredError } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { invalidToken } from '#platform/errors/errors';
-import { Environment } from '#platform/config/environment';
-import type { Session } from '#features/sessions/current-user';
-import { Sessions } from '#features/sessions/sessions';
+import { AccessSettings } from './access.settings';
+import type { Session } from './current-user';
+import { Sessions } from './sessions';
 
 type AuthenticatedRequest = FastifyRequest & { user?: Session };
 
@@ -34,7 +34,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
 
   constructor(
     private readonly reflector: Reflector,
-    private readonly environment: Environment,
+    private readonly environment: AccessSettings,
     private readonly sessions: Sessions,
   ) {
     super();

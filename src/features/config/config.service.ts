@@ -1,24 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { NONCE_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS } from '#features/auth/lifetimes';
+import { NONCE_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import { POOL_TYPES, type PoolType } from '#values/types';
-import { Environment } from '#platform/config/environment';
+import { AuthSettings } from '#features/auth/auth.settings';
+import { PoolsSettings } from '#features/pools/pools.settings';
+import { ChainSettings } from '#ledger/chain/chain.settings';
 import { Database } from '#platform/database/database';
 import type { ClientConfig } from './config.dto';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 @Injectable()
-export class ConfigService {
+export class ClientConfigService {
   private readonly settings: Omit<ClientConfig, 'chainId' | 'token'>;
 
   constructor(
     private readonly database: Database,
-    environment: Environment,
+    chain: ChainSettings,
+    { MIN_DEPOSIT }: PoolsSettings,
+    { SIWE_DOMAINS, CHAIN_ID }: AuthSettings,
   ) {
-    const { POOL_CONTRACTS: contracts, MIN_DEPOSIT, SIWE_DOMAINS, CHAIN_ID } = environment;
-    const rpcUrl = localRpcUrl(environment);
+    const { POOL_CONTRACTS: contracts } = chain;
+    const rpcUrl = localRpcUrl(chain);
     this.settings = {
       contracts: byType((type) => contracts.get(type)!.at(-1)!),
       formerContracts: byType((type) => contracts.get(type)!.slice(0, -1)),
@@ -55,7 +59,7 @@ const byType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
 export function localRpcUrl({
   NODE_ENV,
   RPC_URL,
-}: Pick<Environment, 'NODE_ENV' | 'RPC_URL'>): string | undefined {
+}: Pick<ChainSettings, 'NODE_ENV' | 'RPC_URL'>): string | undefined {
   if (NODE_ENV !== 'development' || !RPC_URL) return undefined;
   const [{ url, headers }] = rpcEndpoints(RPC_URL);
   const { hostname, pathname, search, hash, origin } = new URL(url);

@@ -1,11 +1,11 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Public } from '#features/auth/auth.guard';
+import { Public } from '#features/access/auth.guard';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { JsonText } from '#platform/http/json-text';
 import { ApiData } from '#platform/openapi/api-docs';
 import { ClientConfig, ContractAbis } from './config.dto';
-import { ConfigService } from './config.service';
+import { ClientConfigService } from './config.service';
 
 const ABIS = new JsonText<ContractAbis>(
   JSON.stringify({ savingsPool: savingsPoolAbi, lotteryPool: lotteryPoolAbi, token: tokenAbi }),
@@ -14,7 +14,7 @@ const ABIS = new JsonText<ContractAbis>(
 @Controller('config')
 @Public()
 export class ConfigController {
-  constructor(private readonly config: ConfigService) {}
+  constructor(private readonly config: ClientConfigService) {}
 
   @Get()
   @ApiData(ClientConfig, {

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Environment } from '#platform/config/environment';
+import { AuthSettings } from '#features/auth/auth.settings';
+import { HttpSettings } from '#platform/http/http.settings';
 import { namedError } from '#platform/errors/errors';
 import { allowedOrigins } from '#platform/http/origins';
-import { RouteLimits } from './route-limits';
+import { RouteLimits } from '#platform/limits/route-limits';
 
 /**
  * Refuses requests that a foreign web page makes a browser send: images, forms, frames, and fetches that CORS blocks.
@@ -20,13 +21,14 @@ export class CrossSiteGuard {
   private readonly hosts: Set<string>;
 
   constructor(
-    environment: Environment,
+    { CORS_ORIGINS, NODE_ENV }: HttpSettings,
+    { SIWE_DOMAINS }: AuthSettings,
     private readonly limits: RouteLimits,
   ) {
-    const allowed = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
+    const allowed = allowedOrigins(CORS_ORIGINS, NODE_ENV === 'development');
     this.origins = new Set(allowed.filter((origin) => typeof origin === 'string'));
     this.patterns = allowed.filter((origin) => typeof origin !== 'string');
-    this.hosts = new Set(environment.SIWE_DOMAINS);
+    this.hosts = new Set(SIWE_DOMAINS);
   }
 
   readonly onRequest = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void): void =>

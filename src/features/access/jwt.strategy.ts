@@ -4,8 +4,8 @@ import { PassportStrategy } from '@nestjs/passport';
 import { createHash } from 'node:crypto';
 import { ExtractJwt, Strategy } from 'passport-jwt';
 import { ADDRESS, UUID } from '#values/rules';
-import { Environment } from '#platform/config/environment';
-import type { Session } from '#features/sessions/current-user';
+import { AccessSettings } from './access.settings';
+import type { Session } from './current-user';
 
 /** PostgreSQL's largest integer. */
 const MAX_GENERATION = 2 ** 31 - 1;
@@ -17,7 +17,7 @@ const tokenOf = ExtractJwt.fromAuthHeaderAsBearerToken();
  */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy) {
-  constructor(environment: Environment, jwt: JwtService) {
+  constructor(environment: AccessSettings, jwt: JwtService) {
     const { JWT_SECRET, JWT_PREVIOUS_SECRET } = environment;
     super({
       jwtFromRequest: tokenOf,

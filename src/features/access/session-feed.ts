@@ -2,7 +2,7 @@ import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { Environment } from '#platform/config/environment';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { valuesOf } from '#platform/postgres/statement';
 import { afterIo } from '#platform/statements/work-queue';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
@@ -31,7 +31,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   /** Rises when sessions may have ended unseen. Those checked in an earlier term must be checked again. */
   term = 0;
 
-  constructor(private readonly environment: Environment) {}
+  constructor(private readonly environment: PostgresSettings) {}
 
   /** Whether this process knows every ending that was committed more than `FRESH_MS` ago. */
   get fresh(): boolean {

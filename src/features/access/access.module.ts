@@ -1,0 +1,41 @@
+import { Module } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { JwtModule } from '@nestjs/jwt';
+import { PassportModule } from '@nestjs/passport';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { createSecretKey } from 'node:crypto';
+import { AccessSettings } from './access.settings';
+import { JwtAuthGuard } from './auth.guard';
+import { JwtStrategy } from './jwt.strategy';
+import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
+import { SessionFeed } from './session-feed';
+import { SessionWatch } from './session-watch';
+import { Sessions } from './sessions';
+import { User } from './user.entity';
+
+/** Who calls: the guard of every endpoint, tokens and sessions. */
+@Module({
+  imports: [
+    PassportModule,
+    TypeOrmModule.forFeature([User]),
+    JwtModule.registerAsync({
+      inject: [AccessSettings],
+      useFactory: ({ JWT_SECRET }: AccessSettings) => ({
+        // Given a string, jsonwebtoken first tries to parse a private key each time, at 50 times the cost of signing.
+        secret: createSecretKey(JWT_SECRET, 'utf8'),
+        signOptions: { algorithm: 'HS256', expiresIn: TOKEN_LIFETIME_SECONDS },
+      }),
+    }),
+  ],
+  providers: [
+    SessionFeed,
+    Sessions,
+    SessionWatch,
+    JwtStrategy,
+    // Registered under its own class too, so that tests can override it.
+    JwtAuthGuard,
+    { provide: APP_GUARD, useExisting: JwtAuthGuard },
+  ],
+  exports: [JwtAuthGuard, JwtModule, Sessions, SessionWatch, TypeOrmModule],
+})
+export class AccessModule {}

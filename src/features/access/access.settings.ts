@@ -1,0 +1,20 @@
+import { IsBoolean, IsOptional, MinLength } from 'class-validator';
+import { ProcessSettings } from '#platform/config/process.settings';
+import { isStrongSecret } from '#platform/config/secret';
+import { Flag } from '#platform/config/settings';
+
+export class AccessSettings extends ProcessSettings {
+  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_SECRET: string;
+
+  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_PREVIOUS_SECRET?: string;
+
+  /** Opens the lottery's endpoints to callers without a token. */
+  @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
+
+  static problems(settings: AccessSettings, wrong: (name: string) => boolean): string[] {
+    if (settings.NODE_ENV !== 'production') return [];
+    return (['JWT_SECRET', 'JWT_PREVIOUS_SECRET'] as const)
+      .filter((name) => settings[name] && !wrong(name) && !isStrongSecret(settings[name] ?? ''))
+      .map((name) => `${name} is published or easy to guess: make one with openssl rand -hex 32`);
+  }
+}

@@ -1,0 +1,57 @@
+import { Transform } from 'class-transformer';
+import { IsInstance, IsInt, IsNotEmpty, IsOptional, Min } from 'class-validator';
+import { ProcessSettings } from '#platform/config/process.settings';
+import { Integer } from '#platform/config/settings';
+import { POOL_TYPES, type PoolType } from '#values/types';
+import { rpcEndpoints } from './endpoints';
+
+const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
+
+export class ChainSettings extends ProcessSettings {
+  /** One address, or several separated by commas. See `rpcEndpoints`. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (areEndpoints(value) ? value : ''))
+  @IsNotEmpty({ message: 'must be an http(s) address, or several separated by commas' })
+  RPC_URL?: string;
+
+  @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
+
+  /** The contract addresses of each pool type. The indexer follows all of them; new pools get the last one. */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
+  @IsInstance(Map, {
+    message: `must name one or more addresses, each once, for every pool type: ${POOL_TYPES.map((type) => `${type}=0x…`).join()}`,
+  })
+  POOL_CONTRACTS: Map<PoolType, string[]> = new Map(POOL_TYPES.map((type) => [type, [ZERO_ADDRESS]]));
+
+  static problems({ NODE_ENV, POOL_CONTRACTS }: ChainSettings, wrong: (name: string) => boolean): string[] {
+    const isNeeded = NODE_ENV === 'production' && !wrong('POOL_CONTRACTS');
+    return isNeeded && [...POOL_CONTRACTS.values()].flat().includes(ZERO_ADDRESS)
+      ? ['POOL_CONTRACTS is required in production']
+      : [];
+  }
+}
+
+/**
+ * A contract may serve several types: its events name the pool, and pools know their type.
+ * @returns null if the text is not a list of types and addresses, lacks a type, or repeats an address for a type
+ */
+function parseContracts(text: string): Map<PoolType, string[]> | null {
+  const contracts = new Map(POOL_TYPES.map((type): [PoolType, string[]] => [type, []]));
+  for (const pair of text.split(',')) {
+    const [type, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
+    const addresses = contracts.get(type as PoolType);
+    const fits = /^0x[0-9a-f]{40}$/.test(address) && rest.length === 0;
+    if (!addresses || !fits || addresses.includes(address)) return null;
+    addresses.push(address);
+  }
+  return [...contracts.values()].every(({ length }) => length > 0) ? contracts : null;
+}
+
+function areEndpoints(value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  try {
+    return rpcEndpoints(value).every(({ url }) => /^https?:/.test(url));
+  } catch {
+    return false;
+  }
+}

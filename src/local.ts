@@ -1,3 +1,0 @@
-import { start } from '#dev/start';
-
-start();

@@ -1,0 +1,109 @@
+import { Transform, plainToInstance } from 'class-transformer';
+import { getMetadataStorage, validateSync } from 'class-validator';
+import { isIP } from 'node:net';
+
+/** A whole number without a sign. */
+export const Integer = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => {
+    if (typeof value !== 'string') return value;
+    return /^\d+$/.test(value) ? Number(value) : NaN;
+  });
+
+/** `true`, `1`, `false` or `0`. */
+export const Flag = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => {
+    if (typeof value !== 'string') return value;
+    return { true: true, '1': true, false: false, '0': false }[value] ?? value;
+  });
+
+/** Items separated by commas. */
+export const List = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string'
+      ? value
+          .split(',')
+          .map((item) => item.trim())
+          .filter(Boolean)
+      : value,
+  );
+
+/** Whether a text is an IP address or a CIDR range. */
+export function isAddressRange(range: string): boolean {
+  const [address = '', bits, ...rest] = range.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+/**
+ * The class of one area's settings. Its fields have the names of variables, with their defaults, and rules of
+ * class-validator; a field without a rule is not read from the environment.
+ */
+export type AreaClass = (new () => object) & {
+  /** Finds what no rule of a single field finds. @param wrong whether a setting already has a problem */
+  problems?: (settings: never, wrong: (name: string) => boolean) => string[];
+};
+
+/** The fields of all areas together. */
+export type SettingsOf<Areas extends readonly AreaClass[]> = Merged<InstanceType<Areas[number]>>;
+type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** Names of the settings of an area: every field with a rule. */
+export const namesOf = (area: AreaClass): string[] => [
+  ...new Set(
+    getMetadataStorage()
+      .getTargetValidationMetadatas(area, '', false, false)
+      .map(({ propertyName }) => propertyName),
+  ),
+];
+
+/** An empty variable counts as not set, because Kubernetes and compose files cannot unset one. */
+const isSet = (value: unknown): boolean => value !== undefined && value !== '';
+
+/** Whether a setting has no value: `undefined`, or an empty list. */
+const isMissing = (value: unknown): boolean =>
+  value === undefined || (Array.isArray(value) && value.length === 0);
+
+/**
+ * Reads and checks the settings of all areas. Other variables, such as secrets of other programs, are ignored.
+ * @param needed names of settings that the process cannot do without: always, or in production
+ * @throws Error that names every wrong or missing variable, one per line, but never its value
+ */
+export function readSettings<Areas extends readonly AreaClass[]>(
+  areas: Areas,
+  variables: NodeJS.ProcessEnv,
+  needed: { always: string[]; production: string[] },
+): SettingsOf<Areas> {
+  const read = areas.map((area) => {
+    const given = namesOf(area).filter((name) => isSet(variables[name]));
+    const plain = Object.fromEntries(given.map((name) => [name, variables[name]]));
+    return plainToInstance(area, plain, { exposeDefaultValues: true });
+  });
+  // Areas may share a setting, whose problem is told once.
+  const problems = new Set(read.flatMap(describeProblems));
+  const wrong = (name: string): boolean => [...problems].some((problem) => problem.startsWith(`${name} `));
+  const settings = Object.assign({}, ...read) as SettingsOf<Areas> & Record<string, unknown>;
+  for (const name of needed.always) if (isMissing(settings[name])) problems.add(`${name} is required`);
+  for (const { problems: find } of areas)
+    for (const problem of find?.(settings as never, wrong) ?? []) problems.add(problem);
+  if (settings.NODE_ENV === 'production')
+    for (const name of needed.production)
+      if (isMissing(settings[name])) problems.add(`${name} is required in production`);
+  if (problems.size > 0) throw new Error(`Configuration is wrong:\n  ${[...problems].join('\n  ')}`);
+  return settings;
+}
+
+/** The defaults of all areas. */
+export const defaultSettings = <Areas extends readonly AreaClass[]>(areas: Areas): SettingsOf<Areas> =>
+  Object.assign({}, ...areas.map((area) => new area())) as SettingsOf<Areas>;
+
+const describeProblems = (area: object): string[] =>
+  validateSync(area, { forbidUnknownValues: false }).map(({ property, constraints, value }) => {
+    if (value === undefined) return `${property} is required`;
+    const texts = Object.values(constraints ?? {});
+    return `${property} ${texts
+      .map((text) => text.replace(`${property} `, '').replace('each value in ', ''))
+      .join(', ')}`;
+  });

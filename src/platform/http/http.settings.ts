@@ -1,0 +1,32 @@
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Max,
+  Min,
+  MinLength,
+  ValidateIf,
+} from 'class-validator';
+import { ProcessSettings } from '#platform/config/process.settings';
+import { Flag, Integer, List, isAddressRange } from '#platform/config/settings';
+
+export class HttpSettings extends ProcessSettings {
+  @Integer() @IsInt() @Min(0) @Max(65535) PORT = 3001;
+
+  @IsString() HOST = '0.0.0.0';
+
+  @List() @IsString({ each: true }) CORS_ORIGINS: string[] = [];
+
+  /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted. */
+  @List()
+  @ValidateIf(({ TRUST_PROXY }: HttpSettings) => !TRUST_PROXY.every(isAddressRange))
+  @IsIn([], { message: 'must list IP addresses or CIDR ranges' })
+  TRUST_PROXY: string[] = [];
+
+  @IsOptional() @MinLength(16) METRICS_TOKEN?: string;
+
+  /** Serves the documentation page and the OpenAPI document. */
+  @Flag() @IsBoolean() DOCS = true;
+}

@@ -1,0 +1,52 @@
+import { ProcessSettings } from '#platform/config/process.settings';
+import { type SettingsOf, defaultSettings, namesOf, readSettings } from '#platform/config/settings';
+import { HttpSettings } from '#platform/http/http.settings';
+import { LimitsSettings } from '#platform/limits/limits.settings';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { ChainSettings } from '#ledger/chain/chain.settings';
+import { AccessSettings } from '#features/access/access.settings';
+import { AuthSettings } from '#features/auth/auth.settings';
+import { EventsSettings } from '#features/events/events.settings';
+import { PoolsSettings } from '#features/pools/pools.settings';
+import { WebhooksSettings } from '#features/webhooks/webhooks.settings';
+import { IndexerSettings } from './indexer.settings';
+
+/** Every area. Each process reads all of them, so that a wrong value is found wherever it is set. */
+export const AREAS = [
+  ProcessSettings,
+  PostgresSettings,
+  HttpSettings,
+  LimitsSettings,
+  ChainSettings,
+  AuthSettings,
+  AccessSettings,
+  PoolsSettings,
+  EventsSettings,
+  WebhooksSettings,
+  IndexerSettings,
+] as const;
+
+/** Every setting of the service, read from the environment once at start. `.env.example` lists the same names. */
+export type Environment = SettingsOf<typeof AREAS>;
+
+export const SETTINGS = [...new Set(AREAS.flatMap((area) => namesOf(area)))].sort();
+
+/** What a process needs: always, or in production. */
+const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
+  api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS'] },
+  indexer: { always: ['RPC_URL'], production: [] },
+};
+
+/**
+ * Reads and checks the environment of a process.
+ * @throws Error that names every wrong or missing variable, one per line, but never its value
+ */
+export function loadEnvironment(
+  variables: NodeJS.ProcessEnv,
+  process: keyof typeof NEEDED = 'api',
+): Environment {
+  return readSettings(AREAS, variables, NEEDED[process]);
+}
+
+/** The defaults, for what needs no database and no secret, such as the OpenAPI document. */
+export const defaultEnvironment = (): Environment => defaultSettings(AREAS);

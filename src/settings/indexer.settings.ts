@@ -1,0 +1,25 @@
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Integer } from '#platform/config/settings';
+import { ChainSettings } from '#ledger/chain/chain.settings';
+
+/** Of the process that follows the chain. Its metrics have the same token as the API's. */
+export class IndexerSettings extends ChainSettings {
+  @Integer() @IsInt() @Min(0) START_BLOCK = 0;
+
+  @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
+
+  /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
+  @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
+
+  /** Seconds of block time. */
+  @Integer() @IsInt() @Min(1) PENDING_DEPOSIT_TTL = 86_400;
+
+  /** Seconds between the indexer's verification rounds. 0: none. */
+  @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
+
+  /** Pools in a round, and also addresses in a round. */
+  @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
+
+  /** Port of the indexer's own health and metrics server. */
+  @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
+}

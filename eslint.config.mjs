@@ -1,63 +1,49 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-/** What every part of the service may build on. */
-const FOUNDATION = 'common|config|database|chain|rate-limit|openapi|outbox';
-/** What a feature may use of auth beside what follows. */
-const SHARED_AUTH = 'auth/(auth\\.guard|current-user|session-watch)$';
-/** What a feature may use of another one: entities, statements, and its module and service, which have its name. */
-const EXPORTED =
-  '(?!(indexer|local|verify)/)(?:[^/]+/[^/]+\\.(entity|sql)$|(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)';
-
 const NO_FORWARD_REF = {
   name: '@nestjs/common',
   importNames: ['forwardRef'],
   message: 'A cycle between providers is a fault of the design: move what both need into one of its own.',
 };
 
-/** Folders of src are flat, so every import that leaves one begins with `../`. */
-const leavesFor = (...allowed) => `^\\.\\./(?!${allowed.map((each) => `(${each})`).join('|')})`;
+/** From the ground up: each may import what stands before it. `test/modules.spec.ts` holds all of src against this. */
+const STOREYS = ['values', 'platform', 'ledger', 'features', 'settings', 'verify', 'indexer', 'api', 'dev'];
 
-/** A boundary: which files, which imports they may not have, and why. */
-const boundary = (files, regex, message, ignores = []) => ({
+/** A boundary: which files, and which imports they may not have, with the reason. */
+const boundary = (files, patterns, ignores = []) => ({
   files,
   ignores,
   rules: {
-    'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF], patterns: [{ regex, message }] }],
+    'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF], patterns: [...patterns, NO_CLIMBING] }],
   },
 });
 
-const FEATURE_RULE =
-  "A feature depends on common, config, database, chain, rate-limit, openapi and outbox, on entities, statements, module and service of other features, and on auth's guard, current-user and session watch.";
+const NO_CLIMBING = {
+  regex: '^\\.\\./(?!\\.\\./contracts/)',
+  message: "Name the room: '#platform/log/logger'. package.json's `imports` leads there.",
+};
+
+const above = (storey) => ({
+  regex: `^#(${STOREYS.slice(STOREYS.indexOf(storey) + 1).join('|')})/`,
+  message: `Imports point down: ${STOREYS.join(' < ')}.`,
+});
+
+/** What a feature may use of another one: entities, statements, settings, and its module and service. */
+const NOT_EXPORTED = {
+  regex:
+    '^#features/(?!access/(auth\\.guard|current-user|session-watch|sessions|lifetimes)$|users/users\\.dto$)(?![^/]+/[^/]+\\.(entity|sql|settings)$)(?!(?<feature>[^/]+)/\\k<feature>\\.(module|service)$)',
+  message:
+    "Of another feature, use entities, statements, settings, module and service, and access's guard, current user, sessions and lifetimes, and the answer of users.",
+};
 
 const boundaries = [
-  boundary(
-    ['src/*.ts'],
-    '^\\./(local|indexer)(/|$)',
-    'Nothing imports the indexer, and nothing of production imports what is for development only.',
-    ['src/local.ts', 'src/indexer.ts', 'src/verify.ts'],
+  ...STOREYS.slice(0, -1).map((storey) =>
+    boundary([`src/${storey}/**/*.ts`], [above(storey), ...(storey === 'features' ? [NOT_EXPORTED] : [])]),
   ),
-  boundary(
-    ['src/indexer.ts', 'src/verify.ts'],
-    '^\\./local(/|$)',
-    'Production does not import what is for development only.',
-  ),
-  boundary(['src/local.ts'], '^\\./indexer(/|$)', 'Nothing imports the indexer; it is a process of its own.'),
-  boundary(['src/*/**/*.ts'], leavesFor(`(${FOUNDATION})/`, SHARED_AUTH, EXPORTED), FEATURE_RULE, [
-    'src/local/**',
-    'src/openapi/write.ts',
-  ]),
-  boundary(
-    ['src/{common,config,database,chain,rate-limit,openapi,outbox}/**/*.ts'],
-    leavesFor(`(${FOUNDATION})/`),
-    'common, config, database, chain, rate-limit, openapi and outbox depend on each other only.',
-    ['src/openapi/write.ts'],
-  ),
-  boundary(
-    ['src/indexer/verification.ts'],
-    leavesFor(`(${FOUNDATION})/`, 'verify/'),
-    'Only here the indexer runs the verification, which shares no code with what it verifies.',
-  ),
+  boundary(['src/dev/**/*.ts'], []),
+  // Entries of production.
+  boundary(['src/*.ts'], [above('api')]),
 ];
 
 export default defineConfig(

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { QueryResultRow } from 'pg';
 import * as analytics from '#features/analytics/analytics.sql';
-import * as auth from '#features/auth/auth.sql';
+import * as auth from '#features/access/sign-in.sql';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import type { TypedStatement } from '#platform/postgres/statement';
 import * as lottery from '#features/lottery/lottery.sql';

@@ -6,7 +6,7 @@ import { WsAdapter } from '@nestjs/platform-ws';
 import { Writable } from 'node:stream';
 import WebSocket from 'ws';
 import { JwtAuthGuard } from '#features/access/auth.guard';
-import { CursorCodec } from '#platform/http/cursor';
+import { CursorCodec } from '#platform/answers/cursor';
 import { createLogger } from '#platform/log/logger';
 import { HealthService } from '#features/health/health.service';
 import { TEN, type TestApp, TestApp as App, until, useApp } from './support/app';

@@ -6,7 +6,7 @@ import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { createIndexer } from '#indexer/indexer.setup';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';
 import { ChainBench, eventually } from './support/chain-bench';
 import type { Wallet } from './support/wallet';

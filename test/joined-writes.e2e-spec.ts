@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { SIGN_IN } from '#features/auth/auth.sql';
+import { SIGN_IN } from '#features/access/sign-in.sql';
 import { POOL_TYPES } from '#values/types';
 import { Database } from '#platform/database/database';
 import { DatabasePool } from '#platform/postgres/database-pool';

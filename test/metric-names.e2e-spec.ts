@@ -1,8 +1,8 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { SyncState } from '#indexer/telling/sync-state';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { SyncState } from '#indexer/reporting/sync-state';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { VerifyMetrics } from '#verify/metrics';
 import { useApp } from './support/app';
 

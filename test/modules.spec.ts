@@ -1,26 +1,60 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
-import { dirname, join, normalize, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 const root = join(__dirname, '..');
 const src = join(root, 'src');
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-const folderOf = (file: string): string => file.split('/')[0];
+const read = (file: string): string => readFileSync(join(src, file), 'utf8');
 
-/** By folder of src, the other folders that its files import, types too, each with an example. */
-function importsByFolder(): Map<string, Map<string, string>> {
+/** From the ground up. The entries stand on top. */
+const STOREYS = [
+  'values',
+  'platform',
+  'ledger',
+  'features',
+  'settings',
+  'verify',
+  'indexer',
+  'api',
+  'dev',
+] as const;
+type Storey = (typeof STOREYS)[number];
+
+/** A room is a folder, at any depth, or an entry. */
+const roomOf = (file: string): string => (file.includes('/') ? dirname(file) : file);
+const storeyOf = (file: string): number =>
+  file.includes('/') ? STOREYS.indexOf(file.split('/')[0] as Storey) : STOREYS.length;
+
+interface Import {
+  file: string;
+  /** The imported file, without its ending. */
+  target: string;
+}
+
+/** Every import of one file of src by another, types too. */
+const imports: Import[] = files.flatMap((file) => {
+  const { importedFiles } = ts.preProcessFile(read(file), true, true);
+  return importedFiles.flatMap(({ fileName }) => {
+    if (fileName.startsWith('#')) return [{ file, target: fileName.slice(1) }];
+    if (!fileName.startsWith('.')) return [];
+    const target = join(dirname(file), fileName);
+    return target.startsWith('..') ? [] : [{ file, target }];
+  });
+});
+
+const describeImport = ({ file, target }: Import): string => `${file} imports ${target}`;
+
+/** By room, the other rooms that its files import, each with an example. */
+function importsByRoom(ofRoom = (_room: string): boolean => true): Map<string, Map<string, string>> {
   const graph = new Map<string, Map<string, string>>();
-  for (const file of files.filter((each) => each.includes('/'))) {
-    const imports = graph.get(folderOf(file)) ?? new Map<string, string>();
-    graph.set(folderOf(file), imports);
-    const { importedFiles } = ts.preProcessFile(readFileSync(join(src, file), 'utf8'), true, true);
-    for (const { fileName } of importedFiles) {
-      if (!fileName.startsWith('.')) continue;
-      const target = relative(src, normalize(join(src, dirname(file), fileName)));
-      if (target.includes('/') && !target.startsWith('..') && folderOf(target) !== folderOf(file))
-        imports.set(folderOf(target), `${file} imports ${target}`);
-    }
+  for (const each of imports) {
+    const [from, to] = [roomOf(each.file), roomOf(each.target)];
+    if (!ofRoom(from)) continue;
+    const targets = graph.get(from) ?? new Map<string, string>();
+    graph.set(from, targets);
+    if (to !== from && ofRoom(to)) targets.set(to, describeImport(each));
   }
   return graph;
 }
@@ -40,26 +74,17 @@ function cycles(graph: Map<string, Map<string, string>>): string[][] {
   return found;
 }
 
-/** Folders whose imports of each other are not ordered: every feature may build on all of them. */
-const FOUNDATION = ['common', 'config', 'database', 'chain', 'rate-limit', 'openapi', 'outbox'];
-const features = (): Map<string, Map<string, string>> =>
-  new Map(
-    [...importsByFolder()]
-      .filter(([folder]) => !FOUNDATION.includes(folder))
-      .map(([folder, imports]) => [
-        folder,
-        new Map([...imports].filter(([target]) => !FOUNDATION.includes(target))),
-      ]),
-  );
-
-describe('features', () => {
-  it('depend on each other without cycles', () => {
-    const graph = features();
-    expect([...graph.get('transactions')!.keys()]).toContain('pools');
-    expect(cycles(graph)).toEqual([]);
+describe('the house', () => {
+  it('has imports that point down only', () => {
+    expect(imports.length).toBeGreaterThan(800);
+    expect(files.filter((file) => storeyOf(file) < 0)).toEqual([]);
+    const up = imports.filter(({ file, target }) => storeyOf(target) > storeyOf(file));
+    expect(up.map(describeImport)).toEqual([]);
   });
 
-  it('would be found in a cycle, however long', () => {
+  it('has no knot of rooms', () => expect(cycles(importsByRoom())).toEqual([]));
+
+  it('would show a knot, however long', () => {
     const edges = (...names: string[]) => new Map(names.map((name) => [name, `to ${name}`]));
     const graph = new Map([
       ['a', edges('b')],
@@ -70,26 +95,64 @@ describe('features', () => {
     expect(cycles(graph)).toEqual([['to c', 'to d', 'to b']]);
   });
 
+  it('has few names at the top, and no crowded room', () => {
+    expect(readdirSync(src).length).toBeLessThanOrEqual(12);
+    const sizes = new Map<string, number>();
+    for (const file of files) sizes.set(roomOf(file), (sizes.get(roomOf(file)) ?? 0) + 1);
+    expect([...sizes].filter(([, size]) => size > 15)).toEqual([]);
+  });
+
+  it('imports nothing at the ground', () => {
+    const outside = /^import .* from '(?!\.\/)/m;
+    expect(
+      files.filter((file) => /^values\/.*(?<!\.spec)\.ts$/.test(file) && outside.test(read(file))),
+    ).toEqual([]);
+  });
+
+  it('has a platform that knows no word of the domain, but for the one table of error codes', () => {
+    const words =
+      /deposit|withdraw|saving|lotter|\bdraws?\b|ticket|prize|winner|wallet|siwe|webhook|\bledger|\bcontracts?\b|token unit|\bpool.?types?\b/i;
+    const known = files
+      .filter((file) => file.startsWith('platform/') && !file.endsWith('.spec.ts'))
+      .filter((file) => words.test(read(file)));
+    expect(known).toEqual(['platform/errors/error-codes.ts']);
+  });
+
+  it('verifies with code of its own', () => {
+    const shared = imports.filter(({ file, target }) => /^verify\//.test(file) && !/^verify\//.test(target));
+    expect([...new Set(shared.map(({ target }) => target))].sort()).toEqual([
+      'platform/log/redact',
+      'values/bytes16',
+    ]);
+  });
+});
+
+/** Features by name, and on which others each depends. */
+const features = (): Map<string, Map<string, string>> =>
+  importsByRoom((room) => room.startsWith('features/'));
+
+describe('features', () => {
+  it('would show in the graph', () =>
+    expect([...features().get('features/transactions')!.keys()]).toContain('features/pools'));
+
   it('write no table of another, and read only those of features that they depend on', () => {
     const owners = new Map<string, string>();
     for (const file of files.filter((each) => each.endsWith('.entity.ts'))) {
-      const [, table] = /@Entity\('(\w+)'/.exec(readFileSync(join(src, file), 'utf8'))!;
-      owners.set(table, folderOf(file));
+      const [, table] = /@Entity\('(\w+)'/.exec(read(file))!;
+      owners.set(table, roomOf(file));
     }
-    expect(owners.get('pools')).toBe('pools');
+    expect(owners.get('pools')).toBe('features/pools');
     const graph = features();
     const faults: string[] = [];
-    for (const file of files.filter((each) => graph.has(folderOf(each)))) {
-      // The indexer writes the ledger, and the verification reads everything.
-      if (/^(indexer|verify|local)\//.test(file)) continue;
-      const text = readFileSync(join(src, file), 'utf8');
+    for (const file of files.filter((each) => graph.has(roomOf(each)))) {
+      const text = read(file);
       for (const [, verb, table] of text.matchAll(
         /\b(FROM|JOIN|INSERT INTO|UPDATE|DELETE FROM)\s+(?:ONLY\s+)?([a-z_]+)/g,
       )) {
         const owner = owners.get(table);
-        if (!owner || owner === folderOf(file)) continue;
+        if (!owner || owner === roomOf(file)) continue;
         const reads = verb === 'FROM' || verb === 'JOIN';
-        if (!reads || !graph.get(folderOf(file))!.has(owner)) faults.push(`${file}: ${verb} ${table}`);
+        if (!reads || !graph.get(roomOf(file))!.has(owner)) faults.push(`${file}: ${verb} ${table}`);
       }
     }
     expect(faults).toEqual([]);
@@ -98,27 +161,37 @@ describe('features', () => {
 
 describe('ESLint', () => {
   const ALLOWED = [
-    '../common/errors',
-    '../openapi/api-docs',
-    '../auth/auth.guard',
-    '../auth/current-user',
-    '../auth/session-watch',
-    '../pools/pool.entity',
-    '../pools/pools.sql',
-    '../pools/pools.module',
-    '../pools/pools.service',
+    '#values/types',
+    '#platform/errors/errors',
+    '#platform/openapi/api-docs',
+    '#ledger/outbox/ledger-event',
+    '#features/access/auth.guard',
+    '#features/access/current-user',
+    '#features/access/session-watch',
+    '#features/access/sessions',
+    '#features/access/lifetimes',
+    '#features/users/users.dto',
+    '#features/pools/pool.entity',
+    '#features/pools/pools.sql',
+    '#features/pools/pools.settings',
+    '#features/pools/pools.module',
+    '#features/pools/pools.service',
     './lottery.dto',
   ];
   const REFUSED = [
-    '../pools/pools.dto',
-    '../pools/pools.controller',
-    '../pools/expired-answers',
-    '../auth/sessions',
-    '../auth/pools.service',
-    '../indexer/draws.sql',
-    '../indexer/indexer.module',
-    '../verify/pools.sql',
-    '../local/settings',
+    '../../platform/errors/errors',
+    '../pools/pools.service',
+    '#features/pools/pools.dto',
+    '#features/pools/pools.controller',
+    '#features/pools/expired-answers',
+    '#features/access/session-feed',
+    '#features/access/pools.service',
+    '#settings/environment',
+    '#indexer/ledger/draws.sql',
+    '#indexer/indexer.module',
+    '#verify/checks/pools.sql',
+    '#api/app.module',
+    '#dev/settings',
   ];
 
   it('lets a feature import what others export, and nothing else of them', () => {
@@ -126,7 +199,7 @@ describe('ESLint', () => {
     // Only the rule itself: the others need the types of the whole program, which takes long.
     const script = `
       import { ESLint, Linter } from 'eslint';
-      const { rules } = await new ESLint().calculateConfigForFile('src/lottery/lottery.service.ts');
+      const { rules } = await new ESLint().calculateConfigForFile('src/features/lottery/lottery.service.ts');
       const config = { rules: { 'no-restricted-imports': rules['no-restricted-imports'] } };
       const messages = new Linter().verify(${JSON.stringify(lines.join('\n'))}, [config]);
       process.stdout.write(JSON.stringify(messages.map(({ line }) => line)));`;

@@ -4,7 +4,7 @@ import { Expose } from 'class-transformer';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Public } from '#features/access/auth.guard';
-import { PageQuery } from '#platform/http/pagination';
+import { PageQuery } from '#platform/answers/pagination';
 import { type SignedIn, useApp } from './support/app';
 
 class FilterQuery extends PageQuery {

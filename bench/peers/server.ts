@@ -12,7 +12,7 @@ import { isSignedByKey } from '#features/auth/wallet-signature';
 import { loadEnvironment } from '#settings/environment';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import type { TypedStatement } from '#platform/postgres/statement';
-import type { CursorCodec } from '#platform/http/cursor';
+import type { CursorCodec } from '#platform/answers/cursor';
 import type { PoolType, TransactionType } from '#values/types';
 import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import * as lottery from '#features/lottery/lottery.sql';

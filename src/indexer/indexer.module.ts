@@ -6,15 +6,15 @@ import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { EndpointPool } from '#indexer/agreement/endpoint-pool';
 import { Follower } from '#indexer/leading/follower';
-import { IndexerController } from '#indexer/telling/indexer.controller';
+import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { Rewind } from '#indexer/leading/rewind';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
-import { SyncState } from '#indexer/telling/sync-state';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { SyncState } from '#indexer/reporting/sync-state';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { BackgroundVerification } from './verification';
 
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;

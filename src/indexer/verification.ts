@@ -7,7 +7,7 @@ import { ContinuousVerification } from '#verify/continuous';
 import { Endpoints } from '#verify/checks/endpoints';
 import { VerifyMetrics } from '#verify/metrics';
 import { Rpc } from '#indexer/reading/rpc';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;

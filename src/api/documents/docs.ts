@@ -1,7 +1,7 @@
 import files from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import path from 'node:path';
-import { sendText } from '#platform/http/send-text';
+import { sendText } from '#platform/answers/send-text';
 import type { Environment } from '#settings/environment';
 import { createDocument } from './document';
 

@@ -5,19 +5,21 @@ import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { createSecretKey } from 'node:crypto';
 import { AccessSettings } from './access.settings';
+import { ExpiredNonces } from './expired-nonces';
 import { JwtAuthGuard } from './auth.guard';
 import { JwtStrategy } from './jwt.strategy';
 import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
+import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
 import { SessionWatch } from './session-watch';
 import { Sessions } from './sessions';
 import { User } from './user.entity';
 
-/** Who calls: the guard of every endpoint, tokens and sessions. */
+/** Who calls: users and their nonces, tokens and sessions, and the guard of every endpoint. */
 @Module({
   imports: [
     PassportModule,
-    TypeOrmModule.forFeature([User]),
+    TypeOrmModule.forFeature([User, Nonce]),
     JwtModule.registerAsync({
       inject: [AccessSettings],
       useFactory: ({ JWT_SECRET }: AccessSettings) => ({
@@ -28,6 +30,7 @@ import { User } from './user.entity';
     }),
   ],
   providers: [
+    ExpiredNonces,
     SessionFeed,
     Sessions,
     SessionWatch,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { invalidToken } from '#platform/errors/errors';
-import { JsonText } from '#platform/http/json-text';
+import { JsonText } from '#platform/answers/json-text';
 import { Database } from '#platform/database/database';
 import type { PoolAnalytics, UserAnalytics } from './analytics.dto';
 import { POOL_ANALYTICS, USER_ANALYTICS } from './analytics.sql';

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import { ApiData } from '#platform/openapi/api-docs';
 import { authenticationFailed, namedError } from '#platform/errors/errors';
-import { LegacyEnvelope } from '#platform/http/pagination';
+import { LegacyEnvelope } from '#platform/answers/pagination';
 import {
   LogoutResponse,
   MAX_MESSAGE,
@@ -21,7 +21,7 @@ import { type AuthenticatedUser, type Session, CurrentUser } from '#features/acc
 import { Sessions } from '#features/access/sessions';
 import { MeResponse } from '#features/users/users.dto';
 import { UsersService } from '#features/users/users.service';
-import type { JsonText } from '#platform/http/json-text';
+import type { JsonText } from '#platform/answers/json-text';
 import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
 

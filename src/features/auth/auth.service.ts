@@ -8,7 +8,7 @@ import { Turns } from '#platform/timing/turns';
 import { AuthSettings } from './auth.settings';
 import { Database } from '#platform/database/database';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
-import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from './auth.sql';
+import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';

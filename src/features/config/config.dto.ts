@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { AMOUNT } from '#platform/validation/amount';
+import { AMOUNT } from '#ledger/chain/amount';
 
 const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' } as const;
 const ADDRESSES = { type: String, isArray: true, description: 'Older ones, whose pools stay' } as const;

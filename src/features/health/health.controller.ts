@@ -5,7 +5,7 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '#features/access/auth.guard';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { ApiError } from '#platform/errors/errors';
-import { RawResponse } from '#platform/http/raw-response';
+import { RawResponse } from '#platform/answers/raw-response';
 import { DatabaseHealthIndicator } from './database.health';
 import { HealthReport, Liveness, ReadinessReport } from './health.dto';
 import { HealthService } from './health.service';

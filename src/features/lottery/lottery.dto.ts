@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { CursorCodec } from '#platform/http/cursor';
-import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 

@@ -1,5 +1,5 @@
 import { contractsOf } from '#ledger/chain/chain.sql';
-import { type CursorPageRow, cursorPage } from '#platform/http/cursor';
+import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { statement } from '#platform/postgres/statement';
 
 /** Writes a ticket count twice: as a JSON number that every client can represent, and as an exact string. */

@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import type { Page } from '#platform/http/pagination';
+import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { DrawEntry, ListTicketsQuery } from './tickets.dto';
 import { TicketsService } from './tickets.service';

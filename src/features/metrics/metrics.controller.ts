@@ -8,7 +8,7 @@ import { Public } from '#features/access/auth.guard';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { bears } from '#platform/http/bearer';
 import { invalidToken } from '#platform/errors/errors';
-import { RawResponse } from '#platform/http/raw-response';
+import { RawResponse } from '#platform/answers/raw-response';
 import { HttpSettings } from '#platform/http/http.settings';
 import { Database } from '#platform/database/database';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
-import { AMOUNT, IsPositiveAmount } from '#platform/validation/amount';
+import { AMOUNT, IsPositiveAmount } from '#ledger/chain/amount';
 import { CALL_NAMES, CallName } from './contract-calls';
 
 export class DepositCallsQuery {

@@ -3,8 +3,8 @@ import { ApiBody, ApiHeader } from '@nestjs/swagger';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ApiData } from '#platform/openapi/api-docs';
 import { validationFailed } from '#platform/errors/errors';
-import type { JsonText } from '#platform/http/json-text';
-import type { CursorPage, Page } from '#platform/http/pagination';
+import type { JsonText } from '#platform/answers/json-text';
+import type { CursorPage, Page } from '#platform/answers/pagination';
 import {
   CREATE_POOL_EXAMPLES,
   CreatePoolRequest,

@@ -1,8 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
-import { AMOUNT, IsAmount } from '#platform/validation/amount';
-import { CursorCodec } from '#platform/http/cursor';
-import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { AMOUNT, IsAmount } from '#ledger/chain/amount';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { ADDRESS, UUID } from '#values/rules';
 import {
   POOL_TYPES,

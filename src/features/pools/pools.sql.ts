@@ -1,4 +1,4 @@
-import { type CursorPageRow, cursorPage } from '#platform/http/cursor';
+import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import type { ReadableRow } from '#platform/errors/readable';
 import { type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { statement } from '#platform/postgres/statement';

@@ -1,8 +1,8 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import type { JsonText } from '#platform/http/json-text';
-import type { Page } from '#platform/http/pagination';
+import type { JsonText } from '#platform/answers/json-text';
+import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { ListPositionsQuery, PositionItem } from './positions.dto';
 import { PositionsService } from './positions.service';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageQuery } from '#platform/http/pagination';
+import { PageQuery } from '#platform/answers/pagination';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 const AMOUNT = '^\\d+$';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import { JsonText } from '#platform/http/json-text';
-import { Page } from '#platform/http/pagination';
+import { JsonText } from '#platform/answers/json-text';
+import { Page } from '#platform/answers/pagination';
 import { knownForm, readable } from '#platform/errors/readable';
 import { Database } from '#platform/database/database';
 import type { ListPositionsQuery, PositionItem } from './positions.dto';

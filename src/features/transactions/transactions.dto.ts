@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
-import { CursorCodec } from '#platform/http/cursor';
-import { IsAfter, IsLimit, IsPageWithout } from '#platform/http/pagination';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import { JsonText } from '#platform/http/json-text';
-import { CursorPage, type Page, pageWithCursor } from '#platform/http/pagination';
+import { JsonText } from '#platform/answers/json-text';
+import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
 import { knownForm, readable } from '#platform/errors/readable';
 import { TX_HASH } from '#values/rules';
 import { Database } from '#platform/database/database';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { invalidToken } from '#platform/errors/errors';
-import { JsonText } from '#platform/http/json-text';
+import { JsonText } from '#platform/answers/json-text';
 import { Database } from '#platform/database/database';
 import type { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE } from './users.sql';

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import type { JsonText } from '#platform/http/json-text';
-import type { Page } from '#platform/http/pagination';
+import type { JsonText } from '#platform/answers/json-text';
+import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import {
   CreateWebhookRequest,

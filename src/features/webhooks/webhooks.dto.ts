@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
-import { PageQuery } from '#platform/http/pagination';
+import { PageQuery } from '#platform/answers/pagination';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 

@@ -15,7 +15,7 @@ import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
 import { type Batch, NodeBehind, type Plan } from '#indexer/reading/source';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;

@@ -12,8 +12,8 @@ import { Halted, Recovery, mayPass } from './recovery';
 import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { type Batch, ForkDetected } from '#indexer/reading/source';
-import { SYNCED_WITHIN } from '#indexer/telling/sync-state';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { SYNCED_WITHIN } from '#indexer/reporting/sync-state';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Time between checks for a new head. */
 const POLL_MS = 500;

@@ -9,7 +9,7 @@ import { WrongChain } from '#indexer/agreement/chain-identity';
 import { Follower } from './follower';
 import { LeadConnection } from './lead-connection';
 import { becomeLeader } from './leader';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Time before another attempt after the database or the lead was lost. */
 const RESTART_MS = 1000;

@@ -5,7 +5,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from './leader';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** A server that hangs does not answer when a connection is closed. */
 const CLOSE_MS = 1000;

@@ -7,7 +7,7 @@ import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
 import { ForkDetected, NodeBehind, type Source, WINDOW } from '#indexer/reading/source';
-import { IndexerTelemetry } from '#indexer/telling/telemetry';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
 export const mayPass = (error: unknown): error is Error =>

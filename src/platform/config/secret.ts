@@ -3,7 +3,7 @@ const PUBLISHED = new Set(['only-for-development-on-one-laptop', 'your-256-bit-s
 
 /** Words of placeholders and invented sentences, six letters or more. Random secrets do not contain them. */
 const PLACEHOLDER =
-  /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark|savings/i;
+  /change.?me|change.?this|replace|secret|p[a@]ssw[o0]rd|example|default|placeholder|qwerty|letmein|develop|production|benchmark/i;
 
 /** The least estimated entropy in bits. By the same estimate, 16 random bytes in hex have at least 90. */
 const MIN_BITS = 80;

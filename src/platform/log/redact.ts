@@ -2,7 +2,7 @@ const REDACTED = '[redacted]';
 /** Matches the end of a field name, in lower case without `-` and `_`. */
 const SECRET_FIELD =
   /(authorization|cookie|token|jwt|signature|nonce|secret|password|passwd|apikey|privatekey)s?$/;
-/** In texts: JWTs, what follows `Bearer`, and hex as long as a wallet's signature. */
+/** In texts: JWTs, what follows `Bearer`, and hex as long as a signature. */
 const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x[0-9a-f]{128,}/gi;
 
 /** Limits of a log line: levels of nested objects, and elements or fields of each. */

@@ -8,12 +8,12 @@ import {
   ApiResponse,
 } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
-import { Pagination } from '#platform/http/pagination';
+import { Pagination } from '#platform/answers/pagination';
 import { type DocumentedError, statusOf } from './documented-errors';
 
 export class ErrorDetailBody {
-  @ApiProperty({ description: 'Path of the field, such as members[2]', example: 'members[2]' }) field: string;
-  @ApiProperty({ description: 'What is wrong with it', example: 'must be a wallet address' }) message: string;
+  @ApiProperty({ description: 'Path of the field, such as names[2]', example: 'names[2]' }) field: string;
+  @ApiProperty({ description: 'What is wrong with it', example: 'must be a text' }) message: string;
 }
 
 export class ErrorResponse {

@@ -22,10 +22,10 @@ import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
 import { Public } from '#features/access/auth.guard';
-import { JsonText } from '#platform/http/json-text';
-import { CursorCodec } from '#platform/http/cursor';
-import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/http/pagination';
-import { RawResponse } from '#platform/http/raw-response';
+import { JsonText } from '#platform/answers/json-text';
+import { CursorCodec } from '#platform/answers/cursor';
+import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/answers/pagination';
+import { RawResponse } from '#platform/answers/raw-response';
 
 export interface Saver {
   name: string;

@@ -1,6 +1,14 @@
-import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
+import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 import { statement } from '#platform/postgres/statement';
-import type { SignedInUser } from './auth.dto';
+
+/** The user of a sign-in, as the answer has it. */
+export interface SignedInUser {
+  id: string;
+  /** Lower-cased. */
+  address: string;
+  /** ISO 8601. */
+  createdAt: string;
+}
 
 interface NewNonces {
   nonces: string[];

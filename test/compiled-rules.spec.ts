@@ -20,8 +20,8 @@ import fc from 'fast-check';
 import { CreatePoolRequest } from '#features/pools/pools.dto';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { CreateWebhookRequest } from '#features/webhooks/webhooks.dto';
-import { compileRules } from './compiled-rules';
-import { DtoPipe, MAX_VALUES } from './validation.pipe';
+import { compileRules } from '#platform/validation/compiled-rules';
+import { DtoPipe, MAX_VALUES } from '#platform/validation/validation.pipe';
 
 class Choice {
   @IsIn(['a', 'b'])

@@ -3,6 +3,7 @@ import type { Client } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, encodeFunctionData, parseEther, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type ContractName,
   type Deployment,
@@ -16,7 +17,6 @@ import {
   fund,
   read,
 } from '#dev/deploy';
-import { type AnvilNode, startAnvil } from '#dev/anvil';
 import type { Progress } from './output';
 
 const SAVERS = 10;

@@ -1,7 +1,7 @@
-import { createApp } from '#api/app.setup';
 import { createLogger } from '#platform/log/logger';
 import { redactText } from '#platform/log/redact';
 import { loadEnvironment } from '#settings/environment';
+import { createApp } from '#api/app.setup';
 import { runUntilSignal } from '#api/shutdown';
 
 async function main(): Promise<void> {

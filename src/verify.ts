@@ -1,7 +1,7 @@
 import { redactText } from '#platform/log/redact';
 import { loadEnvironment } from '#settings/environment';
-import { endpointsOf } from '#indexer/verification';
 import { USAGE, readOptions, verify } from '#verify/command';
+import { endpointsOf } from '#indexer/verification';
 
 /** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See the README. */
 async function main(): Promise<number> {

@@ -16,10 +16,10 @@ import {
   serializeSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { type DevClient, connect, deploy, devAccount } from '#dev/deploy';
-import { compile } from '../scripts/compile-contracts';
 import { createLogger } from '#platform/log/logger';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type DevClient, connect, deploy, devAccount } from '#dev/deploy';
+import { compile } from '../scripts/compile-contracts';
 import { TestApp, useApp } from './support/app';
 import { type Wallet, newWallet, siweMessage } from './support/wallet';
 

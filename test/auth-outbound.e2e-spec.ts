@@ -10,12 +10,12 @@ import {
   size,
   concat,
 } from 'viem';
+import { createLogger } from '#platform/log/logger';
+import { ChainRpc } from '#ledger/chain/chain-rpc';
+import { MAX_CHECKS } from '#features/auth/wallet-signature';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type DevClient, anvilRpc, connect, deploy, devAccount, receiptOf } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { MAX_CHECKS } from '#features/auth/wallet-signature';
-import { ChainRpc } from '#ledger/chain/chain-rpc';
-import { createLogger } from '#platform/log/logger';
-import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Response, TestApp, until } from './support/app';
 import { FakeNode } from './support/fake-node';
 import { type Wallet, newWallet, siweMessage } from './support/wallet';

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http';
-import { AuthService } from '#features/auth/auth.service';
-import type { Session } from '#features/access/current-user';
-import { scanSiweMessage } from '#features/auth/siwe';
 import { MAX_VALUES } from '#platform/validation/validation.pipe';
+import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
+import type { Session } from '#features/access/current-user';
+import { AuthService } from '#features/auth/auth.service';
+import { scanSiweMessage } from '#features/auth/siwe';
 import { EventBatch } from '#features/events/event-batch';
 import { EventHub } from '#features/events/event-hub';
 import { EventStream } from '#features/events/event-stream';
-import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { TEN, type Response, type SignedIn, until, useApp } from './support/app';
 import { addTransaction } from './support/ledger';
 import { readable } from './support/outbox';

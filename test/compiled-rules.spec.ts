@@ -17,11 +17,11 @@ import {
   registerDecorator,
 } from 'class-validator';
 import fc from 'fast-check';
-import { CreatePoolRequest } from '#features/pools/pools.dto';
-import { TOPICS } from '#ledger/outbox/ledger-event';
-import { CreateWebhookRequest } from '#features/webhooks/webhooks.dto';
 import { compileRules } from '#platform/validation/compiled-rules';
 import { DtoPipe, MAX_VALUES } from '#platform/validation/validation.pipe';
+import { TOPICS } from '#ledger/outbox/ledger-event';
+import { CreatePoolRequest } from '#features/pools/pools.dto';
+import { CreateWebhookRequest } from '#features/webhooks/webhooks.dto';
 
 class Choice {
   @IsIn(['a', 'b'])

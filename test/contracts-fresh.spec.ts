@@ -1,7 +1,7 @@
 import { type Abi, type AbiEvent, toEventSelector, toFunctionSignature } from 'viem';
+import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { artifacts } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
-import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 
 const indexed = (event: AbiEvent): (boolean | undefined)[] => event.inputs.map((input) => !!input.indexed);
 const describeEvent = (event: AbiEvent): unknown => [event.name, toEventSelector(event), indexed(event)];

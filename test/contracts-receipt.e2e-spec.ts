@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { artifacts, connect, deploy } from '#dev/deploy';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { artifacts, connect, deploy } from '#dev/deploy';
 import { RpcProxy } from './support/chain-proxy';
 
 /** Mines a transaction just after its receipt was requested, and is slow to send whole blocks. */

@@ -1,6 +1,6 @@
 import { maxUint256, parseEther } from 'viem';
-import { type DevClient, artifacts, receiptOf } from '#dev/deploy';
 import { YieldModel } from '#verify/checks/yield-model';
+import { type DevClient, artifacts, receiptOf } from '#dev/deploy';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
 import { generator } from './support/random';
 

@@ -1,6 +1,6 @@
 import { encodeAbiParameters, keccak256 } from 'viem';
-import { connect, deployContracts, read, seedDraws } from '#dev/deploy';
 import { startAnvil } from '#dev/anvil';
+import { connect, deployContracts, read, seedDraws } from '#dev/deploy';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, PRICE, REF, revertOf } from './support/contracts';
 
 const GRACE = 7n * 24n * HOUR;

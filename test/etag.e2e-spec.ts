@@ -3,8 +3,8 @@ import multipart from '@fastify/multipart';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Controller, Get, Header, HttpCode, Module, Post, Query } from '@nestjs/common';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { Public } from '#features/access/auth.guard';
 import { LegacyEnvelope } from '#platform/answers/pagination';
+import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from './support/app';
 import { ExampleModule } from './support/example/example.module';
 

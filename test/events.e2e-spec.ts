@@ -1,8 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { AddressInfo } from 'node:net';
-import { createApp } from '#api/app.setup';
-import { SessionFeed } from '#features/access/session-feed';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { SessionFeed } from '#features/access/session-feed';
+import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
 import { type SignedIn, settings, until, useApp } from './support/app';
 import { EventReader, holdSweeps } from './support/event-source';

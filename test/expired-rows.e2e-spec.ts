@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import pino from 'pino';
 import type { Counter } from 'prom-client';
-import { createApp } from '#api/app.setup';
-import { ISSUE_NONCES } from '#features/access/sign-in.sql';
-import { REMOVE_EXPIRED_NONCES } from '#features/access/expired-nonces';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import { REMOVE_EXPIRED_NONCES } from '#features/access/expired-nonces';
+import { ISSUE_NONCES } from '#features/access/sign-in.sql';
+import { createApp } from '#api/app.setup';
 import { TEN, until, useApp } from './support/app';
 
 jest.setTimeout(120_000);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Address, encodeFunctionData, maxUint256, parseEther } from 'viem';
-import { bytes16 } from '#values/bytes16';
-import { artifacts, deploy, deployContracts, devAccount, execute, fund, receiptOf } from '#dev/deploy';
-import { compile } from '../scripts/compile-contracts';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
+import { bytes16 } from '#values/bytes16';
 import { createIndexer } from '#indexer/indexer.setup';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { artifacts, deploy, deployContracts, devAccount, execute, fund, receiptOf } from '#dev/deploy';
+import { compile } from '../scripts/compile-contracts';
 import { type SignedIn, TEN, TestApp, settings } from './support/app';
 import { ChainBench, eventually } from './support/chain-bench';
 import type { Wallet } from './support/wallet';

@@ -1,14 +1,14 @@
 import { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { SIGN_IN } from '#features/access/sign-in.sql';
 import { POOL_TYPES } from '#values/types';
 import { Database } from '#platform/database/database';
 import { DatabasePool } from '#platform/postgres/database-pool';
-import { JoinedWrites } from '#platform/statements/joined-writes';
 import { valuesOf } from '#platform/postgres/statement';
-import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import { OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import { JoinedWrites } from '#platform/statements/joined-writes';
+import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import { LIMITS } from '#platform/statements/work-queue';
+import { SIGN_IN } from '#features/access/sign-in.sql';
 import { CREATE_POOLS, CREATE_POOLS_ONCE, type NewPools } from '#features/pools/pools.sql';
 import { CONTRACTS, type Response, type SignedIn, TEN, until, useApp } from './support/app';
 import { PATIENT } from './support/database';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
 import { startChain } from '#dev/chain';
+import { anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { until } from './support/app';
 
 jest.setTimeout(120_000);

@@ -1,9 +1,9 @@
 import yaml from 'js-yaml';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { VerifyMetrics } from '#verify/metrics';
 import { SyncState } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { VerifyMetrics } from '#verify/metrics';
 import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');

@@ -3,8 +3,8 @@ import { ApiQuery } from '@nestjs/swagger';
 import { Expose } from 'class-transformer';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { Public } from '#features/access/auth.guard';
 import { PageQuery } from '#platform/answers/pagination';
+import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from './support/app';
 
 class FilterQuery extends PageQuery {

@@ -13,14 +13,14 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
     expect([...recipe.files.keys()]).toEqual([
       expect.stringMatching(/^migrations\/\d{13}-notes\.ts$/),
       ...['note.entity', 'notes.dto', 'notes.service', 'notes.controller', 'notes.module'].map(
-        (name) => `src/notes/${name}.ts`,
+        (name) => `src/features/notes/${name}.ts`,
       ),
       'test/notes.e2e-spec.ts',
     ]);
     expect(recipe.edits.map(({ file }) => file)).toEqual([
-      'src/openapi/document.ts',
-      'src/app.module.ts',
-      'src/app.module.ts',
+      'src/api/documents/document.ts',
+      'src/api/app.module.ts',
+      'src/api/app.module.ts',
       'README.md',
     ]);
     expect(recipe.commands).toEqual(['npm run openapi', 'npx prettier --write README.md']);
@@ -29,7 +29,7 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
   it('fits the repository as it is; `npm run test:recipe` shows that the result works', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
     try {
-      for (const part of ['src/openapi', 'migrations'])
+      for (const part of ['src/api/documents', 'migrations'])
         mkdirSync(path.join(folder, part), { recursive: true });
       // All but the recipe's own, which exist when this runs in the copy that followed it.
       for (const file of readdirSync(path.join(ROOT, 'migrations')))
@@ -37,8 +37,8 @@ describe('"Adding a module" in CONTRIBUTING.md', () => {
       for (const { file } of recipe.edits) writeFileSync(path.join(folder, file), read(file));
       applyRecipe(recipe, folder);
       const names = (text: string): number => text.split('NotesModule').length - 1;
-      const edited = readFileSync(path.join(folder, 'src/app.module.ts'), 'utf8');
-      expect(names(edited)).toBe(names(read('src/app.module.ts')) + 2);
+      const edited = readFileSync(path.join(folder, 'src/api/app.module.ts'), 'utf8');
+      expect(names(edited)).toBe(names(read('src/api/app.module.ts')) + 2);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Database } from '#platform/database/database';
-import { EventHub } from '#features/events/event-hub';
 import { BEGINNING, type Cursor, cursorText } from '#ledger/outbox/ledger-event';
 import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
+import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from './support/app';
 import { emptyOutbox, hold, publish, readBehind, storedCursor } from './support/outbox';
 import { siweMessage } from './support/wallet';

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { SessionFeed } from '#features/access/session-feed';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];

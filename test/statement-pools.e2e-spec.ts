@@ -1,19 +1,19 @@
 import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
 import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
-import { BatchedPool } from '#platform/statements/batched-pool';
-import { ServerClock } from '#platform/statements/deadline';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { ReadBatch } from '#platform/postgres/read-batch';
-import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import type { Statement } from '#platform/postgres/statement';
-import type { PoolSize, StatementPool } from '#platform/statements/statement-pool';
 import {
   DatabaseUnavailable,
   OutcomeUnknown,
   StatementSkipped,
   isUnavailable,
 } from '#platform/postgres/unavailable';
+import { BatchedPool } from '#platform/statements/batched-pool';
+import { ServerClock } from '#platform/statements/deadline';
+import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import type { PoolSize, StatementPool } from '#platform/statements/statement-pool';
 import { LIMITS, type TimeLimits } from '#platform/statements/work-queue';
 import { until } from './support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from './support/database';

@@ -1,8 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import { defaultEnvironment } from '#settings/environment';
 import { WebhookClient } from '#features/webhooks/webhook-client';
 import { problemOf } from '#features/webhooks/webhook-target';
+import { defaultEnvironment } from '#settings/environment';
 import { useApp } from './support/app';
 import { NameServer } from './support/name-server';
 import { Receiver } from './support/receiver';

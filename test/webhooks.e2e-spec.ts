@@ -1,12 +1,12 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { v7 as uuidv7 } from 'uuid';
-import { createApp } from '#api/app.setup';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 import { CLAIM_DELIVERIES } from '#features/webhooks/deliveries.sql';
 import { WebhookFanOut } from '#features/webhooks/webhook-fan-out';
+import { createApp } from '#api/app.setup';
 import { type SignedIn, settings, until, useApp } from './support/app';
 import { addTransaction } from './support/ledger';
 import { Receiver, isSigned } from './support/receiver';

@@ -1,7 +1,7 @@
-import type { SignedInUser } from '#features/auth/auth.dto';
-import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import type { PoolType } from '#values/types';
 import { statement } from '#platform/postgres/statement';
+import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
+import type { SignedInUser } from '#features/auth/auth.dto';
 
 interface NewPool {
   pool: string;

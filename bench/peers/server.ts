@@ -6,14 +6,13 @@ import type { QueryResultRow } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
+import type { PoolType, TransactionType } from '#values/types';
+import type { CursorCodec } from '#platform/answers/cursor';
+import { pipelinedPoolOptions } from '#platform/database/data-source';
+import type { TypedStatement } from '#platform/postgres/statement';
 import * as analytics from '#features/analytics/analytics.sql';
 import { parseSiweMessage } from '#features/auth/siwe';
 import { isSignedByKey } from '#features/auth/wallet-signature';
-import { loadEnvironment } from '#settings/environment';
-import { pipelinedPoolOptions } from '#platform/database/data-source';
-import type { TypedStatement } from '#platform/postgres/statement';
-import type { CursorCodec } from '#platform/answers/cursor';
-import type { PoolType, TransactionType } from '#values/types';
 import { WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import * as lottery from '#features/lottery/lottery.sql';
 import { POOL_CURSOR } from '#features/pools/pools.dto';
@@ -22,6 +21,7 @@ import { LIST_POSITIONS } from '#features/positions/positions.sql';
 import { TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
 import * as transactions from '#features/transactions/transactions.sql';
 import * as users from '#features/users/users.sql';
+import { loadEnvironment } from '#settings/environment';
 import { CREATE_PLAIN_POOL, ISSUE_NONCE, SIGN_IN } from './peers.sql';
 
 /** Runs a statement on a database, and returns its rows. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AuthSettings } from '#features/auth/auth.settings';
-import { HttpSettings } from '#platform/http/http.settings';
 import { namedError } from '#platform/errors/errors';
+import { HttpSettings } from '#platform/http/http.settings';
 import { allowedOrigins } from '#platform/http/origins';
 import { RouteLimits } from '#platform/limits/route-limits';
+import { AuthSettings } from '#features/auth/auth.settings';
 
 /**
  * Refuses requests that a foreign web page makes a browser send: images, forms, frames, and fetches that CORS blocks.

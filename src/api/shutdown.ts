@@ -2,8 +2,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { Connections } from '#platform/http/connections';
-import type { Environment } from '#settings/environment';
 import { HealthService } from '#features/health/health.service';
+import type { Environment } from '#settings/environment';
 
 /** Time for load balancers to see the failing readiness before new connections are refused. */
 const NOTICE_MS = 1500;

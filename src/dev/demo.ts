@@ -3,8 +3,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { type DevClient, anvilRpc, connect, execute, fund, read } from './deploy';
 import { POOL_TYPES, type PoolType } from '#values/types';
+import { type DevClient, anvilRpc, connect, execute, fund, read } from './deploy';
 import { type Running, type Saver, signIn } from './demo-saver';
 
 /**

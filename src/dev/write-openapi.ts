@@ -2,8 +2,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { writeFileSync } from 'node:fs';
-import { AppModule } from '#api/app.module';
 import { defaultEnvironment } from '#settings/environment';
+import { AppModule } from '#api/app.module';
 import { createDocument } from '#api/documents/document';
 
 /** Makes the document without a running service. In preview mode Nest instantiates nothing, so nothing connects. */

@@ -7,8 +7,8 @@ import type { Logger } from 'pino';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import type { Environment } from '#settings/environment';
-import { type IndexerImports, IndexerModule } from './indexer.module';
 import { Indexer } from '#indexer/leading/indexer.service';
+import { type IndexerImports, IndexerModule } from './indexer.module';
 
 export interface IndexerOptions {
   /** Beside those of the service. */

@@ -1,10 +1,10 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { ContinuousVerification } from '#verify/continuous';
 import { Endpoints } from '#verify/checks/endpoints';
+import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { Rpc } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';

@@ -8,8 +8,8 @@ import { DerivedComparison } from '#verify/checks/derived';
 import type { Endpoints } from '#verify/checks/endpoints';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
-import type { VerifyMetrics } from './metrics';
 import { NEXT_POOLS } from '#verify/checks/pools.sql';
+import type { VerifyMetrics } from './metrics';
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** A pool or address that takes longer is left to the `verify` command. */

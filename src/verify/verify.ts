@@ -1,5 +1,4 @@
 import type { Client } from 'pg';
-import { KeyBatchSize } from './batches';
 import { ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
 import { connect, lockRepair } from '#verify/checks/connection';
@@ -10,6 +9,7 @@ import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type Report } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
+import { KeyBatchSize } from './batches';
 import type { Progress } from './progress';
 
 export interface Options {

@@ -2,6 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Page, Request, Route } from 'playwright-core';
 import pino from 'pino';
 import { parseEther } from 'viem';
+import { createIndexer } from '#indexer/indexer.setup';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import {
@@ -14,7 +15,6 @@ import {
   read,
   seedDraws,
 } from '#dev/deploy';
-import { createIndexer } from '#indexer/indexer.setup';
 import { TestApp, settings } from '../support/app';
 import { PHONE, type TestWallet, type WatchedPage, useBrowser } from '../support/browser';
 import { newWallet } from '../support/wallet';

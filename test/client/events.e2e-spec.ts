@@ -8,10 +8,10 @@ import {
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
-import { createApp } from '#api/app.setup';
-import { freePort } from '#dev/postgres-host';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
+import { freePort } from '#dev/postgres-host';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
 import { holdSweeps } from '../support/event-source';
 import { addTransaction } from '../support/ledger';

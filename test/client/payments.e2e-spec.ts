@@ -2,8 +2,8 @@ import { SavingsClient, type SavingsEvent, isSavingsError } from '@pooled-saving
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { type Hex, hexToString, parseEther } from 'viem';
-import { createIndexer } from '#indexer/indexer.setup';
 import { bytes16 } from '#values/bytes16';
+import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
 import { TEN, TestApp, settings } from '../support/app';
 import { ChainBench } from '../support/chain-bench';

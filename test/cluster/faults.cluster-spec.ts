@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { DevClient } from '#dev/deploy';
 import type { Report } from '#verify/checks/findings';
+import type { DevClient } from '#dev/deploy';
 import { tally } from '../fleet/http';
 import { INTACT, audit } from '../fleet/ledger';
 import { migrate } from '../support/database';

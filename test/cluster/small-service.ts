@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import type { Report } from '#verify/checks/findings';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
@@ -16,7 +17,6 @@ import {
   fund,
 } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
-import type { Report } from '#verify/checks/findings';
 import { HttpClient } from '../fleet/http';
 import { JWT_SECRET, TEN } from '../support/app';
 import { Replica, Service, eventually } from '../support/processes';

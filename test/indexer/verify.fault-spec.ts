@@ -4,11 +4,11 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
 import { bytes16 } from '#values/bytes16';
+import type { Report } from '#verify/checks/findings';
+import { ContinuousVerification } from '#verify/continuous';
+import { VerifyMetrics } from '#verify/metrics';
 import { endpointsOf } from '#indexer/verification';
 import { startAnvil } from '#dev/anvil';
-import { ContinuousVerification } from '#verify/continuous';
-import type { Report } from '#verify/checks/findings';
-import { VerifyMetrics } from '#verify/metrics';
 import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { RpcProxy } from '../support/chain-proxy';
 

@@ -7,6 +7,9 @@ import { inspect } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { v7 as newId } from 'uuid';
 import { type Address, parseEther, parseEventLogs } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
   type DevClient,
@@ -20,9 +23,6 @@ import {
   fund,
   read,
 } from '#dev/deploy';
-import { bytes16 } from '#values/bytes16';
-import { contractAbi } from '#ledger/chain/contract.abi';
-import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type TestDatabase, freshDatabase } from './database';
 import { RpcProxy } from './chain-proxy';
 

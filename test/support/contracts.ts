@@ -1,9 +1,9 @@
 import { BaseError, ContractFunctionRevertedError, parseEther, parseGwei, toHex } from 'viem';
 import type { Address, Hash, TransactionReceipt } from 'viem';
-import { anvilRpc, artifacts, connect, deploy, devAccount, execute, fund, read } from '#dev/deploy';
-import { type DevClient, receiptOf } from '#dev/deploy';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { startAnvil, type AnvilNode } from '#dev/anvil';
+import { anvilRpc, artifacts, connect, deploy, devAccount, execute, fund, read } from '#dev/deploy';
+import { type DevClient, receiptOf } from '#dev/deploy';
 
 export const POOL = `0x${'a1'.repeat(16)}`;
 export const OTHER_POOL = `0x${'b2'.repeat(16)}`;

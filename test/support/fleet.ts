@@ -1,6 +1,6 @@
 import { Client, type QueryResultRow } from 'pg';
-import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { CONTRACTS, JWT_SECRET } from './app';
 import { type TestDatabase, freshDatabase } from './database';

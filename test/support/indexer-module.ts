@@ -10,10 +10,10 @@ import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { InjectMetric, makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { Counter } from 'prom-client';
 import { Repository } from 'typeorm';
-import { ChainFacts } from '#ledger/chain/chain-facts.entity';
 import { Database } from '#platform/database/database';
 import { DatabaseModule } from '#platform/database/database.module';
 import { statement } from '#platform/postgres/statement';
+import { ChainFacts } from '#ledger/chain/chain-facts.entity';
 
 const NAME = statement<Record<string, never>, { name: string }>(
   'application_name',

@@ -1,7 +1,7 @@
 import { type Client } from 'pg';
-import type { ChainEvent, Kind } from '#indexer/reading/decode';
-import { type Applied, type Cursor, EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from '#indexer/leading/leader';
+import { type Applied, type Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainEvent, Kind } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { WINDOW } from '#indexer/reading/source';
 import { type TestDatabase, freshDatabase } from './database';

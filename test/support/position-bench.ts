@@ -4,15 +4,15 @@ import { type Address, type Hex, encodeFunctionData, parseEther, parseEventLogs,
 import { bytes16 } from '#values/bytes16';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { POOL_POSITION } from '#features/positions/positions.sql';
 import { loadEnvironment } from '#settings/environment';
 import { openCursor } from '#indexer/agreement/chain-identity';
-import { type Cursor, EventWriter } from '#indexer/ledger/event-writer';
 import { connect } from '#indexer/leading/leader';
+import { type Cursor, EventWriter } from '#indexer/ledger/event-writer';
 import { Rpc } from '#indexer/reading/rpc';
 import { Source, WINDOW } from '#indexer/reading/source';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import * as dev from '#dev/deploy';
-import { POOL_POSITION } from '#features/positions/positions.sql';
 import { until } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 

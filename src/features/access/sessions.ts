@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { invalidToken } from '#platform/errors/errors';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import { invalidToken } from '#platform/errors/errors';
 import type { Session } from './current-user';
 import { SessionFeed } from './session-feed';
 import {

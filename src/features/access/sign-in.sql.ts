@@ -1,5 +1,5 @@
-import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 import { statement } from '#platform/postgres/statement';
+import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 
 /** The user of a sign-in, as the answer has it. */
 export interface SignedInUser {

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ApiData } from '#platform/openapi/api-docs';
 import type { JsonText } from '#platform/answers/json-text';
+import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { PoolAnalytics, UserAnalytics } from './analytics.dto';
 import { AnalyticsService } from './analytics.service';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/access/current-user';
-import { invalidToken } from '#platform/errors/errors';
 import { JsonText } from '#platform/answers/json-text';
 import { Database } from '#platform/database/database';
+import { invalidToken } from '#platform/errors/errors';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import type { PoolAnalytics, UserAnalytics } from './analytics.dto';
 import { POOL_ANALYTICS, USER_ANALYTICS } from './analytics.sql';
 

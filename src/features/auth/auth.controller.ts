@@ -4,9 +4,15 @@ import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
-import { ApiData } from '#platform/openapi/api-docs';
-import { authenticationFailed, namedError } from '#platform/errors/errors';
+import type { JsonText } from '#platform/answers/json-text';
 import { LegacyEnvelope } from '#platform/answers/pagination';
+import { authenticationFailed, namedError } from '#platform/errors/errors';
+import { ApiData } from '#platform/openapi/api-docs';
+import { Public } from '#features/access/auth.guard';
+import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
+import { Sessions } from '#features/access/sessions';
+import { MeResponse } from '#features/users/users.dto';
+import { UsersService } from '#features/users/users.service';
 import {
   LogoutResponse,
   MAX_MESSAGE,
@@ -15,13 +21,7 @@ import {
   VerifyRequest,
   VerifyResponse,
 } from './auth.dto';
-import { Public } from '#features/access/auth.guard';
 import { AuthService } from './auth.service';
-import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
-import { Sessions } from '#features/access/sessions';
-import { MeResponse } from '#features/users/users.dto';
-import { UsersService } from '#features/users/users.service';
-import type { JsonText } from '#platform/answers/json-text';
 import { SignInRefused } from './sign-in-refused';
 import { scanSiweMessage } from './siwe';
 

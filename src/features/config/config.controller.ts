@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Public } from '#features/access/auth.guard';
-import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 import { JsonText } from '#platform/answers/json-text';
 import { ApiData } from '#platform/openapi/api-docs';
+import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { Public } from '#features/access/auth.guard';
 import { ClientConfig, ContractAbis } from './config.dto';
 import { ClientConfigService } from './config.service';
 

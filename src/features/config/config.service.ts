@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import { POOL_TYPES, type PoolType } from '#values/types';
+import { Database } from '#platform/database/database';
+import { ChainSettings } from '#ledger/chain/chain.settings';
 import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { NONCE_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS } from '#features/access/lifetimes';
-import { POOL_TYPES, type PoolType } from '#values/types';
 import { AuthSettings } from '#features/auth/auth.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
-import { ChainSettings } from '#ledger/chain/chain.settings';
-import { Database } from '#platform/database/database';
 import type { ClientConfig } from './config.dto';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;

@@ -1,9 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { SessionWatch } from '#features/access/session-watch';
-import { namedError } from '#platform/errors/errors';
-import { EventsSettings } from './events.settings';
 import { Database } from '#platform/database/database';
+import { namedError } from '#platform/errors/errors';
 import {
   BEGINNING,
   type Cursor,
@@ -13,6 +11,8 @@ import {
 } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { SessionWatch } from '#features/access/session-watch';
+import { EventsSettings } from './events.settings';
 import { EventBatch, type Readers } from './event-batch';
 import type { EventStream } from './event-stream';
 import { OPEN_STREAM, READERS_OF_POOLS } from './events.sql';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Session } from '#features/access/current-user';
 import type { Topic } from '#ledger/outbox/ledger-event';
+import type { Session } from '#features/access/current-user';
 import type { EventBatch } from './event-batch';
 
 /** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */

@@ -1,10 +1,10 @@
 import { Controller, Get, Headers, Post, Query, Res, UseGuards } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Public } from '#features/access/auth.guard';
-import { CurrentUser, type Session } from '#features/access/current-user';
 import { ApiData, ApiFailure, ERRORS_OF_OPERATION } from '#platform/openapi/api-docs';
 import { TOPICS } from '#ledger/outbox/ledger-event';
+import { Public } from '#features/access/auth.guard';
+import { CurrentUser, type Session } from '#features/access/current-user';
 import { EventHub } from './event-hub';
 import { EventStream } from './event-stream';
 import { EventTicket, EventsQuery } from './events.dto';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { AccessModule } from '#features/access/access.module';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
+import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { EventHub } from './event-hub';
 import { EventsController } from './events.controller';

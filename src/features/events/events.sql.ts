@@ -1,8 +1,8 @@
-import type { Session } from '#features/access/current-user';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { Cursor } from '#ledger/outbox/ledger-event';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
+import type { Session } from '#features/access/current-user';
 
 export const ISSUE_TICKET = statement<
   { digest: string; session: string; seconds: number },

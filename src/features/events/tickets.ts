@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
-import type { Session } from '#features/access/current-user';
-import { invalidToken } from '#platform/errors/errors';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
+import { invalidToken } from '#platform/errors/errors';
+import type { Session } from '#features/access/current-user';
 import type { EventTicket } from './events.dto';
 import { ISSUE_TICKET, REDEEM_TICKET, REMOVE_EXPIRED_TICKETS } from './events.sql';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { CHAIN_STATE } from '#ledger/chain/chain.sql';
-import { RateLimitStorage } from '#platform/limits/rate-limit.storage';
 import { Database } from '#platform/database/database';
+import { RateLimitStorage } from '#platform/limits/rate-limit.storage';
+import { CHAIN_STATE } from '#ledger/chain/chain.sql';
 import type { BlockchainStatus, DatabaseStatus, HealthReport } from './health.dto';
 
 /** Probes are frequent and come from several sides. Within this time they share one query. */

@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { Public } from '#features/access/auth.guard';
-import { ApiData } from '#platform/openapi/api-docs';
 import type { JsonText } from '#platform/answers/json-text';
 import type { CursorPage, Page } from '#platform/answers/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import { Public } from '#features/access/auth.guard';
 import { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
 import { LotteryService } from './lottery.service';
 

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
-import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 /** Positions: when the draw took place, in ms since 1970, its id and its contract. */

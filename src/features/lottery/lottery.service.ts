@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { namedError } from '#platform/errors/errors';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
+import { namedError } from '#platform/errors/errors';
 import { type CurrentDraw, type ListWinnersQuery, WINNER_CURSOR, type Winner } from './lottery.dto';
 import { CURRENT_DRAW, LIST_WINNERS, LIST_WINNERS_AFTER } from './lottery.sql';
 

@@ -1,6 +1,6 @@
-import { contractsOf } from '#ledger/chain/chain.sql';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { statement } from '#platform/postgres/statement';
+import { contractsOf } from '#ledger/chain/chain.sql';
 
 /** Writes a ticket count twice: as a JSON number that every client can represent, and as an exact string. */
 const tickets = (name: string, column: string): string =>

@@ -1,8 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { DrawEntry, ListTicketsQuery } from './tickets.dto';
 import { TicketsService } from './tickets.service';
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageQuery } from '#platform/answers/pagination';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
+import { PageQuery } from '#platform/answers/pagination';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { CONTRACT, COUNT, DRAW_ID, EXACT } from './lottery.dto';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/access/current-user';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { LIST_TICKETS } from './lottery.sql';
 import type { DrawEntry, ListTicketsQuery } from './tickets.dto';
 

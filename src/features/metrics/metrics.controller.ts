@@ -4,13 +4,13 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import { Gauge, register } from 'prom-client';
-import { Public } from '#features/access/auth.guard';
-import { ApiFailure } from '#platform/openapi/api-docs';
-import { bears } from '#platform/http/bearer';
-import { invalidToken } from '#platform/errors/errors';
 import { RawResponse } from '#platform/answers/raw-response';
-import { HttpSettings } from '#platform/http/http.settings';
 import { Database } from '#platform/database/database';
+import { invalidToken } from '#platform/errors/errors';
+import { bears } from '#platform/http/bearer';
+import { HttpSettings } from '#platform/http/http.settings';
+import { ApiFailure } from '#platform/openapi/api-docs';
+import { Public } from '#features/access/auth.guard';
 
 const METRICS_EXAMPLE = `# HELP pools_created_total Pools created
 # TYPE pools_created_total counter

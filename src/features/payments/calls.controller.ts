@@ -1,6 +1,6 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ContractCalls, DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from './calls.dto';
 import { CallsService } from './calls.service';
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Address } from 'viem';
-import type { AuthenticatedUser } from '#features/access/current-user';
-import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
-import { knownForm } from '#platform/errors/readable';
 import { MAX_AMOUNT } from '#values/rules';
 import { Database } from '#platform/database/database';
+import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
+import { knownForm } from '#platform/errors/readable';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery } from './calls.dto';
 import { type ChainRow, DRAW_TO_CALL, POOL_TO_CALL, type PoolRow } from './calls.sql';
 import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';

@@ -1,6 +1,6 @@
-import { KNOWN_CHAIN, LAST_BLOCK_TIME } from '#ledger/chain/chain.sql';
 import type { TransactionStatus } from '#values/types';
 import { statement } from '#platform/postgres/statement';
+import { KNOWN_CHAIN, LAST_BLOCK_TIME } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { hasPosition } from '#features/positions/positions.sql';

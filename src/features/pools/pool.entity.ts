@@ -1,6 +1,6 @@
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
-import { User } from '#features/access/user.entity';
 import type { PoolType } from '#values/types';
+import { User } from '#features/access/user.entity';
 
 /**
  * A savings pool. Amounts are decimal strings in smallest token units. The database derives balance, yield, apr and

@@ -1,10 +1,10 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiHeader } from '@nestjs/swagger';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ApiData } from '#platform/openapi/api-docs';
-import { validationFailed } from '#platform/errors/errors';
 import type { JsonText } from '#platform/answers/json-text';
 import type { CursorPage, Page } from '#platform/answers/pagination';
+import { validationFailed } from '#platform/errors/errors';
+import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import {
   CREATE_POOL_EXAMPLES,
   CreatePoolRequest,

@@ -1,8 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsIn, IsOptional, Matches } from 'class-validator';
-import { AMOUNT, IsAmount } from '#ledger/chain/amount';
-import { CursorCodec } from '#platform/answers/cursor';
-import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { ADDRESS, UUID } from '#values/rules';
 import {
   POOL_TYPES,
@@ -12,8 +9,11 @@ import {
   TransactionStatus,
   TransactionType,
 } from '#values/types';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import { AMOUNT, IsAmount } from '#ledger/chain/amount';
 
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
 

@@ -3,16 +3,16 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import { createHash } from 'node:crypto';
 import type { Counter } from 'prom-client';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuthenticatedUser } from '#features/access/current-user';
-import { namedError, invalidToken, validationFailed } from '#platform/errors/errors';
+import { canonicalAmount } from '#values/rules';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
-import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
-import { canonicalAmount } from '#values/rules';
-import { ChainSettings } from '#ledger/chain/chain.settings';
-import { PoolsSettings } from './pools.settings';
 import { Database } from '#platform/database/database';
+import { namedError, invalidToken, validationFailed } from '#platform/errors/errors';
+import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
 import type { TypedStatement } from '#platform/postgres/statement';
+import { ChainSettings } from '#ledger/chain/chain.settings';
+import type { AuthenticatedUser } from '#features/access/current-user';
+import { PoolsSettings } from './pools.settings';
 import {
   type CreatePoolRequest,
   type CreatedPool,

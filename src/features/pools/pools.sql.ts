@@ -1,6 +1,6 @@
+import { type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import type { ReadableRow } from '#platform/errors/readable';
-import { type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 
 /**

@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import type { JsonText } from '#platform/answers/json-text';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ListPositionsQuery, PositionItem } from './positions.dto';
 import { PositionsService } from './positions.service';
 

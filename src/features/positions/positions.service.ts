@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/access/current-user';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
-import { knownForm, readable } from '#platform/errors/readable';
 import { Database } from '#platform/database/database';
+import { knownForm, readable } from '#platform/errors/readable';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ListPositionsQuery, PositionItem } from './positions.dto';
 import { LIST_POSITIONS, POOL_POSITION } from './positions.sql';
 

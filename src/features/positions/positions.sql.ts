@@ -1,6 +1,6 @@
-import { EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
+import { EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */

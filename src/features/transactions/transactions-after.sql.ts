@@ -1,6 +1,6 @@
+import { TRANSACTION_TYPES, type TransactionStatus, type TransactionType } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import type { ReadableRow } from '#platform/errors/readable';
-import { TRANSACTION_TYPES, type TransactionStatus, type TransactionType } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 import { OUTSIDE, OWN, TRANSACTION_ITEM, asReader, uuidOf } from './transactions.sql';
 

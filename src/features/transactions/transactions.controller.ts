@@ -1,8 +1,8 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ApiData } from '#platform/openapi/api-docs';
 import type { JsonText } from '#platform/answers/json-text';
 import type { CursorPage, Page } from '#platform/answers/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
 import { TransactionsService } from './transactions.service';
 

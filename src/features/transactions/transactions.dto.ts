@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
-import { CursorCodec } from '#platform/answers/cursor';
-import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */

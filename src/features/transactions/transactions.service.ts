@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser } from '#features/access/current-user';
+import { TX_HASH } from '#values/rules';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
-import { knownForm, readable } from '#platform/errors/readable';
-import { TX_HASH } from '#values/rules';
 import { Database } from '#platform/database/database';
+import { knownForm, readable } from '#platform/errors/readable';
+import type { AuthenticatedUser } from '#features/access/current-user';
 import { idRange } from './id-range';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
 import {

@@ -1,5 +1,5 @@
-import type { ReadableRow } from '#platform/errors/readable';
 import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
+import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { isReader } from '#features/pools/pools.sql';
 

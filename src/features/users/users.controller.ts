@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
-import { CurrentUser, type Session } from '#features/access/current-user';
 import type { JsonText } from '#platform/answers/json-text';
 import { ApiData } from '#platform/openapi/api-docs';
+import { CurrentUser, type Session } from '#features/access/current-user';
 import { Profile } from './users.dto';
 import { UsersService } from './users.service';
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { AccessModule } from '#features/access/access.module';
+import { AnalyticsModule } from '#features/analytics/analytics.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { UsersController } from './users.controller';
 import { UsersService } from './users.service';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { AuthenticatedUser, Session } from '#features/access/current-user';
-import { invalidToken } from '#platform/errors/errors';
 import { JsonText } from '#platform/answers/json-text';
 import { Database } from '#platform/database/database';
+import { invalidToken } from '#platform/errors/errors';
+import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import type { MeResponse, Profile } from './users.dto';
 import { ME, PROFILE } from './users.sql';
 

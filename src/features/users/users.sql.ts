@@ -1,5 +1,5 @@
-import { depositedBy } from '#features/analytics/analytics.sql';
 import { statement } from '#platform/postgres/statement';
+import { depositedBy } from '#features/analytics/analytics.sql';
 import { countOwnedBy } from '#features/pools/pools.sql';
 
 const PROFILE_FIELDS = `

@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import type { JsonText } from '#platform/answers/json-text';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
+import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import {
   CreateWebhookRequest,
   CreatedWebhook,

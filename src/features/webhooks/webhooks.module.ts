@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { Resolver } from 'node:dns/promises';
-import { AccessModule } from '#features/access/access.module';
 import { OutboxModule } from '#ledger/outbox/outbox.module';
+import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { WebhookClient } from './webhook-client';
 import { WebhookFanOut } from './webhook-fan-out';

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { AuthenticatedUser } from '#features/access/current-user';
-import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
-import { knownForm } from '#platform/errors/readable';
-import { WebhooksSettings } from './webhooks.settings';
 import { Database } from '#platform/database/database';
+import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
+import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import type { AuthenticatedUser } from '#features/access/current-user';
+import { WebhooksSettings } from './webhooks.settings';
 import { problemOf } from './webhook-target';
 import type {
   CreateWebhookRequest,

@@ -1,8 +1,8 @@
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
-import { WrongChain } from './chain-identity';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { type Batch, ForkDetected, NodeBehind } from '#indexer/reading/source';
+import { WrongChain } from './chain-identity';
 
 /** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
 export class Disagreement extends RetryableChainError {}

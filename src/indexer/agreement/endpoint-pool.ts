@@ -1,6 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { ChainSettings } from '#ledger/chain/chain.settings';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { type ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
+import type { Block } from '#indexer/reading/raw-chain';
+import { RpcUnavailable } from '#indexer/reading/rpc';
+import { type Batch, NodeBehind, type Plan } from '#indexer/reading/source';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import {
   Disagreement,
   type Testimony,
@@ -10,12 +15,7 @@ import {
   testify,
   verdict,
 } from './cross-check';
-import { type ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
-import type { Block } from '#indexer/reading/raw-chain';
-import { RpcUnavailable } from '#indexer/reading/rpc';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
-import { type Batch, NodeBehind, type Plan } from '#indexer/reading/source';
-import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;

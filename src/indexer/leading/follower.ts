@@ -1,19 +1,19 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Disagreement } from '#indexer/agreement/cross-check';
-import type { Endpoint } from '#indexer/reading/endpoint';
 import { EndpointPool, type Heads, type Reading } from '#indexer/agreement/endpoint-pool';
-import { fillGas } from './gas';
-import type { Cursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
-import type { Lead } from './lead-connection';
-import { Preflight } from './preflight';
-import { MalformedAnswer } from '#indexer/reading/raw-chain';
-import { Halted, Recovery, mayPass } from './recovery';
-import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
+import type { Cursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { type Batch, ForkDetected } from '#indexer/reading/source';
 import { SYNCED_WITHIN } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { fillGas } from './gas';
+import type { Lead } from './lead-connection';
+import { Preflight } from './preflight';
+import { Halted, Recovery, mayPass } from './recovery';
 
 /** Time between checks for a new head. */
 const POLL_MS = 500;

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
-import { type Call, type Rpc, RpcError } from '#indexer/reading/rpc';
 import { hex } from '#indexer/reading/raw-chain';
+import { type Call, type Rpc, RpcError } from '#indexer/reading/rpc';
 
 interface Receipt {
   transactionHash: string;

@@ -6,10 +6,10 @@ import {
 } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WrongChain } from '#indexer/agreement/chain-identity';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { Follower } from './follower';
 import { LeadConnection } from './lead-connection';
 import { becomeLeader } from './leader';
-import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Time before another attempt after the database or the lead was lost. */
 const RESTART_MS = 1000;

@@ -4,8 +4,8 @@ import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { EventWriter } from '#indexer/ledger/event-writer';
-import { connect } from './leader';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { connect } from './leader';
 
 /** A server that hangs does not answer when a connection is closed. */
 const CLOSE_MS = 1000;

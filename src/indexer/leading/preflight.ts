@@ -2,10 +2,10 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
-import { followContracts } from './contract-set';
-import type { Endpoint } from '#indexer/reading/endpoint';
 import { EndpointPool } from '#indexer/agreement/endpoint-pool';
 import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { Endpoint } from '#indexer/reading/endpoint';
+import { followContracts } from './contract-set';
 import type { Lead } from './lead-connection';
 import { type Token, readToken } from './token';
 

@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
-import type { Endpoint } from '#indexer/reading/endpoint';
 import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
 import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { Endpoint } from '#indexer/reading/endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
 import { ForkDetected, NodeBehind, type Source, WINDOW } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 

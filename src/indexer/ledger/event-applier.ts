@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import type { ChainEvent } from '#indexer/reading/decode';
 import {
   type Announced,
   type Decision,
@@ -8,7 +9,6 @@ import {
   copyPools,
   decide,
 } from './decide';
-import type { ChainEvent } from '#indexer/reading/decode';
 import { applyToDraws } from './draws';
 import { type EventRow, inChainOrder, keptItem } from './event-rows';
 import * as sql from './event-writer.sql';

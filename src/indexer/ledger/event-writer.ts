@@ -1,13 +1,13 @@
 import type { Client } from 'pg';
 import { LATEST } from '#indexer/reading/decode';
+import type { Block } from '#indexer/reading/raw-chain';
+import { type Batch, WINDOW } from '#indexer/reading/source';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
 import { undoPositions } from './position-journal';
 import { rebuildPositions } from './position-writer';
 import { Tally } from './set-aside';
-import type { Block } from '#indexer/reading/raw-chain';
-import { type Batch, WINDOW } from '#indexer/reading/source';
 
 export interface Cursor extends Block {
   epoch: number;

@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { bears } from '#platform/http/bearer';
 import { invalidToken } from '#platform/errors/errors';
+import { bears } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
 import { IndexerTelemetry } from './telemetry';
 

@@ -8,9 +8,9 @@ import {
   collectDefaultMetrics,
   register,
 } from 'prom-client';
+import type { CursorState } from '#indexer/ledger/event-writer';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/endpoint';
-import type { CursorState } from '#indexer/ledger/event-writer';
 import type { Block } from '#indexer/reading/raw-chain';
 import { SyncState } from './sync-state';
 

@@ -1,8 +1,8 @@
 import { Transform } from 'class-transformer';
 import { IsInstance, IsInt, IsNotEmpty, IsOptional, Min } from 'class-validator';
+import { POOL_TYPES, type PoolType } from '#values/types';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Integer } from '#platform/config/settings';
-import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from './endpoints';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import type { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
+import type { PostgresSettings } from '#platform/postgres/postgres.settings';
 
 /**
  * Every named statement of the API touches few rows by key, so one generic plan of nested index scans fits all

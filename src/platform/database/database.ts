@@ -4,16 +4,16 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { PostgresSettings } from '#platform/postgres/postgres.settings';
-import { BatchedPool } from '#platform/statements/batched-pool';
 import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
-import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 import { DatabasePool } from '#platform/postgres/database-pool';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { BatchedPool } from '#platform/statements/batched-pool';
 import { JoinedWrites } from '#platform/statements/joined-writes';
 import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
-import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 
 /** Reads in a batch. */
 const READ_DEPTH = 32;

@@ -1,8 +1,8 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
-import { Database } from './database';
 import type { TypedStatement } from '#platform/postgres/statement';
+import { Database } from './database';
 
 /** The average wait between sweeps. Each wait is half to one and a half times as long, so that processes differ. */
 const SWEEP_MS = 10_000;

@@ -1,5 +1,5 @@
-import { forbidden, notFound } from './errors';
 import { UUID } from '#values/rules';
+import { forbidden, notFound } from './errors';
 
 /**
  * What a statement about one thing returns: no row when it does not exist, `data` null when the caller may not read

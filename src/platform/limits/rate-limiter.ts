@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { clientKey, trackerKey } from '#platform/http/client-address';
 import type { ErrorCode } from '#platform/errors/error-codes';
 import { ApiError } from '#platform/errors/errors';
+import { clientKey, trackerKey } from '#platform/http/client-address';
 import { contextOf } from './declarations';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';

@@ -7,8 +7,8 @@ import {
   ApiProperty,
   ApiResponse,
 } from '@nestjs/swagger';
-import { ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
 import { Pagination } from '#platform/answers/pagination';
+import { ERROR_CODES, type ErrorCode } from '#platform/errors/error-codes';
 import { type DocumentedError, statusOf } from './documented-errors';
 
 export class ErrorDetailBody {

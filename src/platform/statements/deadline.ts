@@ -1,8 +1,8 @@
 import type { QueryResult, QueryResultRow } from 'pg';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
-import type { StatementClient } from './statement-pool';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import type { StatementClient } from './statement-pool';
 import { type Work, afterIo } from './work-queue';
 
 /** The server's clock is read again after this time. */

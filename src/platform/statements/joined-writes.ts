@@ -1,7 +1,7 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
 import type { Statement } from '#platform/postgres/statement';
-import type { StatementPool } from './statement-pool';
 import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import type { StatementPool } from './statement-pool';
 import { LIMITS } from './work-queue';
 
 /** Statements under way: while one commits, the server works on the other. */

@@ -1,6 +1,6 @@
+import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { GuardedQuery, ServerClock } from './deadline';
 import { type StatementClient, type StatementConnection, StatementPool } from './statement-pool';
-import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import type { Work } from './work-queue';
 
 /** What a connection needs to know for sending statements. */

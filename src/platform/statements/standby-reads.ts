@@ -2,12 +2,12 @@ import { Logger } from '@nestjs/common';
 import { DatabaseError, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
-import { BatchedPool } from './batched-pool';
 import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
 import type { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
-import type { PoolSize, StatementPool } from './statement-pool';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { BatchedPool } from './batched-pool';
+import type { PoolSize, StatementPool } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
 const ATTEMPTS_MS = [0, 1, 3, 10];

@@ -1,6 +1,5 @@
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
-import { Outage } from './outage';
 import type { Statement } from '#platform/postgres/statement';
 import {
   CONNECTION_ENDS,
@@ -11,6 +10,7 @@ import {
   REPEATABLE,
   StatementSkipped,
 } from '#platform/postgres/unavailable';
+import { Outage } from './outage';
 import { LIMITS, type Work, WorkQueue, afterIo, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */

@@ -1,7 +1,7 @@
 import type { QueryResultRow } from 'pg';
-import type { Outage } from './outage';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import type { Outage } from './outage';
 
 /** Limits in ms from the request for a statement. */
 export interface TimeLimits {

@@ -1,8 +1,8 @@
 import { ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
 import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
-import { type CompiledRules, compileRules } from './compiled-rules';
 import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
+import { type CompiledRules, compileRules } from './compiled-rules';
 
 /** Number of validated queries that are remembered for each class. */
 const MAX_REMEMBERED = 1000;

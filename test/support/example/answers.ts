@@ -21,11 +21,11 @@ import {
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
-import { Public } from '#features/access/auth.guard';
-import { JsonText } from '#platform/answers/json-text';
 import { CursorCodec } from '#platform/answers/cursor';
+import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
+import { Public } from '#features/access/auth.guard';
 
 export interface Saver {
   name: string;

@@ -14,10 +14,10 @@ import {
   ValidatorConstraint,
   type ValidatorConstraintInterface,
 } from 'class-validator';
-import { Public } from '#features/access/auth.guard';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
+import { MemoizedQuery } from '#platform/validation/validation.pipe';
+import { Public } from '#features/access/auth.guard';
 
 class Lot {
   @IsInt()

@@ -64,7 +64,7 @@ it('every body has an example, and every example is what its schema says, no fie
         expect([name, where, examples.length]).not.toEqual([name, where, 0]);
         for (const example of examples) {
           const wrong = app.validator.violations(body.schema!, example);
-          // A field without an example: give it one, or its name one in src/openapi/examples.ts.
+          // A field without an example: give it one, or its name one in src/api/documents/examples.ts.
           expect([name, where, wrong]).toEqual([name, where, undefined]);
         }
       }

@@ -10,8 +10,8 @@ const SRC = join(__dirname, '../src');
 const OF_SESSION =
   /pg_(try_)?advisory_lock(_shared)?\b|\bTEMP(ORARY)?\s+(TABLE|VIEW|SEQUENCE)|\b(UN)?LISTEN\s+[a-z]|\bWITH HOLD\b|(?:['"]|[`;]\s*)(SET\s+(?!LOCAL\b|CONSTRAINTS\b|TRANSACTION\b)|RESET\s+|PREPARE\s+|DISCARD\s+)|set_config\([^()]*(\([^()]*\)[^()]*)*,\s*false\s*\)/;
 
-/** These connect directly; deploy/SCALING.md says so. `local/` is never part of production. */
-const DIRECT = /^(local\/|indexer\/leader\.ts$|verify\/(connection|pools\.sql|verify)\.ts$)/;
+/** These connect directly; deploy/SCALING.md says so. `dev/` is never part of production. */
+const DIRECT = /^(dev\/|indexer\/leading\/leader\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
 
 const sources = readdirSync(SRC, { recursive: true, withFileTypes: true })
   .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('spec.ts'))
@@ -25,9 +25,9 @@ it('the API works without anything of a session, so that a pooler may share conn
   // It finds those that there are.
   expect(found).toEqual(
     expect.arrayContaining([
-      'indexer/leader.ts',
-      'verify/connection.ts',
-      'verify/pools.sql.ts',
+      'indexer/leading/leader.ts',
+      'verify/checks/connection.ts',
+      'verify/checks/pools.sql.ts',
       'verify/verify.ts',
     ]),
   );

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { Endpoints } from '#verify/checks/endpoints';
@@ -51,6 +51,6 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
 
   async beforeApplicationShutdown(): Promise<void> {
     this.stop.abort();
-    await Promise.race([this.running, sleep(STOP_MS, undefined, { ref: false })]);
+    await within(STOP_MS, this.running);
   }
 }

@@ -252,7 +252,7 @@ describe('parsing', () => {
 });
 
 it('.env.example has every setting once, with the defaults as they are', () => {
-  const text = readFileSync(join(__dirname, '../../../.env.example'), 'utf8');
+  const text = readFileSync(join(__dirname, '../../.env.example'), 'utf8');
   const lines = [...text.matchAll(/^(# )?([A-Z][A-Z_]+)=(.*)$/gm)];
   expect(lines.map(([, , name]) => name).sort()).toEqual(SETTINGS);
   const active = Object.fromEntries(

@@ -1,10 +1,9 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { valuesOf } from '#platform/postgres/statement';
-import { afterIo } from '#platform/statements/work-queue';
+import { pause, within } from '#platform/timing/waits';
 import { type Ending, LOOK_FOR_ENDINGS, MAX_ENDINGS } from './sessions.sql';
 
 /** Time between two polls for ended sessions. */
@@ -56,7 +55,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   private async run(): Promise<void> {
     const { signal } = this.stopping;
     while (!signal.aborted) {
-      await delay(POLL_MS, undefined, { ref: false, signal }).catch(() => undefined);
+      await pause(POLL_MS, signal);
       if (!signal.aborted) await this.attempt();
     }
     // The process may have been told to stop while this was connecting.
@@ -71,7 +70,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   private async attempt(): Promise<void> {
     try {
-      await this.look();
+      await this.pollEndings();
       if (this.working === false) this.logger.log('ended sessions are followed again');
       this.working = true;
     } catch (error) {
@@ -84,14 +83,17 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private async look(): Promise<void> {
+  private async pollEndings(): Promise<void> {
     const client = (this.client ??= await this.connect());
     if (this.age > MAX_GAP_MS) this.snapshot = undefined;
     const began = { clock: performance.now(), wall: Date.now() };
     const { name, text } = LOOK_FOR_ENDINGS;
     const values = valuesOf(LOOK_FOR_ENDINGS, { snapshot: this.snapshot ?? null });
-    const { rows } = await inTime(
+    const { rows } = await within(
+      ANSWER_MS,
       client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values }),
+      // Such an answer is as complete as any, however late, and `fresh` knows its age.
+      () => new Error('no answer in time'),
     );
     const [{ snapshot, standby, endings }] = rows;
     if (standby) throw new Error('the database is a standby');
@@ -124,16 +126,4 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     this.snapshot = undefined;
     client?.end().catch(() => undefined);
   }
-}
-
-/**
- * Reads what has arrived before it gives up. A busy process may stand still for longer than an answer may take, and a
- * new connection would end all its streams of events. Such an answer is as complete as any, and `fresh` knows its age.
- */
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  let stop = (): void => undefined;
-  const late = new Promise<never>((_, reject) => {
-    stop = afterIo(ANSWER_MS, () => reject(new Error('no answer in time')));
-  });
-  return Promise.race([answer, late]).finally(stop);
 }

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import { EndpointPool, type Heads, type Reading } from '#indexer/agreement/endpoint-pool';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
@@ -223,7 +223,7 @@ export class Follower {
   }
 
   private async pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.signal }).catch(() => undefined);
+    await pause(ms, this.signal);
   }
 }
 

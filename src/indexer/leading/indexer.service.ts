@@ -4,7 +4,7 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '#platform/timing/waits';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { Follower } from './follower';
@@ -59,7 +59,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
         if (error instanceof WrongChain) throw error;
         this.telemetry.role = 'cut_off';
         this.logger.warn(`starting over: ${(error as Error).message}`);
-        await sleep(RESTART_MS, undefined, { signal }).catch(() => undefined);
+        await pause(RESTART_MS, signal);
       }
     }
   }

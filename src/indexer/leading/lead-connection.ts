@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -36,7 +36,7 @@ export class LeadConnection {
     } finally {
       this.telemetry.leader.set(0);
       this.telemetry.showSetAside(new Map());
-      await Promise.race([client.end().catch(() => undefined), sleep(CLOSE_MS, undefined, { ref: false })]);
+      await within(CLOSE_MS, client.end()).catch(() => undefined);
     }
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AnswerTooLarge, readBounded } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import { BatchSize } from './batch-size';
 
@@ -39,7 +40,6 @@ class Retryable extends Error {
 
 /** The endpoint does not take so many calls in one request. */
 class BatchRefused extends Error {}
-class AnswerTooLarge extends Error {}
 
 /**
  * Timeout of one answer; time after which there are no more retries; wait before the first retry, which doubles. The
@@ -183,7 +183,7 @@ export class Rpc {
         signal: AbortSignal.timeout(this.times.answerMs),
       });
       ({ status } = response);
-      text = await readText(response);
+      text = await readBounded(response, MAX_ANSWER_BYTES);
     } catch (error) {
       if (error instanceof AnswerTooLarge) throw error;
       throw new Retryable('network', (error as Error).message);
@@ -198,16 +198,4 @@ export class Rpc {
       throw new Retryable('http', `HTTP ${status}, not JSON`);
     }
   }
-}
-
-/** Stops reading at the limit. @throws AnswerTooLarge */
-async function readText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new AnswerTooLarge(`answer of more than ${MAX_ANSWER_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size).toString('utf8');
 }

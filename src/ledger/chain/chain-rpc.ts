@@ -1,3 +1,4 @@
+import { readBounded } from '#platform/http/read-bounded';
 import type { RpcEndpoint } from './endpoints';
 
 /** Time limit of calls that belong together, whatever the endpoints do. */
@@ -6,8 +7,8 @@ const TOTAL_MS = 3000;
 const ENDPOINT_MS = 1000;
 /** When an endpoint answered in place of a preferred one, it is asked first for this long. */
 const DETOUR_MS = 30_000;
-/** Bytes. A contract's code takes 50 KB of hex, so no valid answer is larger than this. */
-const MAX_ANSWER = 1024 * 1024;
+/** A contract's code takes 50 KB of hex, so no valid answer is larger than this. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** The node ran the call, and the contract reverted. */
 export class CallReverted extends Error {}
@@ -72,22 +73,13 @@ async function ask(
     signal,
   });
   // Some nodes answer a revert with a status other than 200, so the body decides.
-  const answer = JSON.parse(await readBounded(response)) as { result?: unknown; error?: unknown };
+  const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
+    result?: unknown;
+    error?: unknown;
+  };
   if (isRevert(answer.error)) throw new CallReverted();
   if (answer.error !== undefined || answer.result === undefined) throw new Error('refused');
   return answer.result;
-}
-
-async function readBounded({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop early cancels the body, which closes the connection.
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength;
-    if (size > MAX_ANSWER) throw new Error('answer too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 /** Code 3 in the execution API. Older nodes tell by the message only. */

@@ -2,6 +2,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter, Gauge } from 'prom-client';
 import { Database } from '#platform/database/database';
+import { within } from '#platform/timing/waits';
 import { Delivery, type Report } from './delivery';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxPoller } from './outbox-poller';
@@ -52,9 +53,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.leave();
     for (const delivery of this.deliveries.values()) delivery.stop();
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_MS)));
-    await Promise.race([Promise.all(this.running), late]).finally(() => clearTimeout(timer));
+    await within(STOP_MS, Promise.all(this.running));
   }
 
   private async look(): Promise<void> {

@@ -1,4 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { OutageLog } from '#platform/log/outage-log';
 
 /** Time between two reads of the outbox. */
 const POLL_MS = 250;
@@ -11,12 +12,15 @@ type Task = () => Promise<void>;
  */
 @Injectable()
 export class OutboxPoller implements OnModuleDestroy {
-  private readonly logger = new Logger(OutboxPoller.name);
+  private readonly outage = new OutageLog(
+    new Logger(OutboxPoller.name),
+    'events have to wait',
+    'events are read again',
+  );
   private readonly tasks = new Set<Task>();
   private running?: Promise<void>;
   private wake: () => void = () => undefined;
   private stopping = false;
-  private failing = false;
 
   /**
    * Runs a task repeatedly; each run starts after the one before has finished.
@@ -48,7 +52,7 @@ export class OutboxPoller implements OnModuleDestroy {
     while (!this.stopping && this.tasks.size > 0) {
       const woken = new Promise<void>((resolve) => (this.wake = resolve));
       const begun = performance.now();
-      await this.look();
+      await this.runTasks();
       let timer: NodeJS.Timeout | undefined;
       const pause = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, Math.max(0, POLL_MS - (performance.now() - begun))).unref();
@@ -59,12 +63,10 @@ export class OutboxPoller implements OnModuleDestroy {
     this.running = undefined;
   }
 
-  /** Reports an outage once, when it begins. */
-  private async look(): Promise<void> {
+  private async runTasks(): Promise<void> {
     const results = await Promise.allSettled([...this.tasks].map((task) => task()));
     const failed = results.find((result) => result.status === 'rejected');
-    if (failed && !this.failing) this.logger.warn(`events have to wait: ${(failed.reason as Error).message}`);
-    if (!failed && this.failing) this.logger.log('events are read again');
-    this.failing = failed !== undefined;
+    if (failed) this.outage.failed(failed.reason);
+    else this.outage.succeeded();
   }
 }

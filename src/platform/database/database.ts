@@ -13,6 +13,7 @@ import { JoinedWrites } from '#platform/statements/joined-writes';
 import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
+import { within } from '#platform/timing/waits';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
 
 /** Reads in a batch. */
@@ -133,10 +134,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     if (this.pool.ending) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, END_MS)));
-    await Promise.race([Promise.all([this.pool.end(), this.standbys?.end()]), late]).finally(() =>
-      clearTimeout(timer),
-    );
+    await within(END_MS, Promise.all([this.pool.end(), this.standbys?.end()]));
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
+import { OutageLog } from '#platform/log/outage-log';
 import type { TypedStatement } from '#platform/postgres/statement';
 import { Database } from './database';
 
@@ -56,7 +57,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
   private timer?: NodeJS.Timeout;
   private running: Promise<unknown> = Promise.resolve();
   private stopping = false;
-  private failing = false;
+  private readonly outage = new OutageLog(this.logger, 'expired rows stay for now');
 
   constructor(
     private readonly database: Database,
@@ -113,15 +114,13 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     this.timer.unref();
   }
 
-  /** Reports an outage once, when it begins. */
   private async sweepAndReport(): Promise<void> {
     try {
       const total = await this.sweep();
-      this.failing = false;
+      this.outage.succeeded();
       if (total > 0) this.logger.debug(`removed ${total} expired rows`);
     } catch (error) {
-      if (!this.failing) this.logger.warn(`expired rows stay for now: ${(error as Error).message}`);
-      this.failing = true;
+      this.outage.failed(error);
     }
   }
 }

@@ -5,18 +5,22 @@ import type { ThrottlerStorageRecord } from '@nestjs/throttler/dist/throttler-st
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { trackerKey } from '#platform/http/client-address';
+import { within } from '#platform/timing/waits';
 import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
 
 /** No block that outlasts the window: only the number of hits in it counts. */
 const NEVER_BLOCK = Number.MAX_SAFE_INTEGER;
-/** Longest wait for Redis in ms before a request is counted here instead. */
-const PATIENCE = 400;
-/** Time between two checks of Redis, in ms. */
-const INTERVAL = 250;
-/** How long Redis is not asked after a request without an answer, in ms: a part of a cluster may be down. */
-const PAUSE = 1000;
+/** Longest wait for Redis before a request is counted here instead. */
+const PATIENCE_MS = 400;
+/** Time between two checks of Redis. */
+const PING_MS = 250;
+/** How long Redis is not asked after a request without an answer: a part of a cluster may be down. */
+const PAUSE_MS = 1000;
+
+const answerOf = <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+  within(PATIENCE_MS, answer, () => new Error(`no answer in ${PATIENCE_MS} ms`));
 
 /**
  * Keeps the counts of the rate limits: in Redis for all replicas, or in this process when REDIS_URL is not set or
@@ -29,7 +33,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   private readonly client?: Redis | Cluster;
   private readonly shared?: ThrottlerStorage;
   private timer?: NodeJS.Timeout;
-  private looking = false;
+  private isAsking = false;
   private answers?: boolean;
   private failedUntil = 0;
 
@@ -53,9 +57,9 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     const { client } = this;
     if (!client) return;
     if (client.status !== 'ready')
-      await within(PATIENCE, once(client, 'ready')).catch((error: Error) => this.lost(error));
-    await within(PATIENCE, this.look(client)).catch((error: Error) => this.lost(error));
-    this.timer = setInterval(() => void this.look(client), INTERVAL).unref();
+      await answerOf(once(client, 'ready')).catch((error: Error) => this.lost(error));
+    await answerOf(this.pingRedis(client)).catch((error: Error) => this.lost(error));
+    this.timer = setInterval(() => void this.pingRedis(client), PING_MS).unref();
   }
 
   /**
@@ -65,10 +69,10 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
    */
   count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
     if (!this.shared || this.status !== 'connected') return this.memory.count(client, name, limit, windowMs);
-    return within(PATIENCE, this.shared.increment(client, windowMs, NEVER_BLOCK, windowMs, name)).then(
+    return answerOf(this.shared.increment(client, windowMs, NEVER_BLOCK, windowMs, name)).then(
       ({ totalHits, timeToExpire }) => ({ hits: totalHits, limit, secondsLeft: timeToExpire }),
       (error: Error) => {
-        this.failedUntil = Date.now() + PAUSE;
+        this.failedUntil = Date.now() + PAUSE_MS;
         this.lost(error);
         return this.memory.count(client, name, limit, windowMs);
       },
@@ -96,11 +100,11 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   }
 
   /** Checks Redis without making a request wait. Waits for the answer to the ping, however long it takes. */
-  private async look(client: Redis | Cluster): Promise<void> {
-    if (this.looking) return;
-    this.looking = true;
+  private async pingRedis(client: Redis | Cluster): Promise<void> {
+    if (this.isAsking) return;
+    this.isAsking = true;
     const pong = client.ping();
-    await within(PATIENCE, pong).catch((error: Error) => this.lost(error));
+    await answerOf(pong).catch((error: Error) => this.lost(error));
     try {
       await pong;
       if (this.answers === false) this.logger.log('Redis answers again, rate limits hold over all replicas');
@@ -108,7 +112,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     } catch (error) {
       this.lost(error as Error);
     }
-    this.looking = false;
+    this.isAsking = false;
   }
 
   private lost({ message }: Error): void {
@@ -116,21 +120,4 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
       this.logger.warn(`Redis does not answer, rate limits hold per process: ${message}`);
     this.answers = false;
   }
-}
-
-/**
- * Rejects when there is no answer within `ms`. The wait is split, so that a busy event loop is not mistaken for a
- * silent Redis.
- */
-function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  const steps = 5;
-  let timer: NodeJS.Timeout;
-  const timeout = new Promise<never>((_, reject) => {
-    const step = (left: number): void => {
-      if (left === 0) reject(new Error(`no answer in ${ms} ms`));
-      else timer = setTimeout(step, ms / steps, left - 1);
-    };
-    step(steps);
-  });
-  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

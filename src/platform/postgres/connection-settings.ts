@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isUnavailable } from './unavailable';
 
 /** By name, as `pg_settings` shows them: times in ms without a unit. */
@@ -46,7 +47,7 @@ export async function onceAvailable(work: () => Promise<void>): Promise<void> {
       return await work();
     } catch (error) {
       if (!isUnavailable(error) || tries === TRIES) throw error;
-      await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+      await delay(WAIT_MS);
     }
   }
 }

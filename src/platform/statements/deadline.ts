@@ -2,8 +2,9 @@ import type { QueryResult, QueryResultRow } from 'pg';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import { afterIo } from '#platform/timing/waits';
 import type { StatementClient } from './statement-pool';
-import { type Work, afterIo } from './work-queue';
+import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;

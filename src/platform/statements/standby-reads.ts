@@ -6,6 +6,7 @@ import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
 import type { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { within } from '#platform/timing/waits';
 import { BatchedPool } from './batched-pool';
 import type { PoolSize, StatementPool } from './statement-pool';
 
@@ -132,13 +133,10 @@ export class StandbyReads {
   }
 
   private async attempt<Row>(statement: Statement, values: unknown[]): Promise<[Outcome, Row[]?]> {
-    let timer: NodeJS.Timeout | undefined;
-    // The primary may be the one that does not answer.
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new DatabaseUnavailable('no answer in time')), STANDBY_MS);
-    });
+    const late = (): Error => new DatabaseUnavailable('no answer in time');
     try {
-      const rows = await Promise.race([this.fresh<Row>(statement, values), late]);
+      // The primary may be the one that does not answer.
+      const rows = await within(STANDBY_MS, this.fresh<Row>(statement, values), late);
       if (rows) return ['standby', rows];
       this.pause(BEHIND_PAUSE_MS);
       return ['behind'];
@@ -150,8 +148,6 @@ export class StandbyReads {
         this.pause(FAILED_PAUSE_MS);
       }
       return ['failed'];
-    } finally {
-      clearTimeout(timer);
     }
   }
 

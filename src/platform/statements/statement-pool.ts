@@ -10,8 +10,9 @@ import {
   REPEATABLE,
   StatementSkipped,
 } from '#platform/postgres/unavailable';
+import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
-import { LIMITS, type Work, WorkQueue, afterIo, older } from './work-queue';
+import { LIMITS, type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;

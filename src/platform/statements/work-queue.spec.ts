@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
-import { LIMITS, type Work, WorkQueue, afterIo } from './work-queue';
+import { LIMITS, type Work, WorkQueue } from './work-queue';
 
 it('a statement that is sent again keeps its place', () => {
   const queue = new WorkQueue(LIMITS, new Outage(), () => false);

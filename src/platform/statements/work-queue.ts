@@ -1,6 +1,7 @@
 import type { QueryResultRow } from 'pg';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import { afterIo } from '#platform/timing/waits';
 import type { Outage } from './outage';
 
 /** Limits in ms from the request for a statement. */
@@ -31,20 +32,6 @@ export interface Work extends BoundStatement {
 }
 
 export const older = (a: Work, b: Work): Work => (b.requested < a.requested ? b : a);
-
-/**
- * A timeout that reads what has arrived before it counts, because in a busy process timers run before sockets. It does
- * not keep the process alive: what is waited for has a connection that does, or a pause before the next one.
- * @returns a function that stops it
- */
-export function afterIo(ms: number, callback: () => void): () => void {
-  let immediate: NodeJS.Immediate | undefined;
-  const timeout = setTimeout(() => (immediate = setImmediate(callback)), ms).unref();
-  return () => {
-    clearTimeout(timeout);
-    clearImmediate(immediate);
-  };
-}
 
 /** Statements that wait to be sent, each until its limit. */
 export class WorkQueue {

@@ -7,7 +7,7 @@ import { type AuthenticatedUser, CurrentUser } from '#features/access/current-us
 import { User } from '#features/access/user.entity';
 import { AccountDay } from '#features/analytics/account-day.entity';
 import { AnalyticsModule } from '#features/analytics/analytics.module';
-import { AuthModule } from '#features/auth/auth.module';
+import { AccessModule } from '#features/access/access.module';
 import { LotteryDraw } from '#features/lottery/lottery-draw.entity';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { PoolMember } from '#features/pools/pool-member.entity';
@@ -110,7 +110,7 @@ export class MembersModule {}
 
 @Module({
   imports: [
-    AuthModule,
+    AccessModule,
     PoolsModule,
     TransactionsModule,
     AnalyticsModule,

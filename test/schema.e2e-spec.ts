@@ -293,10 +293,10 @@ describe('a hot statement reads few rows, by index', () => {
   const caller = address(7);
   const user = "md5('user7')::uuid";
   const pool = "md5('pool7')::uuid";
-  const heavyOwner = { user: `md5('user${OWNER}')::uuid`, address: address(OWNER) };
-  const heavyMember = { user: `md5('user${MEMBER}')::uuid`, address: address(MEMBER) };
-  const payer = { user: `md5('user${PAYER}')::uuid`, address: address(PAYER) };
-  const me = { user, address: caller };
+  const heavyOwner = { user: `md5('user${OWNER}')::uuid`, caller: address(OWNER) };
+  const heavyMember = { user: `md5('user${MEMBER}')::uuid`, caller: address(MEMBER) };
+  const payer = { user: `md5('user${PAYER}')::uuid`, caller: address(PAYER) };
+  const me = { user, caller };
   const cursor = { xid: '203', position: 20_000, item: 1 };
   const [first, last] = [`${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`, 'f'.repeat(32)];
   const middle = `8${'0'.repeat(31)}`;
@@ -339,33 +339,33 @@ describe('a hot statement reads few rows, by index', () => {
       newIds: [uuidv7(), uuidv7()],
     }),
     run(ME, { user }),
-    run(sessions.SESSION_LIVES, { userId: user, generation: 0, sessionId: "md5('session7')::uuid" }),
-    run(sessions.END_SESSION, { sessionId: uuidv7(), userId: user, exp: 4_000_000_000 }),
-    run(sessions.END_ALL_SESSIONS, { userId: user }),
+    run(sessions.SESSION_LIVES, { user, generation: 0, sessionId: "md5('session7')::uuid" }),
+    run(sessions.END_SESSION, { sessionId: uuidv7(), user, exp: 4_000_000_000 }),
+    run(sessions.END_ALL_SESSIONS, { user }),
     run(sessions.REMOVE_EXPIRED_ENDINGS, { after: null, batch: 20 }),
     run(sessions.LOOK_FOR_ENDINGS, { snapshot: '4000000000:4000000000:' }),
     run(POOL_ANALYTICS, {}),
     run(USER_ANALYTICS, { user }),
     run(CURRENT_DRAW, {}),
     run(LIST_WINNERS, { limit: 10, offset: 0 }),
-    run(LIST_TICKETS, { reader: caller, limit: 20, offset: 0 }),
-    run(POOL_POSITION, { pool, reader: caller }),
-    run(LIST_POSITIONS, { reader: caller, limit: 20, offset: 0 }),
+    run(LIST_TICKETS, { caller, limit: 20, offset: 0 }),
+    run(POOL_POSITION, { pool, caller }),
+    run(LIST_POSITIONS, { caller, limit: 20, offset: 0 }),
     run(CHAIN_STATE, {}),
-    run(pools.LIST_POOLS, { address: caller, ...page }),
-    run(pools.LIST_POOLS, { address: caller, ...page, type: 'lottery' }),
-    run(pools.LIST_POOLS, { address: address(OWNER), ...page, type: 'rotating' }),
-    run(pools.POOL_DETAIL, { pool, address: caller }),
-    run(pools.POOL_YIELD, { pool, address: caller }),
+    run(pools.LIST_POOLS, { caller, ...page }),
+    run(pools.LIST_POOLS, { caller, ...page, type: 'lottery' }),
+    run(pools.LIST_POOLS, { caller: address(OWNER), ...page, type: 'rotating' }),
+    run(pools.POOL_DETAIL, { pool, caller }),
+    run(pools.POOL_YIELD, { pool, caller }),
     run(pools.CREATE_POOLS, newPools),
     run(pools.CREATE_POOLS_ONCE, { ...newPools, keys: ['a key'], requestHashes: ['hash'], answers: ['{}'] }),
-    run(pools.FIRST_ANSWER, { owner: user, key: 'key7' }),
+    run(pools.FIRST_ANSWER, { user, key: 'key7' }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
     run(transactions.LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
-    run(pools.LEAVE_POOL, { pool, member: address(8) }),
+    run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
-    run(POOL_TO_CALL, { pool, address: caller, transaction: "md5('tx7')::uuid" }),
+    run(POOL_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),
     run(DRAW_TO_CALL, {}),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
@@ -392,18 +392,18 @@ describe('a hot statement reads few rows, by index', () => {
     }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...heavyOwner, ...deposits }),
-    run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: heavyOwner.address, ...page }),
-    run(transactions.LIST_POOL_TRANSACTIONS, { pool, address: caller, ...page }),
+    run(transactions.LIST_POOL_TRANSACTIONS, { pool, caller: heavyOwner.caller, ...page }),
+    run(transactions.LIST_POOL_TRANSACTIONS, { pool, caller, ...page }),
     run(LIST_WINNERS_AFTER, {
       limit: 10,
       drawnAtMs: Date.now() - 25_000_000,
       drawId: 7,
       contract: address(0),
     }),
-    run(pools.LIST_POOLS_AFTER, { address: caller, type: null, limit: 20, after: last }),
-    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: null, limit: 10, after: middle }),
-    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: 'lottery', limit: 10, after: middle }),
-    run(pools.LIST_POOLS_AFTER, { address: address(OWNER), type: 'rotating', limit: 10, after: last }),
+    run(pools.LIST_POOLS_AFTER, { caller, type: null, limit: 20, after: last }),
+    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: null, limit: 10, after: middle }),
+    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: 'lottery', limit: 10, after: middle }),
+    run(pools.LIST_POOLS_AFTER, { caller: address(OWNER), type: 'rotating', limit: 10, after: last }),
     ...WALKS.flatMap((each) =>
       [me, heavyOwner, payer].flatMap((who) => [
         run(TRANSACTIONS_AFTER.asc, { ...who, ...each }),
@@ -412,8 +412,8 @@ describe('a hot statement reads few rows, by index', () => {
     ),
     ...WALKS.flatMap((each) =>
       [caller, address(OWNER)].flatMap((who) => [
-        run(POOL_TRANSACTIONS_AFTER.asc, { pool, address: who, ...each }),
-        run(POOL_TRANSACTIONS_AFTER.desc, { pool, address: who, ...each }),
+        run(POOL_TRANSACTIONS_AFTER.asc, { pool, caller: who, ...each }),
+        run(POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
       ]),
     ),
     run(webhooks.CREATE_WEBHOOK, {
@@ -453,8 +453,8 @@ describe('a hot statement reads few rows, by index', () => {
     }),
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(PROFILE, { user, expiresAt: new Date().toISOString() }),
-    run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", address: caller }),
-    run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, address: caller }),
+    run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", caller }),
+    run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, caller }),
   ];
 
   const arrayLiteral = (values: unknown[]): string =>

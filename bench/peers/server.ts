@@ -135,19 +135,19 @@ async function listen(connect: Connect): Promise<void> {
   fastify.get('/pools', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query<PoolType>;
     const { page, limit, type = null } = query;
-    const values = { address: callerOf(request).address, type, limit, offset: (page - 1) * limit };
+    const values = { caller: callerOf(request).address, type, limit, offset: (page - 1) * limit };
     return list(reply, await row(reads, pools.LIST_POOLS, values), query, POOL_CURSOR);
   });
   fastify.get('/transactions', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query<TransactionType>;
     const { page, limit, type = null } = query;
-    const { userId: user, address } = callerOf(request);
+    const { userId: user, address: caller } = callerOf(request);
     const offset = (page - 1) * limit;
     const statement =
       offset > transactions.DEEP ? transactions.LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
     return list(
       reply,
-      await row(reads, statement, { user, address, type, limit, offset }),
+      await row(reads, statement, { user, caller, type, limit, offset }),
       query,
       TRANSACTION_CURSOR,
     );
@@ -161,7 +161,7 @@ async function listen(connect: Connect): Promise<void> {
   fastify.get('/users/me/positions', { schema: page(20) }, async (request, reply) => {
     const query = request.query as Query;
     const { page, limit } = query;
-    const values = { reader: callerOf(request).address, limit, offset: (page - 1) * limit };
+    const values = { caller: callerOf(request).address, limit, offset: (page - 1) * limit };
     return list(reply, await row(reads, LIST_POSITIONS, values), query);
   });
 
@@ -177,11 +177,11 @@ async function listen(connect: Connect): Promise<void> {
       return get(reply, `{"success":true,"data":${data}}`);
     });
   };
-  one('/pools/:id', pools.POOL_DETAIL, ({ address }, pool) => ({ pool, address }));
-  one('/pools/:id/yield', pools.POOL_YIELD, ({ address }, pool) => ({ pool, address }));
-  one('/transactions/:id', transactions.TRANSACTION_BY_HASH, ({ address }, hash) => ({
+  one('/pools/:id', pools.POOL_DETAIL, ({ address: caller }, pool) => ({ pool, caller }));
+  one('/pools/:id/yield', pools.POOL_YIELD, ({ address: caller }, pool) => ({ pool, caller }));
+  one('/transactions/:id', transactions.TRANSACTION_BY_HASH, ({ address: caller }, hash) => ({
     hash: hash.toLowerCase(),
-    address,
+    caller,
   }));
   one('/analytics/user', analytics.USER_ANALYTICS, ({ userId: user }) => ({ user }));
   one('/analytics/pools', analytics.POOL_ANALYTICS, () => ({}));

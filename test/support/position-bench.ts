@@ -152,10 +152,10 @@ export class PositionBench {
   async positions(pools: PoolOf[]): Promise<Record<string, Answer>> {
     const answers: Record<string, Answer> = {};
     for (const { id: pool } of pools)
-      for (const reader of this.accounts) {
-        const values = POOL_POSITION.parameters.map((name) => ({ pool, reader })[name]);
+      for (const caller of this.accounts) {
+        const values = POOL_POSITION.parameters.map((name) => ({ pool, caller })[name]);
         const { rows } = await this.client.query<{ data: string | null }>(POOL_POSITION.text, values);
-        if (rows[0].data) answers[`${pool} ${reader}`] = JSON.parse(rows[0].data) as Answer;
+        if (rows[0].data) answers[`${pool} ${caller}`] = JSON.parse(rows[0].data) as Answer;
       }
     return answers;
   }

@@ -2,28 +2,31 @@ import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platfo
 import { statement } from '#platform/postgres/statement';
 import type { Session } from './current-user';
 
-export const SESSION_LIVES = statement<Pick<Session, 'userId' | 'generation' | 'sessionId'>, { lives: true }>(
+export const SESSION_LIVES = statement<
+  { user: string } & Pick<Session, 'generation' | 'sessionId'>,
+  { lives: true }
+>(
   'session_lives',
-  { userId: 'uuid', generation: 'integer', sessionId: 'uuid' },
+  { user: 'uuid', generation: 'integer', sessionId: 'uuid' },
   `
     SELECT true AS lives FROM users
-    WHERE id = :userId AND session_generation = :generation
+    WHERE id = :user AND session_generation = :generation
       AND NOT EXISTS (SELECT FROM session_endings WHERE session_id = :sessionId)`,
 );
 
-export const END_SESSION = statement<Pick<Session, 'sessionId' | 'userId' | 'exp'>, object>(
+export const END_SESSION = statement<{ user: string } & Pick<Session, 'sessionId' | 'exp'>, object>(
   'end_session',
-  { sessionId: 'uuid', userId: 'uuid', exp: 'float8' },
+  { sessionId: 'uuid', user: 'uuid', exp: 'float8' },
   `
-    INSERT INTO session_endings (session_id, user_id, expires_at) VALUES (:sessionId, :userId, to_timestamp(:exp))
+    INSERT INTO session_endings (session_id, user_id, expires_at) VALUES (:sessionId, :user, to_timestamp(:exp))
     ON CONFLICT ON CONSTRAINT session_endings_session_id_key DO NOTHING`,
 );
 
 // A trigger on users records this in session_endings, as it does when a user is deleted.
-export const END_ALL_SESSIONS = statement<Pick<Session, 'userId'>, object>(
+export const END_ALL_SESSIONS = statement<{ user: string }, object>(
   'end_all_sessions',
-  { userId: 'uuid' },
-  `UPDATE users SET session_generation = session_generation + 1 WHERE id = :userId`,
+  { user: 'uuid' },
+  `UPDATE users SET session_generation = session_generation + 1 WHERE id = :user`,
 );
 
 // After its expiry the token is refused anyway. The hour allows for clocks that differ.

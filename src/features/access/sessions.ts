@@ -72,20 +72,20 @@ export class Sessions {
     const { term } = this.feed;
     const { session, endings } = known;
     const { userId, generation, sessionId } = session;
-    const row = await this.database.read(SESSION_LIVES, { userId, generation, sessionId });
+    const row = await this.database.read(SESSION_LIVES, { user: userId, generation, sessionId });
     if (!row) throw invalidToken('token_revoked');
     if (known.endings === endings) known.checkedIn = term;
   }
 
   /** Ends this session at once here, and within a second at every other process. */
   async end({ sessionId, userId, exp }: Session): Promise<void> {
-    await this.database.write(END_SESSION, { sessionId, userId, exp: Math.min(exp, LAST_TIME) });
+    await this.database.write(END_SESSION, { sessionId, user: userId, exp: Math.min(exp, LAST_TIME) });
     this.forget([{ sessionId, userId }]);
   }
 
   /** Ends every session of the user that began before this is committed. */
   async endAll({ userId }: Session): Promise<void> {
-    await this.database.write(END_ALL_SESSIONS, { userId });
+    await this.database.write(END_ALL_SESSIONS, { user: userId });
     this.forget([{ sessionId: null, userId }]);
   }
 

@@ -73,27 +73,27 @@ export const LIST_WINNERS_AFTER = statement<
 );
 
 /**
- * Draws for which an account has tickets: newest contract first, then newest draw first. Reads no more rows of a
+ * Draws for which the caller has tickets: newest contract first, then newest draw first. Reads no more rows of a
  * contract than the page can show.
  */
 export const LIST_TICKETS = statement<
-  { reader: string; limit: number; offset: number },
+  { caller: string; limit: number; offset: number },
   { total: number; data: string }
 >(
   'list_tickets',
-  { reader: 'text', limit: 'bigint', offset: 'bigint' },
+  { caller: 'text', limit: 'bigint', offset: 'bigint' },
   `
-    SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = :reader) AS total,
+    SELECT (SELECT count(*)::int FROM lottery_tickets WHERE account = :caller) AS total,
       coalesce(json_agg(json_build_object('drawId', d.draw_id, 'contract', d.contract, ${tickets('tickets', 't.tickets')},
         ${tickets('totalTickets', 'd.total_tickets')}, 'ticketPrice', d.ticket_price::text,
         'spent', (t.tickets * d.ticket_price)::text, 'status', d.status, 'drawTime', iso(d.draw_time),
-        'won', coalesce(d.winner = :reader, false), 'prize', d.prize::text)
+        'won', coalesce(d.winner = :caller, false), 'prize', d.prize::text)
         ORDER BY t.position DESC, t.draw_id DESC), '[]')::text AS data
     FROM (
       SELECT c.position, held.contract, held.draw_id, held.tickets
       FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
         SELECT contract, draw_id, tickets FROM lottery_tickets
-        WHERE account = :reader AND contract = c.address
+        WHERE account = :caller AND contract = c.address
         ORDER BY draw_id DESC LIMIT :limit + :offset
       ) held
       ORDER BY c.position DESC, held.draw_id DESC LIMIT :limit OFFSET :offset

@@ -13,7 +13,7 @@ export class TicketsService {
 
   async list(caller: AuthenticatedUser, query: ListTicketsQuery): Promise<Page<DrawEntry>> {
     const { page, limit } = query;
-    const parameters = { reader: caller.address, limit, offset: (page - 1) * limit };
+    const parameters = { caller: caller.address, limit, offset: (page - 1) * limit };
     const row = await this.database.read(LIST_TICKETS, parameters);
     return new Page(new JsonText(row!.data), row!.total, query);
   }

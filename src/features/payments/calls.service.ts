@@ -70,7 +70,7 @@ export class CallsService {
   }
 
   private async pool(caller: AuthenticatedUser, id: string, transaction?: string): Promise<PoolRow> {
-    const values = { pool: knownForm(id), address: caller.address, transaction: transaction ?? null };
+    const values = { pool: knownForm(id), caller: caller.address, transaction: transaction ?? null };
     const pool = await this.database.read(POOL_TO_CALL, values);
     if (!pool) throw notFound();
     return pool;

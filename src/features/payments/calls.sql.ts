@@ -22,11 +22,11 @@ export interface PoolRow extends ChainRow {
 }
 
 /** No row: the pool does not exist. */
-export const POOL_TO_CALL = statement<{ pool: string; address: string; transaction: string | null }, PoolRow>(
+export const POOL_TO_CALL = statement<{ pool: string; caller: string; transaction: string | null }, PoolRow>(
   'pool_to_call',
-  { pool: 'uuid', address: 'text', transaction: 'uuid' },
+  { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':address')} AS readable, ${hasPosition('p.id', ':address')} AS "hasPosition",
+    SELECT ${isReader('p.id', ':caller')} AS readable, ${hasPosition('p.id', ':caller')} AS "hasPosition",
       p.contract_address AS contract, chain.*, t.account, t.status, t.amount
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'

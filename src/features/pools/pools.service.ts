@@ -52,15 +52,15 @@ export class PoolsService {
 
   /** The pools that the caller owns or is a member of, newest first. */
   async list(
-    { address }: AuthenticatedUser,
+    { address: caller }: AuthenticatedUser,
     query: ListPoolsQuery,
   ): Promise<Page<PoolItem> | CursorPage<PoolItem>> {
     const { page = 1, limit, type = null, after } = query;
     if (after === undefined) {
-      const values = { address, type, limit, offset: (page - 1) * limit };
+      const values = { caller, type, limit, offset: (page - 1) * limit };
       return pageWithCursor((await this.database.read(LIST_POOLS, values))!, query, POOL_CURSOR);
     }
-    const values = { address, type, limit, after: POOL_CURSOR.decode(after)! };
+    const values = { caller, type, limit, after: POOL_CURSOR.decode(after)! };
     return new CursorPage((await this.database.read(LIST_POOLS_AFTER, values))!, POOL_CURSOR);
   }
 
@@ -74,11 +74,11 @@ export class PoolsService {
   }
 
   private async read<T>(
-    statement: TypedStatement<{ pool: string; address: string }, ReadableRow>,
-    { address }: AuthenticatedUser,
+    statement: TypedStatement<{ pool: string; caller: string }, ReadableRow>,
+    { address: caller }: AuthenticatedUser,
     id: string,
   ): Promise<JsonText<T>> {
-    const row = await this.database.read(statement, { pool: knownForm(id), address });
+    const row = await this.database.read(statement, { pool: knownForm(id), caller });
     return new JsonText(readable(row).data);
   }
 
@@ -147,7 +147,7 @@ export class PoolsService {
    * @throws ApiError 404 for an unknown pool, 403 for its owner and for callers who are not, or no longer, members
    */
   async leave(caller: AuthenticatedUser, id: string): Promise<JsonText<LeftPool>> {
-    const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), member: caller.address });
+    const found = await this.database.write(LEAVE_POOL, { pool: knownForm(id), caller: caller.address });
     if (found?.role === 'OWNER') throw namedError('owner_cannot_leave');
     return new JsonText(readable(found).data);
   }
@@ -168,7 +168,7 @@ export class PoolsService {
     key: string,
     requestHash: string,
   ): Promise<JsonText<CreatedPool>> {
-    const first = await this.database.read(FIRST_ANSWER, { owner: userId, key });
+    const first = await this.database.read(FIRST_ANSWER, { user: userId, key });
     if (!first) throw namedError('idempotency_in_progress');
     if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
     return new JsonText(first.response);

@@ -24,7 +24,8 @@ const POOL_ITEM = `json_build_object(${POOL_FIELDS},
   'members', p.member_count, 'recentTransactions', ${newestTransactions(10)})`;
 
 interface ListParameters {
-  address: string;
+  /** Lower-cased address. */
+  caller: string;
   /** null: all types. */
   type: PoolType | null;
   limit: number;
@@ -32,9 +33,9 @@ interface ListParameters {
 
 /** Of pool_members: the caller's pools of one type. Their own have an index by type, so that others are not read. */
 const OF_TYPE = ['OWNER', 'MEMBER'].map(
-  (role) => `pool_members WHERE address = :address AND role = '${role}' AND type = :type`,
+  (role) => `pool_members WHERE address = :caller AND role = '${role}' AND type = :type`,
 );
-const OF_ANY_TYPE = 'pool_members WHERE address = :address AND :type IS NULL';
+const OF_ANY_TYPE = 'pool_members WHERE address = :caller AND :type IS NULL';
 
 /** Ids of the caller's pools, newest first. Reads no branch further than needed. */
 const newestPools = (after: string, limit: string): string => `
@@ -49,7 +50,7 @@ export const LIST_POOLS = statement<
   { total: number; data: string; last: string | null }
 >(
   'list_pools',
-  { address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
       (${[OF_ANY_TYPE, ...OF_TYPE].map((pools) => `(SELECT count(*) FROM ${pools})`).join(' + ')})::int AS total,
@@ -62,7 +63,7 @@ export const LIST_POOLS = statement<
 /** Like LIST_POOLS, but after the pool `after`. */
 export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, CursorPageRow>(
   'list_pools_after',
-  { address: 'text', type: 'text', limit: 'integer', after: 'uuid' },
+  { caller: 'text', type: 'text', limit: 'integer', after: 'uuid' },
   `
     SELECT ${cursorPage(POOL_ITEM, 'page.pool_id')}
     FROM (
@@ -80,11 +81,11 @@ export const isReader = (pool: string, address: string): string =>
 /** SQL: how many pools the user owns. */
 export const countOwnedBy = (user: string): string => `(SELECT count(*) FROM pools WHERE owner_id = ${user})`;
 
-export const POOL_DETAIL = statement<{ pool: string; address: string }, ReadableRow>(
+export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_detail',
-  { pool: 'uuid', address: 'text' },
+  { pool: 'uuid', caller: 'text' },
   `
-    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(${POOL_FIELDS},
+    SELECT CASE WHEN ${isReader('p.id', ':caller')} THEN json_build_object(${POOL_FIELDS},
       'owner', json_build_object('id', u.id, 'address', u.address),
       'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
         WHERE m.pool_id = p.id AND m.address <> u.address),
@@ -97,11 +98,11 @@ export const POOL_DETAIL = statement<{ pool: string; address: string }, Readable
  * apy = (1 + apr/365)^365 - 1 in percent. An apr above 100,000 % counts as 100,000 %, so that the power stays within
  * double precision.
  */
-export const POOL_YIELD = statement<{ pool: string; address: string }, ReadableRow>(
+export const POOL_YIELD = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_yield',
-  { pool: 'uuid', address: 'text' },
+  { pool: 'uuid', caller: 'text' },
   `
-    SELECT CASE WHEN ${isReader('p.id', ':address')} THEN json_build_object(
+    SELECT CASE WHEN ${isReader('p.id', ':caller')} THEN json_build_object(
       'totalYield', p.total_yield::text,
       'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
       'apr', trim_scale(p.apr_bps / 100.0),
@@ -187,12 +188,12 @@ export const CREATE_POOLS_ONCE = statement<
 
 /** The first answer to a request with the key. */
 export const FIRST_ANSWER = statement<
-  { owner: string; key: string },
+  { user: string; key: string },
   { requestHash: string; response: string }
 >(
   'first_answer',
-  { owner: 'uuid', key: 'text' },
-  `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :owner AND key = :key`,
+  { user: 'uuid', key: 'text' },
+  `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :user AND key = :key`,
 );
 
 /**
@@ -200,16 +201,16 @@ export const FIRST_ANSWER = statement<
  * outsiders. `data` is null when the caller was not a member, or another request has just ended the membership.
  */
 export const LEAVE_POOL = statement<
-  { pool: string; member: string },
+  { pool: string; caller: string },
   ReadableRow & { role: 'OWNER' | 'MEMBER' | null }
 >(
   'leave_pool',
-  { pool: 'uuid', member: 'text' },
+  { pool: 'uuid', caller: 'text' },
   `
     WITH gone AS (
-      DELETE FROM pool_members WHERE pool_id = :pool AND address = :member AND role = 'MEMBER' RETURNING pool_id
+      DELETE FROM pool_members WHERE pool_id = :pool AND address = :caller AND role = 'MEMBER' RETURNING pool_id
     )
-    SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :member) AS role,
+    SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :caller) AS role,
       (SELECT json_build_object('poolId', pool_id)::text FROM gone) AS data
     FROM pools p WHERE p.id = :pool`,
 );

@@ -18,14 +18,14 @@ export class PositionsService {
    */
   async inPool(caller: AuthenticatedUser, id: string): Promise<JsonText<PositionItem>> {
     const pool = knownForm(id);
-    const row = await this.database.read(POOL_POSITION, { pool, reader: caller.address });
+    const row = await this.database.read(POOL_POSITION, { pool, caller: caller.address });
     return new JsonText(readable(row).data);
   }
 
   /** Positions in every pool that the caller ever paid into, newest pool first. */
   async list(caller: AuthenticatedUser, query: ListPositionsQuery): Promise<Page<PositionItem>> {
     const { page, limit } = query;
-    const parameters = { reader: caller.address, limit, offset: (page - 1) * limit };
+    const parameters = { caller: caller.address, limit, offset: (page - 1) * limit };
     const row = await this.database.read(LIST_POSITIONS, parameters);
     return new Page(new JsonText(row!.data), row!.total, query);
   }

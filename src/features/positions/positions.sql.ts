@@ -21,7 +21,7 @@ const ACCRUED = `
 
 const amount = (name: string, value = `o.${name}`): string => `'${name}', coalesce(${value}, 0)::text`;
 const position = (pool: string): string => `
-  json_build_object('poolId', ${pool}, 'address', :reader, ${amount('deposited')}, ${amount('withdrawn')},
+  json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
     ${amount('claimable', 'y.claimable')}, 'blockNumber', b.number, 'blockTime', iso(b.time))`;
 
@@ -29,15 +29,15 @@ const position = (pool: string): string => `
 export const hasPosition = (pool: string, address: string): string =>
   `EXISTS (SELECT FROM positions o WHERE o.pool_id = ${pool} AND o.address = ${address})`;
 
-/** No row: the pool does not exist. Data null: the reader may not read the pool and never paid into it. */
-export const POOL_POSITION = statement<{ pool: string; reader: string }, ReadableRow>(
+/** No row: the pool does not exist. Data null: the caller may not read the pool and never paid into it. */
+export const POOL_POSITION = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_position',
-  { pool: 'uuid', reader: 'text' },
+  { pool: 'uuid', caller: 'text' },
   `
-    SELECT CASE WHEN o.pool_id IS NOT NULL OR ${isReader('p.id', ':reader')}
+    SELECT CASE WHEN o.pool_id IS NOT NULL OR ${isReader('p.id', ':caller')}
       THEN ${position('p.id')}::text END AS data
     FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
-    LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :reader
+    LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED}
     WHERE p.id = :pool`,
   { onStandby: true },
@@ -45,16 +45,16 @@ export const POOL_POSITION = statement<{ pool: string; reader: string }, Readabl
 
 /** Newest pool first. */
 export const LIST_POSITIONS = statement<
-  { reader: string; limit: number; offset: number },
+  { caller: string; limit: number; offset: number },
   { total: number; data: string }
 >(
   'list_positions',
-  { reader: 'text', limit: 'bigint', offset: 'bigint' },
+  { caller: 'text', limit: 'bigint', offset: 'bigint' },
   `
-    SELECT (SELECT count(*)::int FROM positions WHERE address = :reader) AS total,
+    SELECT (SELECT count(*)::int FROM positions WHERE address = :caller) AS total,
       coalesce(json_agg(${position('o.pool_id')} ORDER BY o.pool_id DESC), '[]')::text AS data
     FROM (
-      SELECT * FROM positions WHERE address = :reader ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
+      SELECT * FROM positions WHERE address = :caller ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) o
     LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
     ${ACCRUED}`,

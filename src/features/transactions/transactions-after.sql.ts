@@ -8,7 +8,7 @@ export type Order = 'asc' | 'desc';
 
 /** Lists by cursor, in either order. Nothing is counted or skipped, so every page costs the same. */
 interface Parameters {
-  address: string;
+  caller: string;
   /** null: all types. */
   type: TransactionType | null;
   status: TransactionStatus | null;
@@ -18,7 +18,7 @@ interface Parameters {
   limit: number;
 }
 const TYPES = {
-  address: 'text',
+  caller: 'text',
   type: 'text',
   status: 'text',
   above: 'uuid',
@@ -76,7 +76,7 @@ const all = (order: Order): string => `
         ${nearestOfType('WITHDRAWAL', 'p.last_withdrawal_id', order)},
         ${nearestOfType('YIELD_CLAIM', 'p.last_claim_id', order)}) END AS nearest
     FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
-    WHERE m.address = :address AND m.role = 'MEMBER'
+    WHERE m.address = :caller AND m.role = 'MEMBER'
   ), candidates AS MATERIALIZED (
     SELECT id, nearest FROM memberships WHERE nearest IS NOT NULL ORDER BY nearest ${order} LIMIT :limit + 1
   ), farthest AS MATERIALIZED (

@@ -42,12 +42,12 @@ export class TransactionsService {
   }
 
   private async numbered(
-    { userId: user, address }: AuthenticatedUser,
+    { userId: user, address: caller }: AuthenticatedUser,
     query: ListTransactionsQuery,
   ): Promise<Page<TransactionItem>> {
     const { page = 1, limit, type = null, poolId } = query;
     const offset = (page - 1) * limit;
-    const values = { address, type, limit, offset };
+    const values = { caller, type, limit, offset };
     const ofAll = offset > DEEP ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
     const row =
       poolId === undefined
@@ -57,11 +57,11 @@ export class TransactionsService {
   }
 
   private async byCursor(
-    { userId: user, address }: AuthenticatedUser,
+    { userId: user, address: caller }: AuthenticatedUser,
     query: ListTransactionsQuery,
   ): Promise<CursorPage<TransactionItem>> {
     const { limit, type = null, status = null, order = 'desc', poolId } = query;
-    const values = { address, type, status, limit, ...idRange(query) };
+    const values = { caller, type, status, limit, ...idRange(query) };
     const row =
       poolId === undefined
         ? await this.database.read(TRANSACTIONS_AFTER[order], { ...values, user })
@@ -73,14 +73,14 @@ export class TransactionsService {
   async byHash(caller: AuthenticatedUser, hash: string): Promise<JsonText<TransactionDetail>> {
     const row = await this.database.read(TRANSACTION_BY_HASH, {
       hash: knownForm(hash, TX_HASH).toLowerCase(),
-      address: caller.address,
+      caller: caller.address,
     });
     return new JsonText(readable(row).data);
   }
 
   /** Also finds transactions that are not on the chain. @throws ApiError as `byHash` */
-  async byId({ address }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
-    const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), address });
+  async byId({ address: caller }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
+    const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), caller });
     return new JsonText(readable(row).data);
   }
 }

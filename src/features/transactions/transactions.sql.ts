@@ -12,7 +12,7 @@ interface ListRow {
 
 /** `type` null: all types. */
 interface ListParameters {
-  address: string;
+  caller: string;
   type: TransactionType | null;
   limit: number;
   offset: number;
@@ -47,7 +47,7 @@ const items = (page: string): string => `
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
 /** Conditions: in the caller's own pools, and the caller's payments into pools of others. */
-export const OWN = ['owner_id = :user', 'account = :address AND NOT by_owner'];
+export const OWN = ['owner_id = :user', 'account = :caller AND NOT by_owner'];
 
 /** Pools that the caller is a member of, with the count and the newest of their transactions of the wanted type. */
 const MEMBERSHIPS = `
@@ -57,7 +57,7 @@ const MEMBERSHIPS = `
         WHEN :type = 'DEPOSIT' THEN p.last_deposit_id WHEN :type = 'WITHDRAWAL' THEN p.last_withdrawal_id
         ELSE p.last_claim_id END AS newest
     FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
-    WHERE m.address = :address AND m.role = 'MEMBER'
+    WHERE m.address = :caller AND m.role = 'MEMBER'
   )`;
 
 /** With the digit 0 before every id, with f after every id. */
@@ -73,7 +73,7 @@ export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
  */
 export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
   'list_transactions',
-  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     WITH ${MEMBERSHIPS}, candidates AS MATERIALIZED (
       SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
@@ -81,7 +81,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
       SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
     )
     SELECT (
-        (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :address)
+        (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :caller)
         + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
       list.data, list.last
     FROM ${items(`
@@ -106,11 +106,11 @@ export const DEEP = 1000;
  */
 export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
   'list_deep_transactions',
-  { user: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     WITH ${MEMBERSHIPS}, own_days AS MATERIALIZED (
       SELECT day, sum(${total('deposits', 'withdrawals', 'claims')}) AS count
-      FROM account_days WHERE address = :address GROUP BY day
+      FROM account_days WHERE address = :caller GROUP BY day
     ), whole AS MATERIALIZED (
       SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + (SELECT coalesce(sum(count), 0) FROM memberships))::bigint AS total
     ), reach AS MATERIALIZED (
@@ -153,14 +153,14 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
 );
 
 /** An outsider's payments into one pool. Found by account, as the pool may be large: `IS TRUE` avoids its index. */
-export const OUTSIDE = 'account = :address AND NOT by_owner AND (pool_id = :pool) IS TRUE';
+export const OUTSIDE = 'account = :caller AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**
  * For FROM: pool `p`, and `list` with the transactions that the caller may see: all for its owner and members (`m`),
  * their own for outsiders who paid into it, nulls for others.
  */
 export const asReader = (whole: string, outside: string): string => `
-  pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :address
+  pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = :caller
   LEFT JOIN LATERAL (
     SELECT * FROM ${whole} whole WHERE m.pool_id IS NOT NULL
     UNION ALL
@@ -174,7 +174,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
   ReadableRow & Omit<ListRow, 'data'>
 >(
   'list_pool_transactions',
-  { pool: 'uuid', address: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
+  { pool: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
       CASE WHEN m.pool_id IS NOT NULL THEN ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')}
@@ -193,22 +193,22 @@ const TRANSACTION_DETAIL = `
     'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
   FROM transactions t
   JOIN pools p ON p.id = t.pool_id
-  CROSS JOIN LATERAL (SELECT t.account = :address OR ${isReader('t.pool_id', ':address')} AS readable) r`;
+  CROSS JOIN LATERAL (SELECT t.account = :caller OR ${isReader('t.pool_id', ':caller')} AS readable) r`;
 
 /**
  * A chain transaction may contain several of ours: returns the first that the caller may read. `data` is null when
  * there are some, but none that the caller may read.
  */
-export const TRANSACTION_BY_HASH = statement<{ hash: string; address: string }, ReadableRow>(
+export const TRANSACTION_BY_HASH = statement<{ hash: string; caller: string }, ReadableRow>(
   'transaction_by_hash',
-  { hash: 'text', address: 'text' },
+  { hash: 'text', caller: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.tx_hash = :hash ORDER BY NOT readable, t.log_index LIMIT 1`,
   { onStandby: true },
 );
 
-export const TRANSACTION_BY_ID = statement<{ id: string; address: string }, ReadableRow>(
+export const TRANSACTION_BY_ID = statement<{ id: string; caller: string }, ReadableRow>(
   'transaction_by_id',
-  { id: 'uuid', address: 'text' },
+  { id: 'uuid', caller: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.id = :id`,
   { onStandby: true },
 );

@@ -10,7 +10,7 @@ import { openCursor } from '#indexer/agreement/chain-identity';
 import { connect } from '#indexer/leading/leader';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { Rpc } from '#indexer/reading/rpc';
-import { type Batch, Source } from '#indexer/reading/source';
+import { type BlockBatch, Source } from '#indexer/reading/source';
 import { BenchChain, announce, newPools } from './chain';
 import { BenchDatabase, using } from './database';
 import { median } from './drive';
@@ -50,7 +50,7 @@ async function compare(
     [...environment.POOL_CONTRACTS.values()].flat(),
   );
   const head = Number(await client.getBlockNumber());
-  const batches: Batch[] = [];
+  const batches: BlockBatch[] = [];
   for (
     let after = (await source.block(environment.START_BLOCK - 1))!;
     after.number < head;

@@ -1,5 +1,5 @@
 import { LeadershipLost } from '#indexer/ledger/event-writer';
-import { WINDOW } from '#indexer/reading/source';
+import { WINDOW_BLOCKS } from '#indexer/reading/source';
 import { generator } from './support/generator';
 import {
   PaperChain,
@@ -120,7 +120,7 @@ const WAYS: Record<string, Way> = {
       if (late.length > 0 && random(3) === 0) await addAll(written, late.splice(random(late.length), 1));
       const to = Math.min(chain.head.number, written.cursor.number + 1 + random(6));
       // Of blocks far below the head nothing is kept to undo them by.
-      await written.apply(chain, to, random(2) ? chain.head.number : to + 2 * WINDOW);
+      await written.apply(chain, to, random(2) ? chain.head.number : to + 2 * WINDOW_BLOCKS);
       if (random(5) === 0) await rest(written, chain);
       if (random(2)) continue;
       // A fork that is applied in one or two batches, then abandoned for the chain.

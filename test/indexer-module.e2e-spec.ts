@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import pino from 'pino';
-import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { RpcUnavailable } from '#indexer/reading/rpc';
@@ -70,7 +70,7 @@ describe('a module in the indexer', () => {
     const app = await createIndexer(environment(), logger, {
       create: async (module, adapter, options) => {
         const testing = await Test.createTestingModule({ imports: [module] })
-          .overrideProvider(EndpointPool)
+          .overrideProvider(RpcEndpoints)
           .useValue({ contracts: [], identify })
           .compile();
         return testing.createNestApplication<NestFastifyApplication>(adapter, options);

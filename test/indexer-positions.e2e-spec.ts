@@ -1,4 +1,4 @@
-import { WINDOW } from '#indexer/reading/source';
+import { WINDOW_BLOCKS } from '#indexer/reading/source';
 import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -65,28 +65,31 @@ describe('positions', () => {
     expect(await balances()).toEqual({ [SAVER]: '7', [OTHER]: '7' });
   });
 
-  it.each([0, 2 * WINDOW])('go back by any number of blocks, %i blocks below the head', async (below) => {
-    const states: unknown[] = [await written.state()];
-    for (let i = 1; i <= 12; i += 1) {
-      chain.add([deposit(100 + i), accrual(i * 17), withdrawal(i), claim(i)], DAY);
-      await written.apply(chain, i, i + below);
-      states.push(await written.state());
-    }
-    expect((await journal()) > 0).toBe(below === 0);
-    for (const to of [11, 8, 7, 2, 0]) {
-      await written.rewind(chain.blocks[to]);
-      expect(await written.state()).toEqual(states[to]);
-    }
-    expect(await journal()).toBe(0);
-  });
+  it.each([0, 2 * WINDOW_BLOCKS])(
+    'go back by any number of blocks, %i blocks below the head',
+    async (below) => {
+      const states: unknown[] = [await written.state()];
+      for (let i = 1; i <= 12; i += 1) {
+        chain.add([deposit(100 + i), accrual(i * 17), withdrawal(i), claim(i)], DAY);
+        await written.apply(chain, i, i + below);
+        states.push(await written.state());
+      }
+      expect((await journal()) > 0).toBe(below === 0);
+      for (const to of [11, 8, 7, 2, 0]) {
+        await written.rewind(chain.blocks[to]);
+        expect(await written.state()).toEqual(states[to]);
+      }
+      expect(await journal()).toBe(0);
+    },
+  );
 
   it('keep former rows of the window only', async () => {
-    for (let i = 0; i < WINDOW + 10; i += 1) {
+    for (let i = 0; i < WINDOW_BLOCKS + 10; i += 1) {
       chain.add([deposit(1)]);
       await written.apply(chain);
     }
     // Of each block one of the pool and one of the account.
-    expect(await journal()).toBe(2 * WINDOW);
+    expect(await journal()).toBe(2 * WINDOW_BLOCKS);
   });
 
   it('count what the contract counts, also where the ledger could not', async () => {

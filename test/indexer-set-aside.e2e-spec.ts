@@ -1,5 +1,5 @@
 import { maxUint256 } from 'viem';
-import { LATEST } from '#indexer/reading/decode';
+import { LATEST_TIME_S } from '#indexer/reading/decode';
 import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -104,7 +104,7 @@ describe('an event that cannot be applied', () => {
         drawId: '9007199254740991',
         contract: LOTTERY,
         amount: `${maxUint256}`,
-        drawTime: LATEST,
+        drawTime: LATEST_TIME_S,
       },
       {
         kind: 'TicketsIssued',
@@ -120,7 +120,7 @@ describe('an event that cannot be applied', () => {
         account: SAVER,
         amount: `${maxUint256}`,
       },
-      { kind: 'DrawOpened', ...large, amount: '1', drawTime: LATEST },
+      { kind: 'DrawOpened', ...large, amount: '1', drawTime: LATEST_TIME_S },
       deposit(5n, { logIndex: 2 ** 24 }),
       deposit(6n, { logIndex: Number.MAX_SAFE_INTEGER, seq: Number.MAX_SAFE_INTEGER }),
     ]);
@@ -147,8 +147,8 @@ describe('an event that cannot be applied', () => {
   });
 
   it('does not stop the indexer by a block time beyond all calendars', async () => {
-    chain.add([deposit(1n, { time: LATEST })], 2 ** 50);
-    chain.add([deposit(2n, { time: LATEST })], 12);
+    chain.add([deposit(1n, { time: LATEST_TIME_S })], 2 ** 50);
+    chain.add([deposit(2n, { time: LATEST_TIME_S })], 12);
     await written.apply(chain);
     expect(await outcomes()).toEqual(['APPLIED', 'APPLIED']);
   });

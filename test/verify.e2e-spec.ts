@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
-import { type Report, exitCode } from '#verify/checks/findings';
+import { type VerifyReport, exitCode } from '#verify/checks/findings';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { type SignedIn, TEN, until, useApp } from './support/app';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const silent = (): Progress => new Progress({ isTTY: false, write: () => true });
 
-const verified = (repair = false, signal = new AbortController().signal): Promise<Report> =>
+const verified = (repair = false, signal = new AbortController().signal): Promise<VerifyReport> =>
   new Verification({ databaseUrl: app.database.url, repair, limit: 1000 }, silent(), signal).run();
 
 /** Changing many rows in no order blocks others, so deadlocks may happen. */
@@ -50,7 +50,7 @@ async function corrupt(...statements: string[]): Promise<number> {
   }
 }
 
-const kinds = (report: Report): string[] => Object.keys(report.differences).sort();
+const kinds = (report: VerifyReport): string[] => Object.keys(report.differences).sort();
 
 describe('verification of what is derived', () => {
   let poolId: string;

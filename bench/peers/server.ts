@@ -144,7 +144,9 @@ async function listen(connect: Connect): Promise<void> {
     const { userId: user, address: caller } = callerOf(request);
     const offset = (page - 1) * limit;
     const statement =
-      offset > transactions.DEEP ? transactions.LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
+      offset > transactions.DEEP_OFFSET
+        ? transactions.LIST_DEEP_TRANSACTIONS
+        : transactions.LIST_TRANSACTIONS;
     return list(
       reply,
       await row(reads, statement, { user, caller, type, limit, offset }),

@@ -4,7 +4,7 @@ import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
 import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
@@ -27,11 +27,11 @@ const PARTS = [
     useFactory: ({ MAX_HEAD_AGE }: IndexerSettings) => new SyncState(MAX_HEAD_AGE),
   },
   IndexerTelemetry,
-  EndpointPool,
+  RpcEndpoints,
   {
     provide: SequenceCheck,
-    inject: [EndpointPool, IndexerSettings],
-    useFactory: ({ contracts }: EndpointPool, { START_BLOCK }: IndexerSettings) =>
+    inject: [RpcEndpoints, IndexerSettings],
+    useFactory: ({ contracts }: RpcEndpoints, { START_BLOCK }: IndexerSettings) =>
       new SequenceCheck(contracts, START_BLOCK),
   },
   Recovery,

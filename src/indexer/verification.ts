@@ -3,7 +3,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { Endpoints } from '#verify/checks/endpoints';
+import { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { Rpc } from '#indexer/reading/rpc';
@@ -13,8 +13,8 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 const STOP_MS = 1000;
 
 /** The endpoints of RPC_URL, for verification: it asks one of them at a time. */
-export const endpointsOf = (addresses: string): Endpoints =>
-  new Endpoints(
+export const endpointsOf = (addresses: string): EndpointRotation =>
+  new EndpointRotation(
     rpcEndpoints(addresses).map((endpoint) => {
       const rpc = new Rpc(endpoint);
       return (calls) => rpc.settled(calls);
@@ -42,7 +42,7 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
       databaseUrl: this.postgres.DATABASE_URL,
       perRound: VERIFY_POOLS,
       roundMs: VERIFY_INTERVAL * 1000,
-      mayLook: () => this.telemetry.state === 'synced',
+      mayVerify: () => this.telemetry.state === 'synced',
     };
     const metrics = new VerifyMetrics(this.telemetry.registry);
     const endpoints = endpointsOf(RPC_URL!);

@@ -1,12 +1,12 @@
 /** Time that one batch should take: long enough to be efficient, short enough not to delay requests. */
 const TARGET_MS = 250;
-const LARGEST = 5000;
+const MAX_KEYS = 5000;
 
 /** Number of keys in a batch. It adapts to how long the last batch took. */
 export class KeyBatchSize {
   constructor(
     private size = 50,
-    private readonly largest = LARGEST,
+    private readonly largest = MAX_KEYS,
   ) {}
 
   get keys(): number {

@@ -1,4 +1,4 @@
-import type { Endpoints } from '#verify/checks/endpoints';
+import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { asText, exitCode } from '#verify/checks/findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
@@ -6,7 +6,7 @@ import { Verification } from './verify';
 export const USAGE = 'usage: verify [--repair] [--json] [--no-chain] [--limit N]';
 
 /** Differences that are listed by default. */
-const LIMIT = 100;
+const DEFAULT_LIMIT = 100;
 
 export interface VerifyOptions {
   repair: boolean;
@@ -17,7 +17,7 @@ export interface VerifyOptions {
 
 /** @returns undefined when the arguments are not valid */
 export function readOptions(args: string[]): VerifyOptions | undefined {
-  const options: VerifyOptions = { repair: false, json: false, chain: true, limit: LIMIT };
+  const options: VerifyOptions = { repair: false, json: false, chain: true, limit: DEFAULT_LIMIT };
   for (let i = 0; i < args.length; i += 1) {
     if (args[i] === '--repair') options.repair = true;
     else if (args[i] === '--json') options.json = true;
@@ -32,7 +32,7 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
-  endpoints: Endpoints,
+  endpoints: EndpointRotation,
 ): Promise<number> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());

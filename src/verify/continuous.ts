@@ -5,7 +5,7 @@ import { ChainComparison } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import { DerivedComparison } from '#verify/checks/derived';
-import type { Endpoints } from '#verify/checks/endpoints';
+import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { NEXT_POOLS } from '#verify/checks/pools.sql';
@@ -17,7 +17,7 @@ const KEY_TIMEOUT_MS = 5000;
 /** So many pools and addresses that differ are checked again in every round, to notice when they are repaired. */
 const MOST_DIFFERING = 50;
 /** Differences of one key that are logged at most. */
-const LISTED = 100;
+const MAX_LISTED = 100;
 
 export interface ContinuousOptions {
   databaseUrl: string;
@@ -26,10 +26,10 @@ export interface ContinuousOptions {
   /** Time between rounds; 0 switches verification off. */
   roundMs: number;
   /** Whether to verify now: only the leader does, and only while it is synced. */
-  mayLook: () => boolean;
+  mayVerify: () => boolean;
 }
 
-/** Position in a walk over keys, and the keys that differ, with the kinds of their differences. */
+/** How far a walk over keys has come, and the keys that differ, with the kinds of their differences. */
 interface Walk {
   after: string;
   readonly first: string;
@@ -47,7 +47,7 @@ export class ContinuousVerification {
 
   constructor(
     private readonly options: ContinuousOptions,
-    private readonly endpoints: Endpoints,
+    private readonly endpoints: EndpointRotation,
     private readonly metrics: VerifyMetrics,
     private readonly signal: AbortSignal,
   ) {}
@@ -57,7 +57,7 @@ export class ContinuousVerification {
     while (!this.signal.aborted && this.options.roundMs > 0) {
       await sleep(this.options.roundMs, undefined, { signal: this.signal }).catch(() => undefined);
       if (this.signal.aborted) return;
-      if (!this.options.mayLook()) this.forget();
+      if (!this.options.mayVerify()) this.forget();
       else
         await this.round().catch((error: Error) => this.logger.warn(`verification failed: ${error.message}`));
     }
@@ -74,12 +74,12 @@ export class ContinuousVerification {
     try {
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
       const mode = { repair: false, remember: false, hasEvents: rows[0].hasCursor };
-      await this.look(client, this.pools, async (ids, findings) => {
+      await this.verifyNext(client, this.pools, async (ids, findings) => {
         await new DerivedComparison(client, findings, mode).pools(ids);
         await new ChainComparison(client, this.endpoints, findings, this.signal).pools(ids);
         this.metrics.verified(ids.length);
       });
-      await this.look(client, this.addresses, (addresses, findings) =>
+      await this.verifyNext(client, this.addresses, (addresses, findings) =>
         new DerivedComparison(client, findings, mode).addresses(addresses),
       );
     } finally {
@@ -89,7 +89,7 @@ export class ContinuousVerification {
   }
 
   /** Verifies the next keys, and again those that differed. */
-  private async look(
+  private async verifyNext(
     client: Client,
     at: Walk,
     compare: (keys: string[], findings: Findings) => Promise<void>,
@@ -99,7 +99,7 @@ export class ContinuousVerification {
     // One by one, so that a pool that takes too long or fails does not keep others from being verified.
     for (const key of new Set([...at.differing.keys(), ...keys])) {
       if (this.signal.aborted) return;
-      const findings = new Findings(LISTED);
+      const findings = new Findings(MAX_LISTED);
       try {
         await compare([key], findings);
       } catch (error) {

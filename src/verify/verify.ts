@@ -4,9 +4,9 @@ import { CONTRACTS } from '#verify/checks/chain.sql';
 import { connect, lockRepair } from '#verify/checks/connection';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import { DerivedComparison, type DrawKey } from '#verify/checks/derived';
-import type { Endpoints } from '#verify/checks/endpoints';
+import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
-import { Findings, type Report } from '#verify/checks/findings';
+import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { KeyBatchSize } from './batches';
@@ -15,7 +15,7 @@ import type { Progress } from './progress';
 export interface Options {
   databaseUrl: string;
   /** Undefined: do not compare with the chain. */
-  endpoints?: Endpoints;
+  endpoints?: EndpointRotation;
   repair: boolean;
   /** Number of differences to list. */
   limit: number;
@@ -25,8 +25,8 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Statement timeout, enough for a pool or address with millions of transactions. */
 const STATEMENT_TIMEOUT_MS = 300_000;
 /** Pools that changed meanwhile are counted again until only so few are left, which one statement can count. */
-const FEW_CHANGED = 2000;
-const ROUNDS = 5;
+const FEW_CHANGED_POOLS = 2000;
+const MAX_ROUNDS = 5;
 /** Number of pools, with all their accounts, that are compared with the chain at once. */
 const MOST_CHAIN_POOLS = 200;
 
@@ -46,7 +46,7 @@ export class Verification {
     this.findings = new Findings(options.limit);
   }
 
-  async run(): Promise<Report> {
+  async run(): Promise<VerifyReport> {
     const { databaseUrl, repair } = this.options;
     try {
       this.client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
@@ -118,7 +118,7 @@ export class Verification {
     this.progress.begin('pools');
     let floor = await this.floor();
     await this.everyPool(new KeyBatchSize(), (ids) => derived.pools(ids));
-    for (let round = 1; round <= ROUNDS; round += 1) {
+    for (let round = 1; round <= MAX_ROUNDS; round += 1) {
       const next = await this.floor();
       const changed = await this.everyKey(
         new KeyBatchSize(),
@@ -126,7 +126,7 @@ export class Verification {
         (ids) => this.client.query(sql.REMEMBER_POOLS, [ids]),
       );
       floor = next;
-      if (changed < FEW_CHANGED) break;
+      if (changed < FEW_CHANGED_POOLS) break;
     }
     await this.client.query('ANALYZE verified_pools');
     await derived.totals(floor);
@@ -150,7 +150,7 @@ export class Verification {
     );
   }
 
-  private async chain(endpoints: Endpoints): Promise<void> {
+  private async chain(endpoints: EndpointRotation): Promise<void> {
     this.progress.begin('chain');
     const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
     try {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Report } from '#verify/checks/findings';
+import type { VerifyReport } from '#verify/checks/findings';
 import type { DevClient } from '#dev/deploy';
 import { tally } from '../fleet/http';
 import { INTACT, audit } from '../fleet/ledger';
@@ -169,7 +169,7 @@ describe('the PostgreSQL cluster fails under load', () => {
   });
 
   /** The service's own verification, of what is derived, of the ledger, and of the chain. */
-  async function verify(): Promise<Pick<Report, 'differences' | 'notChecked'> & { code: number }> {
+  async function verify(): Promise<Pick<VerifyReport, 'differences' | 'notChecked'> & { code: number }> {
     const env = {
       PATH: process.env.PATH,
       NODE_ENV: 'test',
@@ -182,7 +182,7 @@ describe('the PostgreSQL cluster fails under load', () => {
     const { code = 0, stdout } = (await promisify(execFile)(process.execPath, [VERIFY, '--json'], {
       env,
     }).catch((failure: { code: number; stdout: string }) => failure)) as { code?: number; stdout: string };
-    const { differences, notChecked } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report;
+    const { differences, notChecked } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as VerifyReport;
     return { code, differences, notChecked };
   }
 });

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import type { Report } from '#verify/checks/findings';
+import type { VerifyReport } from '#verify/checks/findings';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import {
   type Deployment,
@@ -133,14 +133,16 @@ export class SmallService {
   /** `npm run verify`, with the chain. */
   async verify(
     url = this.databaseUrl,
-  ): Promise<Pick<Report, 'differences' | 'complete' | 'notChecked'> & { code: number }> {
+  ): Promise<Pick<VerifyReport, 'differences' | 'complete' | 'notChecked'> & { code: number }> {
     const run = promisify(execFile)(process.execPath, [VERIFY, '--json'], {
       env: { PATH: process.env.PATH, ...this.settings, NODE_ENV: 'test', DATABASE_URL: url },
     });
     const { code = 0, stdout } = (await run.catch(
       (failure: { code: number; stdout: string }) => failure,
     )) as { code?: number; stdout: string };
-    const { differences, complete, notChecked } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report;
+    const { differences, complete, notChecked } = JSON.parse(
+      stdout.slice(stdout.indexOf('{')),
+    ) as VerifyReport;
     return { code, differences, complete, notChecked };
   }
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
 import { bytes16 } from '#values/bytes16';
-import type { Report } from '#verify/checks/findings';
+import type { VerifyReport } from '#verify/checks/findings';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { endpointsOf } from '#indexer/verification';
@@ -22,14 +22,14 @@ describe('verification beside an indexer', () => {
 
   async function verify(
     ...options: string[]
-  ): Promise<{ code: number | null; report: Report; output: string }> {
+  ): Promise<{ code: number | null; report: VerifyReport; output: string }> {
     const run = bench.indexer({}, ['--json', ...options], ENTRY);
     await run.ended;
     return { code: run.code, report: reportOf(run), output: run.output };
   }
   /** It follows the lines of the log. */
-  const reportOf = ({ output }: IndexerProcess): Report =>
-    JSON.parse(output.slice(output.indexOf('{'))) as Report;
+  const reportOf = ({ output }: IndexerProcess): VerifyReport =>
+    JSON.parse(output.slice(output.indexOf('{'))) as VerifyReport;
 
   async function corrupt(statement: string): Promise<void> {
     const client = new Client({ connectionString: bench.database.url });
@@ -282,9 +282,9 @@ describe('verification beside an indexer', () => {
     const registry = new Registry();
     const stop = new AbortController();
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    let mayLook = true;
+    let mayVerify = true;
     const running = new ContinuousVerification(
-      { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayLook: () => mayLook },
+      { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayVerify: () => mayVerify },
       endpointsOf(bench.proxy.url),
       new VerifyMetrics(registry),
       stop.signal,
@@ -317,9 +317,9 @@ describe('verification beside an indexer', () => {
         expect.stringContaining(`DIFFERENCE in pools.balance of ${bench.pools[2]}`),
       ]);
       // Another process leads now.
-      mayLook = false;
+      mayVerify = false;
       await shown({});
-      mayLook = true;
+      mayVerify = true;
       await shown({ 'pools.balance': 1 });
       await verify('--repair');
       await shown({});

@@ -1,9 +1,9 @@
 import { type Client } from 'pg';
 import { connect } from '#indexer/leading/leader';
-import { type Applied, type Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import { type Applied, type ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
 import type { ChainEvent, Kind } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
-import { WINDOW } from '#indexer/reading/source';
+import { WINDOW_BLOCKS } from '#indexer/reading/source';
 import { type TestDatabase, freshDatabase } from './database';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './outbox';
 
@@ -88,7 +88,7 @@ export class PaperChain {
 export class Written {
   client: Client;
   writer: EventWriter;
-  cursor: Cursor;
+  cursor: ChainCursor;
   private own?: TestDatabase;
 
   async start(chain: PaperChain, confirmations = 0, database?: TestDatabase): Promise<this> {
@@ -145,7 +145,7 @@ export class Written {
   async apply(chain: PaperChain, to = chain.head.number, head = chain.head.number): Promise<Applied> {
     const blocks = chain.blocks.slice(this.cursor.number + 1, to + 1);
     const events = blocks.flatMap((block) => block.events);
-    const batch = { to: chain.blocks[to], blocks: blocks.slice(-WINDOW), events };
+    const batch = { to: chain.blocks[to], blocks: blocks.slice(-WINDOW_BLOCKS), events };
     const applied = await this.writer.apply(this.cursor, batch, { state: 'syncing', head });
     this.cursor = applied.cursor;
     return applied;

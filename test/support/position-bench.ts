@@ -8,9 +8,9 @@ import { POOL_POSITION } from '#features/positions/positions.sql';
 import { loadEnvironment } from '#settings/environment';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { connect } from '#indexer/leading/leader';
-import { type Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import { type ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
 import { Rpc } from '#indexer/reading/rpc';
-import { Source, WINDOW } from '#indexer/reading/source';
+import { Source, WINDOW_BLOCKS } from '#indexer/reading/source';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import * as dev from '#dev/deploy';
 import { until } from './app';
@@ -43,7 +43,7 @@ export class PositionBench {
   readonly pools: PoolOf[] = [];
   contracts: Address[] = [];
   accounts: Address[] = [];
-  cursor: Cursor;
+  cursor: ChainCursor;
   source: Source;
   private mines = true;
   private anvil: AnvilNode;
@@ -139,7 +139,7 @@ export class PositionBench {
       to > this.cursor.number
         ? await this.source.readTo(this.cursor, { to, linked: nearHead })
         : { to: this.cursor, blocks: [], events: [] };
-    const standing = { state: 'syncing', head: nearHead ? to : to + 2 * WINDOW } as const;
+    const standing = { state: 'syncing', head: nearHead ? to : to + 2 * WINDOW_BLOCKS } as const;
     ({ cursor: this.cursor } = await this.writer.apply(this.cursor, batch, standing));
   }
 

@@ -17,8 +17,8 @@ const PUBLIC = 'public';
 export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
   SetMetadata(PUBLIC, when);
 
-/** Characters. Tokens of this service have about 350. */
-const MAX_HEADER = 1024;
+/** In characters. Tokens of this service have about 350. */
+const MAX_HEADER_LENGTH = 1024;
 
 /**
  * Requires a bearer token of a live session. A verified token is remembered until it expires, because verification by
@@ -84,7 +84,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
   ): Promise<ReturnType<Sessions['add']>> {
     await super.canActivate(context);
     const { authorization: header = '' } = request.headers;
-    return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER);
+    return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER_LENGTH);
   }
 
   /** @param reason the error of passport-jwt, which checks the expiry only of tokens with a valid signature */

@@ -25,7 +25,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
   private readonly listeners: ((endings: Ending[]) => void)[] = [];
   private client?: Client;
   private snapshot?: string;
-  private lastLook = { clock: -Infinity, wall: -Infinity };
+  private lastPoll = { clock: -Infinity, wall: -Infinity };
   private working?: boolean;
   /** Rises when sessions may have ended unseen. Those checked in an earlier term must be checked again. */
   term = 0;
@@ -64,7 +64,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
 
   /** Since the last poll began, in ms. Uses two clocks: one stops while the machine sleeps, the other can be set. */
   private get age(): number {
-    const { clock, wall } = this.lastLook;
+    const { clock, wall } = this.lastPoll;
     return Math.max(performance.now() - clock, Math.abs(Date.now() - wall));
   }
 
@@ -101,7 +101,7 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     if (this.snapshot === undefined || everyone) this.term++;
     else if (endings.length > 0) this.listeners.forEach((listener) => listener(endings));
     this.snapshot = snapshot;
-    this.lastLook = began;
+    this.lastPoll = began;
   }
 
   private async connect(): Promise<Client> {

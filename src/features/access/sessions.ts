@@ -13,7 +13,7 @@ import {
 } from './sessions.sql';
 
 /** The year 9999. PostgreSQL refuses much later times, and no token of this service is valid that long. */
-const LAST_TIME = 253_402_300_799;
+const LAST_TIME_S = 253_402_300_799;
 const MAX_KNOWN = 10_000;
 
 interface Known {
@@ -79,7 +79,7 @@ export class Sessions {
 
   /** Ends this session at once here, and within a second at every other process. */
   async end({ sessionId, userId, exp }: Session): Promise<void> {
-    await this.database.write(END_SESSION, { sessionId, user: userId, exp: Math.min(exp, LAST_TIME) });
+    await this.database.write(END_SESSION, { sessionId, user: userId, exp: Math.min(exp, LAST_TIME_S) });
     this.forget([{ sessionId, userId }]);
   }
 

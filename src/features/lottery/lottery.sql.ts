@@ -32,10 +32,10 @@ const WINNER = `json_build_object('drawId', d.draw_id, 'contract', d.contract, '
   'prize', d.prize::text, ${tickets('tickets', 'd.winner_tickets')}, ${tickets('totalTickets', 'd.total_tickets')},
   'drawnAt', iso(d.drawn_at))`;
 
-/** A position of WINNER_CURSOR. */
-const POSITION = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
+/** What WINNER_CURSOR encodes: a place in the list of winners. */
+const WINNER_PLACE = `floor(extract(epoch FROM d.drawn_at) * 1000) || ' ' || d.draw_id || ' ' || d.contract`;
 
-/** Winners of all contracts, newest first. `last` is the position of the last one. */
+/** Winners of all contracts, newest first. `last` is the place of the last one. */
 export const LIST_WINNERS = statement<
   { limit: number; offset: number },
   { total: number; data: string; last: string | null }
@@ -44,7 +44,7 @@ export const LIST_WINNERS = statement<
   { limit: 'bigint', offset: 'bigint' },
   `
     SELECT (SELECT winners::int FROM lottery_totals) AS total,
-      coalesce(json_agg(${WINNER}), '[]')::text AS data, (array_agg(${POSITION}))[count(*)] AS last
+      coalesce(json_agg(${WINNER}), '[]')::text AS data, (array_agg(${WINNER_PLACE}))[count(*)] AS last
     FROM (
       SELECT * FROM lottery_draws WHERE status = 'COMPLETED'
       ORDER BY drawn_at DESC, draw_id DESC, contract DESC LIMIT :limit OFFSET :offset
@@ -60,7 +60,7 @@ export const LIST_WINNERS_AFTER = statement<
   'list_winners_after',
   { limit: 'integer', drawnAtMs: 'float8', drawId: 'bigint', contract: 'text' },
   `
-    SELECT ${cursorPage(WINNER, POSITION)}
+    SELECT ${cursorPage(WINNER, WINNER_PLACE)}
     FROM (
       SELECT *, row_number() OVER () AS n FROM (
         SELECT * FROM lottery_draws

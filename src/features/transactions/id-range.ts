@@ -10,7 +10,7 @@ const startOf = (ms: number): string => uuid(ms.toString(16).padStart(12, '0') +
 
 /**
  * The range of ids for a query, without its two bounds. An id is a UUIDv7 of the time when the transaction was
- * created, so a time is a position among ids.
+ * created, so a time has a place among ids.
  */
 export function idRange({
   from,
@@ -22,10 +22,10 @@ export function idRange({
   let above = from === undefined ? startOf(0) : place(from);
   let below = to === undefined ? uuid('f'.repeat(32)) : place(to);
   if (after !== undefined) {
-    const position = TRANSACTION_CURSOR.decode(after)!.toLowerCase();
+    const id = TRANSACTION_CURSOR.decode(after)!.toLowerCase();
     // Use the narrower of the two bounds. Ids sort like their text.
-    if (order === 'asc' && position > above) above = position;
-    if (order === 'desc' && position < below) below = position;
+    if (order === 'asc' && id > above) above = id;
+    if (order === 'desc' && id < below) below = id;
   }
   return { above, below };
 }

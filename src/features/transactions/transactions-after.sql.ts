@@ -97,25 +97,25 @@ const ofPool = (order: Order): string => `
   SELECT list.data, list.next
   FROM ${asReader(page(nearest(['pool_id = :pool'], order)), page(nearest([OUTSIDE], order)))}`;
 
-const ALL_TYPES = { ...TYPES, user: 'uuid' } as const;
+const WITH_USER = { ...TYPES, user: 'uuid' } as const;
 export const TRANSACTIONS_AFTER = {
-  asc: statement<Parameters & { user: string }, CursorPageRow>('transactions_asc', ALL_TYPES, all('asc'), {
+  asc: statement<Parameters & { user: string }, CursorPageRow>('transactions_asc', WITH_USER, all('asc'), {
     onStandby: true,
   }),
-  desc: statement<Parameters & { user: string }, CursorPageRow>('transactions_desc', ALL_TYPES, all('desc'), {
+  desc: statement<Parameters & { user: string }, CursorPageRow>('transactions_desc', WITH_USER, all('desc'), {
     onStandby: true,
   }),
 };
 
-const POOL_TYPES = { ...TYPES, pool: 'uuid' } as const;
+const WITH_POOL = { ...TYPES, pool: 'uuid' } as const;
 type PoolRow = ReadableRow & Pick<CursorPageRow, 'next'>;
 export const POOL_TRANSACTIONS_AFTER = {
-  asc: statement<Parameters & { pool: string }, PoolRow>('pool_transactions_asc', POOL_TYPES, ofPool('asc'), {
+  asc: statement<Parameters & { pool: string }, PoolRow>('pool_transactions_asc', WITH_POOL, ofPool('asc'), {
     onStandby: true,
   }),
   desc: statement<Parameters & { pool: string }, PoolRow>(
     'pool_transactions_desc',
-    POOL_TYPES,
+    WITH_POOL,
     ofPool('desc'),
     { onStandby: true },
   ),

@@ -15,7 +15,7 @@ import {
   type TransactionItem,
 } from './transactions.dto';
 import {
-  DEEP,
+  DEEP_OFFSET,
   LIST_DEEP_TRANSACTIONS,
   LIST_POOL_TRANSACTIONS,
   LIST_TRANSACTIONS,
@@ -48,7 +48,7 @@ export class TransactionsService {
     const { page = 1, limit, type = null, poolId } = query;
     const offset = (page - 1) * limit;
     const values = { caller, type, limit, offset };
-    const ofAll = offset > DEEP ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
+    const ofAll = offset > DEEP_OFFSET ? LIST_DEEP_TRANSACTIONS : LIST_TRANSACTIONS;
     const row =
       poolId === undefined
         ? await this.database.read(ofAll, { ...values, user })

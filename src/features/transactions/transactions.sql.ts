@@ -97,7 +97,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
 );
 
 /** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
-export const DEEP = 1000;
+export const DEEP_OFFSET = 1000;
 
 /**
  * The same for a page far from the start. In the caller's own rows, the days before the page are skipped by their

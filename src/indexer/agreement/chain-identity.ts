@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import type { IndexerSettings } from '#settings/indexer.settings';
-import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
 import { NodeBehind, type Source } from '#indexer/reading/source';
 
 /** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
@@ -16,7 +16,7 @@ export async function openCursor(
   writer: EventWriter,
   source: Source,
   { CHAIN_ID, START_BLOCK }: IndexerSettings,
-): Promise<Cursor> {
+): Promise<ChainCursor> {
   const chainId = Number(await source.rpc.call<string>('eth_chainId'));
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);

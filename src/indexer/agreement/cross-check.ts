@@ -1,21 +1,21 @@
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
+import type { ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { type Batch, ForkDetected, NodeBehind } from '#indexer/reading/source';
+import { type BlockBatch, ForkDetected, NodeBehind } from '#indexer/reading/source';
 import { WrongChain } from './chain-identity';
 
 /** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
 export class Disagreement extends RetryableChainError {}
 
-/** Another endpoint gives the same answer, a different one, says that it lacks the block, or gives no usable answer. */
-export type Answer = 'agrees' | 'differs' | 'lacks' | 'fails';
+/** Another endpoint agrees, gives a different answer, says that it lacks the block, or gives no usable answer. */
+export type Stance = 'agrees' | 'differs' | 'lacks' | 'fails';
 
 export interface Testimony {
-  endpoint: Endpoint;
-  answer: Answer;
+  endpoint: WatchedEndpoint;
+  stance: Stance;
   /** Its own version. Endpoints with the same claim vote together. */
   claim?: string;
-  batch?: Batch;
+  batch?: BlockBatch;
 }
 
 /** Result of the vote on the reader's answer. */
@@ -25,22 +25,22 @@ type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
  * The majority of the endpoints that have the block decides. Those that lack it or fail do not count. If only the
  * reader has the block, we wait for the others. That wait ends, as an endpoint that stays behind is no longer asked.
  */
-export function verdict(testimonies: Pick<Testimony, 'answer' | 'claim'>[]): Verdict {
-  const count = (answer: Answer): number => testimonies.filter((each) => each.answer === answer).length;
+export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[]): Verdict {
+  const count = (stance: Stance): number => testimonies.filter((each) => each.stance === stance).length;
   const differing = count('differs');
   const supporters = count('agrees') + 1;
   if (differing === 0) return supporters === 1 && count('lacks') > 0 ? 'unconfirmed' : 'accepted';
   if (supporters > differing) return 'accepted';
   const claims = new Map<string, number>();
-  for (const { answer, claim = '' } of testimonies)
-    if (answer === 'differs') claims.set(claim, (claims.get(claim) ?? 0) + 1);
+  for (const { stance, claim = '' } of testimonies)
+    if (stance === 'differs') claims.set(claim, (claims.get(claim) ?? 0) + 1);
   const largest = Math.max(...claims.values());
   return largest > supporters && largest * 2 > differing + supporters ? 'outvoted' : 'undecided';
 }
 
 /** Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError. */
 export async function testify<T>(
-  endpoint: Endpoint,
+  endpoint: WatchedEndpoint,
   work: () => Promise<T | undefined>,
   compare: (found: T) => Omit<Testimony, 'endpoint'>,
 ): Promise<Testimony> {
@@ -51,22 +51,22 @@ export async function testify<T>(
     if (!(error instanceof RetryableChainError)) throw error;
     if (error instanceof NodeBehind) return lacking(endpoint);
     // Its chain does not continue from our cursor, so it contradicts every batch that does.
-    if (error instanceof ForkDetected) return { endpoint, answer: 'differs', claim: error.message };
+    if (error instanceof ForkDetected) return { endpoint, stance: 'differs', claim: error.message };
     endpoint.failed('failing', true);
-    return { endpoint, answer: 'fails' };
+    return { endpoint, stance: 'fails' };
   }
 }
 
 /** We do not wait for an endpoint that is known to be behind. */
-const lacking = (endpoint: Endpoint): Testimony => ({
+const lacking = (endpoint: WatchedEndpoint): Testimony => ({
   endpoint,
-  answer: endpoint.state === 'lagging' ? 'fails' : 'lacks',
+  stance: endpoint.state === 'lagging' ? 'fails' : 'lacks',
 });
 
 const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 
 /** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
-export function sameBatch(a: Batch, b: Batch): boolean {
+export function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   return (
     a.to.hash === b.to.hash &&
     a.to.time === b.to.time &&
@@ -79,11 +79,11 @@ export function sameBatch(a: Batch, b: Batch): boolean {
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
 
 /** A text that is the same for equal batches. */
-export const claimOf = ({ to, events, counts }: Batch): string =>
+export const claimOf = ({ to, events, counts }: BlockBatch): string =>
   JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
 
 /** The chain of most of these endpoints. @throws WrongChain when no chain has most of them */
-export function commonChain(endpoints: Pick<Endpoint, 'identity'>[]): ChainIdentity {
+export function commonChain(endpoints: Pick<WatchedEndpoint, 'identity'>[]): ChainIdentity {
   const groups = new Map<string, ChainIdentity[]>();
   for (const { identity } of endpoints) {
     const { chainId, genesis } = identity!;

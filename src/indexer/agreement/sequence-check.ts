@@ -1,6 +1,6 @@
 import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { type Batch, NodeBehind } from '#indexer/reading/source';
+import { type BlockBatch, NodeBehind } from '#indexer/reading/source';
 
 /** The contract's event numbers show that events after `seq` are missing. */
 export class SequenceGap extends RetryableChainError {
@@ -32,7 +32,7 @@ export class SequenceCheck {
   }
 
   /** Call before the batch is applied. @throws SequenceGap, NodeBehind */
-  check({ events, counts }: Pick<Batch, 'events' | 'counts'>): void {
+  check({ events, counts }: Pick<BlockBatch, 'events' | 'counts'>): void {
     const last = this.after(events);
     this.contracts.forEach((contract, i) => {
       const before = last.get(contract)!;
@@ -46,7 +46,7 @@ export class SequenceCheck {
   }
 
   /** The number of each contract's last event, including these. */
-  private after(events: Batch['events']): Map<string, number> {
+  private after(events: BlockBatch['events']): Map<string, number> {
     const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
     for (const { contract, seq } of events) {
       const before = last.get(contract)!;
@@ -58,7 +58,7 @@ export class SequenceCheck {
   }
 
   /** Whether a batch that passed `check` proves that no event is missing up to its end. */
-  proves({ events, counts }: Pick<Batch, 'events' | 'counts'>): boolean {
+  proves({ events, counts }: Pick<BlockBatch, 'events' | 'counts'>): boolean {
     const last = this.after(events);
     // A contract without a count proves nothing once it has events.
     return this.contracts.every((contract, i) =>
@@ -67,7 +67,7 @@ export class SequenceCheck {
   }
 
   /** Call when the batch has been applied. */
-  advance({ events, to }: Batch, proven: boolean): void {
+  advance({ events, to }: BlockBatch, proven: boolean): void {
     for (const { contract, seq, blockNumber: block } of events) this.last.set(contract, { seq, block });
     if (proven) this.proven = to.number;
   }

@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { PoolType } from '#values/types';
 import { WrongChain } from '#indexer/agreement/chain-identity';
-import { type Cursor, LeadershipLost } from '#indexer/ledger/event-writer';
+import { type ChainCursor, LeadershipLost } from '#indexer/ledger/event-writer';
 import { countCall, toCount } from '#indexer/reading/raw-chain';
 import { NodeBehind, type Source } from '#indexer/reading/source';
 
@@ -24,7 +24,7 @@ const same =
 export async function followContracts(
   client: Client,
   source: Source,
-  cursor: Cursor,
+  cursor: ChainCursor,
   configured: Map<PoolType, string[]>,
   logger: Logger,
 ): Promise<void> {
@@ -78,7 +78,7 @@ async function mayGo(client: Client, { type, address }: Followed): Promise<void>
   );
 }
 
-async function mayCome(source: Source, cursor: Cursor, { type, address }: Followed): Promise<void> {
+async function mayCome(source: Source, cursor: ChainCursor, { type, address }: Followed): Promise<void> {
   const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
   const events = toCount(answer);
   if (events === undefined)

@@ -1,14 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
-import { EndpointPool, type Heads, type Reading } from '#indexer/agreement/endpoint-pool';
+import { RpcEndpoints, type Heads, type Reading } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
-import type { Cursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
-import type { Endpoint } from '#indexer/reading/endpoint';
+import type { ChainCursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
-import { type Batch, ForkDetected } from '#indexer/reading/source';
-import { SYNCED_WITHIN } from '#indexer/reporting/sync-state';
+import { type BlockBatch, ForkDetected } from '#indexer/reading/source';
+import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { fillGas } from './gas';
 import type { Lead } from './lead-connection';
@@ -26,8 +26,8 @@ const MAX_WAIT_MS = 5000;
 const FAILURES_TO_LEAVE = 4;
 
 /** The leader's cursor, and the batch that is being read ahead. */
-interface Position {
-  cursor: Cursor;
+interface LeadState {
+  cursor: ChainCursor;
   next?: Promise<Reading>;
 }
 
@@ -38,13 +38,13 @@ interface Position {
 @Injectable()
 export class Follower {
   private readonly logger = new Logger(Follower.name);
-  private reader: Endpoint;
+  private reader: WatchedEndpoint;
   private signal: AbortSignal;
   private failures = 0;
 
   constructor(
     private readonly preflight: Preflight,
-    private readonly pool: EndpointPool,
+    private readonly endpoints: RpcEndpoints,
     private readonly sequence: SequenceCheck,
     private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
@@ -63,7 +63,7 @@ export class Follower {
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
-    let at: Position | undefined;
+    let at: LeadState | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
@@ -85,7 +85,7 @@ export class Follower {
     }
   }
 
-  private async open({ client, writer }: Lead): Promise<Cursor> {
+  private async open({ client, writer }: Lead): Promise<ChainCursor> {
     const { reader, head } = await this.preflight.identify(writer);
     this.reader = reader;
     const cursor = await this.preflight.open({ client, writer }, reader);
@@ -99,7 +99,7 @@ export class Follower {
   }
 
   /** Failures are logged only: if the cause is a fork, or a node that is behind, the next steps handle it. */
-  private async fillWindow(writer: EventWriter, cursor: Cursor): Promise<void> {
+  private async fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<void> {
     try {
       this.sync.start(
         cursor,
@@ -113,19 +113,19 @@ export class Follower {
   }
 
   /** Applies the next batch. If there is none, does what is due while the chain is idle. */
-  private async step({ client, writer }: Lead, { cursor, next }: Position): Promise<Position> {
-    const heads = await this.pool.look();
+  private async step({ client, writer }: Lead, { cursor, next }: LeadState): Promise<LeadState> {
+    const heads = await this.endpoints.askForHeads();
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
     if (upTo <= cursor.number && !next) return { cursor: await this.rest({ client, writer }, cursor, heads) };
-    const reading = await this.beating(writer, cursor, next ?? this.pool.read(cursor, upTo));
+    const reading = await this.beating(writer, cursor, next ?? this.endpoints.read(cursor, upTo));
     this.reader = reading.reader;
     this.sequence.check(reading.batch);
-    const batch = this.pool.judge(reading, this.sequence);
+    const batch = this.endpoints.judge(reading, this.sequence);
     this.sequence.check(batch);
     // Read the next batch while this one is written.
-    const ahead = batch.to.number < upTo ? this.pool.read(batch.to, upTo) : undefined;
+    const ahead = batch.to.number < upTo ? this.endpoints.read(batch.to, upTo) : undefined;
     ahead?.catch(() => undefined);
     const proven = this.sequence.proves(batch);
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
@@ -134,14 +134,15 @@ export class Follower {
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
-  private async rest({ client, writer }: Lead, cursor: Cursor, heads: Heads): Promise<Cursor> {
+  private async rest({ client, writer }: Lead, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
     const { reader, head, best } = heads;
     if (head.number <= cursor.number) {
       // Only a competing block proves another branch. Without one, the node is just behind.
       const known = head.number < cursor.number ? (await writer.window()).find(is(head.number)) : cursor;
       if (known?.hash !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
     }
-    const atHead = head.number >= cursor.number - SYNCED_WITHIN && cursor.number >= best - SYNCED_WITHIN;
+    const atHead =
+      head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
     await this.beating(writer, moved, this.preflight.retryToken(client, moved, reader));
@@ -151,10 +152,10 @@ export class Follower {
 
   private async apply(
     writer: EventWriter,
-    cursor: Cursor,
-    batch: Batch,
+    cursor: ChainCursor,
+    batch: BlockBatch,
     outcome: Pick<Standing, 'proven' | 'progressed'>,
-  ): Promise<Cursor> {
+  ): Promise<ChainCursor> {
     if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
     const standing = { ...outcome, state: this.sync.state, head: this.sync.best };
     const { cursor: moved, anomalies, expired, setAside } = await writer.apply(cursor, batch, standing);
@@ -170,14 +171,14 @@ export class Follower {
   }
 
   /** Sends heartbeats during the work: standbys take a leader without them for dead. */
-  private async beating<T>(writer: EventWriter, cursor: Cursor, work: Promise<T>): Promise<T> {
+  private async beating<T>(writer: EventWriter, cursor: ChainCursor, work: Promise<T>): Promise<T> {
     const beat = (): unknown => writer.beat(this.sync.state, cursor).catch(() => undefined);
     const timer = setInterval(beat, BEAT_MS);
     return work.finally(() => clearInterval(timer));
   }
 
   /** Logs the error, and waits longer each time. */
-  private async wait(writer: EventWriter, cursor: Cursor | undefined, error: Error): Promise<void> {
+  private async wait(writer: EventWriter, cursor: ChainCursor | undefined, error: Error): Promise<void> {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
@@ -187,13 +188,13 @@ export class Follower {
     const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
     if (elsewhere) this.sync.doubt();
     if (this.reader && !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0))
-      this.pool.failed(this.reader);
+      this.endpoints.failed(this.reader);
     await writer.beat(this.sync.state, cursor);
     await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
   }
 
   /** @returns the cursor from which to go on */
-  private async recover(writer: EventWriter, cursor: Cursor, trouble: Error): Promise<Cursor> {
+  private async recover(writer: EventWriter, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
     const { recovery, reader } = this;
     let moved = cursor;
     if (trouble instanceof ForkDetected) moved = await recovery.followFork(writer, cursor, reader);
@@ -208,7 +209,7 @@ export class Follower {
   }
 
   /** Stops following until the operator rewinds, or the node has our block again. The data are not changed. */
-  private async halt(writer: EventWriter, cursor: Cursor, { message, ours }: Halted): Promise<void> {
+  private async halt(writer: EventWriter, cursor: ChainCursor, { message, ours }: Halted): Promise<void> {
     this.sync.halt();
     this.logger.error(`HALTED at block ${cursor.number}: ${message}`);
     while (!this.stopping) {

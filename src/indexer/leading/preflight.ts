@@ -2,9 +2,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
-import { EndpointPool } from '#indexer/agreement/endpoint-pool';
-import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
-import type { Endpoint } from '#indexer/reading/endpoint';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { followContracts } from './contract-set';
 import type { Lead } from './lead-connection';
 import { type Token, readToken } from './token';
@@ -21,20 +21,23 @@ export class Preflight {
 
   constructor(
     private readonly environment: IndexerSettings,
-    private readonly pool: EndpointPool,
+    private readonly endpoints: RpcEndpoints,
   ) {}
 
   /**
    * Finds an endpoint of the right chain. @returns it, and the number of the last head that was known (0: none)
    * @throws WrongChain, RpcUnavailable
    */
-  async identify(writer: EventWriter): Promise<{ reader: Endpoint; head: number }> {
+  async identify(writer: EventWriter): Promise<{ reader: WatchedEndpoint; head: number }> {
     const known = await writer.knownChain();
-    return { reader: await this.pool.identify(known, this.environment.CHAIN_ID), head: known?.head ?? 0 };
+    return {
+      reader: await this.endpoints.identify(known, this.environment.CHAIN_ID),
+      head: known?.head ?? 0,
+    };
   }
 
   /** Takes the cursor over. @throws WrongChain, RetryableChainError */
-  async open({ client, writer }: Lead, reader: Endpoint): Promise<Cursor> {
+  async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
     const { environment } = this;
     const cursor = await openCursor(client, writer, reader.source, environment);
     await followContracts(client, reader.source, cursor, environment.POOL_CONTRACTS, this.logger);
@@ -43,14 +46,14 @@ export class Preflight {
   }
 
   /** Tries again to read the token, if it is due. @throws WrongChain */
-  async retryToken(client: Client, cursor: Cursor, reader: Endpoint): Promise<void> {
+  async retryToken(client: Client, cursor: ChainCursor, reader: WatchedEndpoint): Promise<void> {
     if (!this.token && Date.now() - this.triedAt > RETRY_MS) await this.keepFacts(client, cursor, reader);
   }
 
   /** An indexer can work without the token: one that cannot be read now leaves what the database has. */
-  private async keepFacts(client: Client, { epoch }: Cursor, reader: Endpoint): Promise<void> {
+  private async keepFacts(client: Client, { epoch }: ChainCursor, reader: WatchedEndpoint): Promise<void> {
     const first = this.triedAt === 0;
-    const heard = this.pool.endpoints.filter((each) => each === reader || each.heard);
+    const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
     this.triedAt = Date.now();
     if (this.token) await refuseChange(client, this.token);

@@ -1,12 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
-import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
-import type { Cursor, EventWriter } from '#indexer/ledger/event-writer';
-import type { Endpoint } from '#indexer/reading/endpoint';
+import type { ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { ForkDetected, NodeBehind, type Source, WINDOW } from '#indexer/reading/source';
+import { ForkDetected, NodeBehind, type Source, WINDOW_BLOCKS } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
@@ -37,7 +37,7 @@ export class Recovery {
   private readonly logger = new Logger(Recovery.name);
 
   constructor(
-    private readonly pool: EndpointPool,
+    private readonly endpoints: RpcEndpoints,
     private readonly sequence: SequenceCheck,
     private readonly telemetry: IndexerTelemetry,
   ) {}
@@ -46,7 +46,7 @@ export class Recovery {
    * Follows a reorganisation by going back to the newest block of both chains.
    * @throws NodeBehind when there is no competing block, Halted when it is deeper than the window
    */
-  async followFork(writer: EventWriter, cursor: Cursor, reader: Endpoint): Promise<Cursor> {
+  async followFork(writer: EventWriter, cursor: ChainCursor, reader: WatchedEndpoint): Promise<ChainCursor> {
     const window = await writer.window();
     const headers = await reader.source.blocks(window.map(({ number }) => number));
     const common = window.findIndex(({ hash }, i) => headers[i]?.hash === hash);
@@ -55,9 +55,9 @@ export class Recovery {
     if (!competing) throw new NodeBehind('the endpoint has no block in place of ours');
     const adjacent = ancestor && competing.number === ancestor.number + 1;
     if (adjacent && competing.parentHash !== ancestor.hash) throw new NodeBehind('the headers do not link');
-    await this.pool.confirmFork(reader, competing);
-    if (!ancestor || ancestor.number < cursor.number - WINDOW) {
-      const how = ancestor ? `changed deeper than ${WINDOW} blocks` : 'is another one';
+    await this.endpoints.confirmFork(reader, competing);
+    if (!ancestor || ancestor.number < cursor.number - WINDOW_BLOCKS) {
+      const how = ancestor ? `changed deeper than ${WINDOW_BLOCKS} blocks` : 'is another one';
       throw new Halted(`the chain ${how}. Check the node, or run rewind --to N`, cursor.hash);
     }
     this.telemetry.reorgs.inc();
@@ -70,17 +70,22 @@ export class Recovery {
    * ledger lacks it, and that block is undone. Otherwise the node left it out, and is asked again.
    * @returns the cursor from which to go on; the same one if nothing was undone
    */
-  async mendGap(writer: EventWriter, cursor: Cursor, reader: Endpoint, gap: SequenceGap): Promise<Cursor> {
+  async mendGap(
+    writer: EventWriter,
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    gap: SequenceGap,
+  ): Promise<ChainCursor> {
     const wanted = this.sequence.unproven(gap);
     if (!wanted || wanted.from > cursor.number) {
-      this.pool.contradictsItself(reader);
+      this.endpoints.contradictsItself(reader);
       return cursor;
     }
     const { seq, from } = wanted;
     const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
     if (!event) return cursor;
     const { blockNumber: number } = event;
-    if (cursor.number - number >= WINDOW)
+    if (cursor.number - number >= WINDOW_BLOCKS)
       throw new Halted(
         `event ${seq} of ${gap.contract} in block ${number} was missed: rewind --to ${number - 1}`,
       );
@@ -92,7 +97,7 @@ export class Recovery {
   }
 
   /** Undoes everything after a block. The caller has the evidence, or an order of the operator. */
-  async rewindTo(writer: EventWriter, cursor: Cursor, block: Block): Promise<Cursor> {
+  async rewindTo(writer: EventWriter, cursor: ChainCursor, block: Block): Promise<ChainCursor> {
     const { cursor: moved, undone } = await writer.rewind(cursor, block);
     await this.sequence.load(writer);
     this.telemetry.undone.inc(undone);
@@ -104,10 +109,10 @@ export class Recovery {
    * Reads the headers that the window lacks below the cursor, so that a reorganisation as deep as the window can be
    * followed. @throws ForkDetected when they do not link to our blocks
    */
-  async fillWindow(writer: EventWriter, cursor: Cursor, source: Source): Promise<Block[]> {
+  async fillWindow(writer: EventWriter, cursor: ChainCursor, source: Source): Promise<Block[]> {
     const known = linkedWindow(await writer.window(), cursor);
     const lowest = known.at(-1);
-    const wanted = Math.max(cursor.number - WINDOW, 0);
+    const wanted = Math.max(cursor.number - WINDOW_BLOCKS, 0);
     if (!lowest || lowest.number <= wanted) return known;
     const numbers = Array.from({ length: lowest.number - wanted }, (_, i) => lowest.number - 1 - i);
     const found: Block[] = [];
@@ -123,7 +128,7 @@ export class Recovery {
 }
 
 /** Blocks from the cursor downwards, newest first, up to the first one that is not the parent of the one before. */
-function linkedWindow(window: Block[], cursor: Cursor): Block[] {
+function linkedWindow(window: Block[], cursor: ChainCursor): Block[] {
   const linked: Block[] = [];
   for (const block of window) {
     const wanted = linked.length === 0 ? cursor.hash : linked.at(-1)!.parentHash;

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { openCursor } from '#indexer/agreement/chain-identity';
-import { EndpointPool } from '#indexer/agreement/endpoint-pool';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { LeadershipLost } from '#indexer/ledger/event-writer';
 import { type Lead, LeadConnection } from './lead-connection';
 import { Recovery, mayPass } from './recovery';
@@ -19,7 +19,7 @@ export class Rewind {
   constructor(
     private readonly environment: IndexerSettings,
     private readonly connection: LeadConnection,
-    private readonly pool: EndpointPool,
+    private readonly endpoints: RpcEndpoints,
     private readonly recovery: Recovery,
   ) {}
 
@@ -42,8 +42,8 @@ export class Rewind {
   }
 
   private async rewind({ client, writer }: Lead, number: number): Promise<void> {
-    const { pool, environment } = this;
-    const { source } = await pool.identify(await writer.knownChain(), environment.CHAIN_ID);
+    const { endpoints, environment } = this;
+    const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
     // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, source, environment);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);

@@ -1,8 +1,8 @@
-import type { Outcome } from '#indexer/ledger/decide';
+import type { EventOutcome } from '#indexer/ledger/decide';
 import { connect } from './leader';
 
 export interface SetAsideEvent {
-  outcome: Outcome;
+  outcome: EventOutcome;
   reason: string | null;
   contract: string;
   block: number;

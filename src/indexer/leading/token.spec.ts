@@ -1,5 +1,5 @@
 import { encodeAbiParameters, pad, stringToHex } from 'viem';
-import type { Endpoint } from '#indexer/reading/endpoint';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { readToken } from './token';
 
@@ -14,7 +14,7 @@ const [token, symbol, decimals] = ['0xfc0c546a', '0x95d89b41', '0x313ce567'];
 const reverted = new RpcError('eth_call', 3, 'execution reverted');
 
 /** An endpoint that answers calls of `address selector` so, and reverts for all others. */
-const endpoint = (answers: Record<string, unknown>, fails?: Error): Endpoint =>
+const endpoint = (answers: Record<string, unknown>, fails?: Error): WatchedEndpoint =>
   ({
     source: {
       rpc: {
@@ -26,7 +26,7 @@ const endpoint = (answers: Record<string, unknown>, fails?: Error): Endpoint =>
               ),
       },
     },
-  }) as unknown as Endpoint;
+  }) as unknown as WatchedEndpoint;
 const lower = TOKEN.toLowerCase();
 const honest = {
   [`${POOL} ${token}`]: word(TOKEN),

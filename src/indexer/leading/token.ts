@@ -1,7 +1,7 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
 import type { PoolType } from '#values/types';
 import { WrongChain } from '#indexer/agreement/chain-identity';
-import type { Endpoint } from '#indexer/reading/endpoint';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 
 export interface Token {
@@ -37,7 +37,7 @@ const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data },
  * @throws WrongChain when the contracts have several tokens
  */
 export async function readToken(
-  endpoints: Endpoint[],
+  endpoints: WatchedEndpoint[],
   configured: Map<PoolType, string[]>,
 ): Promise<Token | undefined> {
   const contracts = [...new Set([...configured.values()].flat())];
@@ -51,7 +51,7 @@ export async function readToken(
 }
 
 /** @returns undefined when the endpoint does not answer, or lacks the state */
-async function claimOf({ source }: Endpoint, contracts: string[]): Promise<Claim | undefined> {
+async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promise<Claim | undefined> {
   try {
     const answers = await source.rpc.settled(contracts.map((contract) => viewCall(contract, TOKEN)));
     if (!answers.every(isFinal)) return undefined;

@@ -1,7 +1,7 @@
 import { type ChainEvent, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
-export type Outcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
+export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
 
 /** A deposit that the API announced and that no event has confirmed yet. */
 export interface Announced {
@@ -25,11 +25,11 @@ export interface PoolState {
 /** An event, and the outcome that is already stored for it, if any. */
 export interface Item {
   event: ChainEvent;
-  before?: Outcome;
+  before?: EventOutcome;
 }
 
 export interface Decision extends Item {
-  outcome: Outcome;
+  outcome: EventOutcome;
   reason?: string;
   /** The row in `transactions` that it creates or, if `matched`, confirms. */
   transactionId?: string;

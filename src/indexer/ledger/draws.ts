@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Decision, Outcome } from './decide';
+import type { Decision, EventOutcome } from './decide';
 import * as sql from './draws.sql';
 
 /** Draw ids are unique within a contract only. */
@@ -12,7 +12,7 @@ interface DrawKey {
 export interface Undone {
   contract: string;
   drawId: string | null;
-  outcome: Outcome;
+  outcome: EventOutcome;
   count: number;
 }
 

@@ -16,7 +16,7 @@ import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
 
 /** Events of unknown pools that one round looks at. */
-const LOOK_AT = 10_000;
+const EVENTS_PER_SEARCH = 10_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
@@ -85,10 +85,10 @@ export class EventApplier {
   private async findAppeared(): Promise<string[]> {
     const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
       sql.FIND_APPEARED,
-      [this.lookedAt, LOOK_AT],
+      [this.lookedAt, EVENTS_PER_SEARCH],
     );
     const [{ last, count, pools }] = rows;
-    this.lookedAt = count < LOOK_AT ? FIRST_ID : last!;
+    this.lookedAt = count < EVENTS_PER_SEARCH ? FIRST_ID : last!;
     return pools;
   }
 

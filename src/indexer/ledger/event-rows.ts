@@ -1,5 +1,5 @@
 import type { ChainEvent, Kind } from '#indexer/reading/decode';
-import type { Item, Outcome } from './decide';
+import type { Item, EventOutcome } from './decide';
 
 /** A row of chain_events as the statements select it. */
 export interface EventRow {
@@ -18,7 +18,7 @@ export interface EventRow {
   amount: string | null;
   apr_bps: string | null;
   draw_time: Date | null;
-  outcome: Outcome;
+  outcome: EventOutcome;
 }
 
 const compact = (id: string | null): string | null => id && id.replaceAll('-', '');

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import { LATEST } from '#indexer/reading/decode';
+import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
-import { type Batch, WINDOW } from '#indexer/reading/source';
+import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/source';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
@@ -9,11 +9,11 @@ import { undoPositions } from './position-journal';
 import { rebuildPositions } from './position-writer';
 import { Tally } from './set-aside';
 
-export interface Cursor extends Block {
+export interface ChainCursor extends Block {
   epoch: number;
 }
 
-type Applicable = Pick<Batch, 'to' | 'blocks' | 'events'>;
+type Applicable = Pick<BlockBatch, 'to' | 'blocks' | 'events'>;
 
 /** Sequence number and block of a contract's event. */
 export interface LastEvent {
@@ -23,7 +23,7 @@ export interface LastEvent {
 
 /** What a batch did, for metrics and logs. */
 export interface Applied {
-  cursor: Cursor;
+  cursor: ChainCursor;
   anomalies: Map<string, number>;
   expired: number;
   /** The number of all events stored without effect, by outcome. */
@@ -109,11 +109,11 @@ export class EventWriter {
     }));
   }
 
-  async apply(cursor: Cursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
+  async apply(cursor: ChainCursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, to, standing);
       const effective = to.number - this.rules.confirmations;
-      const journalAbove = Math.max(standing.head, to.number) - this.rules.confirmations - WINDOW;
+      const journalAbove = Math.max(standing.head, to.number) - this.rules.confirmations - WINDOW_BLOCKS;
       const { anomalies } = await this.applier.apply(events, { effective, journalAbove });
       if (blocks.length > 0) await this.keepBlocks(blocks);
       const expired = await this.expire(effective);
@@ -142,7 +142,7 @@ export class EventWriter {
    * Undoes everything after `ancestor` exactly; events are read again from there. Earlier events that no longer have
    * enough confirmations wait for them again, so the state is that of a chain that ends here.
    */
-  async rewind(cursor: Cursor, ancestor: Block): Promise<{ cursor: Cursor; undone: number }> {
+  async rewind(cursor: ChainCursor, ancestor: Block): Promise<{ cursor: ChainCursor; undone: number }> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
       const after = [ancestor.number];
@@ -182,7 +182,7 @@ export class EventWriter {
   }
 
   /** Adds blocks below the cursor, unless another process leads now. */
-  async fillWindow(cursor: Cursor, blocks: Block[]): Promise<void> {
+  async fillWindow(cursor: ChainCursor, blocks: Block[]): Promise<void> {
     await this.transaction(async () => {
       const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
       const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
@@ -196,29 +196,29 @@ export class EventWriter {
       blocks.map((block) => block.number),
       blocks.map((block) => block.hash),
       blocks.map((block) => block.parentHash),
-      blocks.map((block) => Math.min(block.time, LATEST)),
+      blocks.map((block) => Math.min(block.time, LATEST_TIME_S)),
     ]);
-    await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW]);
+    await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW_BLOCKS]);
   }
 
   /**
    * Heartbeat while there is nothing to apply. Without a cursor: from a process that has not taken the cursor over yet.
    */
-  async beat(state: string, cursor?: Cursor): Promise<void> {
+  async beat(state: string, cursor?: ChainCursor): Promise<void> {
     const text = `UPDATE chain_cursor SET state = $1, beat_at = now() WHERE epoch = coalesce($2, epoch)`;
     const { rowCount } = await this.client.query(text, [state, cursor?.epoch ?? null]);
     if (cursor && rowCount !== 1) throw new LeadershipLost('another process leads');
   }
 
   /** Must come first in a transaction: a second writer waits here, then finds that the cursor has moved. */
-  private async move(cursor: Cursor, to: Block, standing: Standing): Promise<Cursor> {
+  private async move(cursor: ChainCursor, to: Block, standing: Standing): Promise<ChainCursor> {
     const { number, hash, time } = to;
     const { state, head, proven = false, progressed = true } = standing;
     const effective = number - this.rules.confirmations;
     const values = [
       number,
       hash,
-      Math.min(time, LATEST),
+      Math.min(time, LATEST_TIME_S),
       effective,
       head,
       state,

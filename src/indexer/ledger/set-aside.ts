@@ -1,13 +1,13 @@
 import { type Client, DatabaseError } from 'pg';
-import type { Decision, Outcome } from './decide';
+import type { Decision, EventOutcome } from './decide';
 
-const isSetAside = (outcome: Outcome): boolean => outcome !== 'WAITING' && outcome !== 'APPLIED';
+const isSetAside = (outcome: EventOutcome): boolean => outcome !== 'WAITING' && outcome !== 'APPLIED';
 
 /** Counts the events that a batch sets aside, and those that it applies after all. */
 export class Tally {
   /** Events that do not fit what is known, by kind. */
   readonly anomalies = new Map<string, number>();
-  private readonly counts = new Map<Outcome, number>();
+  private readonly counts = new Map<EventOutcome, number>();
 
   add(decisions: Decision[]): void {
     for (const { event, before, outcome, matched } of decisions) {
@@ -18,7 +18,7 @@ export class Tally {
     }
   }
 
-  change(outcome: Outcome, by: number): void {
+  change(outcome: EventOutcome, by: number): void {
     if (isSetAside(outcome)) this.counts.set(outcome, (this.counts.get(outcome) ?? 0) + by);
   }
 

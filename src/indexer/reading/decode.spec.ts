@@ -8,7 +8,7 @@ import {
   maxUint256,
 } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
-import { type ChainEvent, LATEST, type RawLog, decodeLog, transactionId } from './decode';
+import { type ChainEvent, LATEST_TIME_S, type RawLog, decodeLog, transactionId } from './decode';
 
 const EVENTS = contractAbi.filter((item) => item.type === 'event');
 
@@ -128,7 +128,7 @@ describe('decodeLog', () => {
 
 describe('transactionId', () => {
   const places = fc.record({
-    time: fc.integer({ min: 0, max: LATEST }),
+    time: fc.integer({ min: 0, max: LATEST_TIME_S }),
     blockNumber: fc.integer({ min: 0, max: 2 ** 40 - 1 }),
     logIndex: fc.integer({ min: 0, max: 2 ** 24 - 1 }),
   });
@@ -170,7 +170,7 @@ describe('transactionId', () => {
   it.each([
     { logIndex: 2 ** 24 },
     { blockNumber: 2 ** 40 },
-    { time: LATEST + 1 },
+    { time: LATEST_TIME_S + 1 },
     { time: -1 },
     { logIndex: NaN },
   ])('is none for a place that does not fit: %j', (place) => {

@@ -39,7 +39,7 @@ export type Kind = EventItem['name'];
 type Read = (word: string) => string | number | null;
 
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */
-export const LATEST = Date.UTC(9999, 11, 31) / 1000;
+export const LATEST_TIME_S = Date.UTC(9999, 11, 31) / 1000;
 
 const id: Read = (word) => word.slice(0, 32);
 const address: Read = (word) => `0x${word.slice(24)}`;
@@ -61,7 +61,7 @@ const FIELDS: Record<EventItem['inputs'][number]['name'], [keyof ChainEvent, Rea
   count: ['amount', amount],
   prize: ['amount', amount],
   aprBps: ['aprBps', small],
-  drawTime: ['drawTime', (word) => Math.min(small(word), LATEST)],
+  drawTime: ['drawTime', (word) => Math.min(small(word), LATEST_TIME_S)],
   seq: ['seq', small],
 };
 
@@ -91,7 +91,7 @@ export function decodeLog(log: RawLog, time: number): ChainEvent | undefined {
     blockNumber: Number(log.blockNumber),
     logIndex: bounded(Number(log.logIndex)),
     blockHash: log.blockHash,
-    time: Math.min(time, LATEST),
+    time: Math.min(time, LATEST_TIME_S),
     txHash: log.transactionHash,
     contract: log.address.toLowerCase(),
     seq: 0,
@@ -127,7 +127,7 @@ export function transactionId({
   logIndex,
 }: Pick<ChainEvent, 'time' | 'blockNumber' | 'logIndex'>): string | undefined {
   const fits = time >= 0 && blockNumber >= 0 && blockNumber < BLOCKS && logIndex >= 0 && logIndex < LOGS;
-  if (!fits || time > LATEST) return undefined;
+  if (!fits || time > LATEST_TIME_S) return undefined;
   const block = digits(blockNumber, 10);
   return `${digits(time * 1000, 12)}7${block.slice(0, 3)}8${block.slice(3)}${digits(logIndex, 6)}00`;
 }

@@ -23,7 +23,7 @@ export class RpcUnavailable extends RetryableChainError {}
 export type Call = [method: string, params: unknown[]];
 export type RetryKind = 'rate_limit' | 'http' | 'network' | 'incomplete' | 'batch_size';
 
-interface Answer {
+interface RpcResponse {
   id?: number;
   result?: unknown;
   error?: { code?: number; message?: string };
@@ -145,7 +145,7 @@ export class Rpc {
   private async send(calls: Call[]): Promise<unknown[]> {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
     const answers = await this.post(requests.length === 1 ? requests[0] : requests, calls.length);
-    const list = (Array.isArray(answers) ? answers : [answers]) as (Answer | null)[];
+    const list = (Array.isArray(answers) ? answers : [answers]) as (RpcResponse | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
     // Some nodes refuse a batch by one error without id, others by the same error for each call.
     const [first] = list;

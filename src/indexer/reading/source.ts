@@ -15,7 +15,7 @@ import {
 import { RetryableChainError, type Rpc, RpcError } from './rpc';
 
 /** Blocks, and all events of our contracts in them. They are checked to belong together. */
-export interface Batch {
+export interface BlockBatch {
   to: Block;
   /** Headers to store, ascending: all near the head, only the last of a final range. */
   blocks: Block[];
@@ -36,7 +36,7 @@ export class NodeBehind extends RetryableChainError {}
 export class ForkDetected extends RetryableChainError {}
 
 /** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
-export const WINDOW = 64;
+export const WINDOW_BLOCKS = 64;
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
@@ -72,13 +72,13 @@ export class Source {
    */
   plan(after: Block, head: number): Plan {
     const from = after.number + 1;
-    const final = head - WINDOW;
+    const final = head - WINDOW_BLOCKS;
     const to = Math.min(from <= final ? final : head, from + this.range.blocks - 1);
     return { to, linked: to > final };
   }
 
   /** Reads the blocks after `after`, at most up to `head`. @throws ForkDetected, NodeBehind */
-  async read(after: Block, head: number): Promise<Batch> {
+  async read(after: Block, head: number): Promise<BlockBatch> {
     for (;;) {
       const { to, linked } = this.plan(after, head);
       const blocks = to - after.number;
@@ -95,7 +95,7 @@ export class Source {
   }
 
   /** Reads up to exactly this block; in halves if the endpoint refuses the whole range. */
-  async readTo(after: Block, { to, linked }: Plan): Promise<Batch> {
+  async readTo(after: Block, { to, linked }: Plan): Promise<BlockBatch> {
     try {
       return await this.readRange(after, to, linked);
     } catch (error) {
@@ -108,7 +108,7 @@ export class Source {
     }
   }
 
-  private async readRange(after: Block, to: number, linked: boolean): Promise<Batch> {
+  private async readRange(after: Block, to: number, linked: boolean): Promise<BlockBatch> {
     const from = after.number + 1;
     // The last header is asked for together with the logs: a node that lacks it has not all logs of the range.
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
@@ -131,7 +131,7 @@ export class Source {
    * The same near the head in several requests, which different nodes may answer: first the headers, then logs and
    * counts by block hash, so that all answers are about the same blocks.
    */
-  private async readPinned(after: Block, to: number): Promise<Batch> {
+  private async readPinned(after: Block, to: number): Promise<BlockBatch> {
     const numbers = range(after.number + 1, to);
     const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = this.link(after, numbers, raw, true);
@@ -167,9 +167,9 @@ export class Source {
   private async assemble(
     blocks: Block[],
     logs: RawLog[],
-    counts: Batch['counts'],
+    counts: BlockBatch['counts'],
     linked: boolean,
-  ): Promise<Batch> {
+  ): Promise<BlockBatch> {
     const own = this.select(logs, blocks[0].number, blocks.at(-1)!.number);
     const headers = new Map(blocks.map((block) => [block.number, block]));
     await this.addTimes(own, headers);

@@ -16,10 +16,10 @@ export class IndexerController {
   /** 200, or 503 while it is halted, or without node or database. */
   @Get('health')
   health(@Res({ passthrough: true }) reply: FastifyReply): object {
-    const { state, position } = this.telemetry;
+    const { state, heights } = this.telemetry;
     const failing = state === 'halted' || state === 'disconnected';
     void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
-    return { status: state, ...position };
+    return { status: state, ...heights };
   }
 
   /** Always 200: a restart mends nothing that the indexer could find wrong. */

@@ -2,7 +2,7 @@ import type { CursorState } from '#indexer/ledger/event-writer';
 import type { Block } from '#indexer/reading/raw-chain';
 
 /** A cursor at most so many blocks behind the best known head counts as synced. */
-export const SYNCED_WITHIN = 5;
+export const SYNCED_WITHIN_BLOCKS = 5;
 /** Without progress or a confirmed head for this long, the chain counts as disconnected. */
 const STALL_MS = 15_000;
 /** A head may be late by so many block intervals, and in any case by so many seconds. */
@@ -88,7 +88,7 @@ export class SyncState {
   get state(): CursorState {
     if (this.halted) return 'halted';
     if (!this.cursor || this.outOfReach || this.now() - this.progressAt > STALL_MS) return 'disconnected';
-    const behind = this.best - this.cursor.number > SYNCED_WITHIN;
+    const behind = this.best - this.cursor.number > SYNCED_WITHIN_BLOCKS;
     return behind || this.doubted || this.headAge > this.headAgeLimit ? 'syncing' : 'synced';
   }
 

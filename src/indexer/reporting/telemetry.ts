@@ -10,7 +10,7 @@ import {
 } from 'prom-client';
 import type { CursorState } from '#indexer/ledger/event-writer';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/endpoint';
+import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { SyncState } from './sync-state';
 
@@ -119,7 +119,7 @@ export class IndexerTelemetry {
 
   /** A progress bar with the share done, the rate and the time left. */
   private progress(rate: number): string {
-    const { cursor, head } = this.position;
+    const { cursor, head } = this.heights;
     const { at, block } = this.start!;
     const share = head > block ? Math.min(1, (cursor - block) / (head - block)) : 1;
     const left = share > 0 ? `${Math.round(((Date.now() - at) / 1000 / share) * (1 - share))} s left` : '';
@@ -142,7 +142,7 @@ export class IndexerTelemetry {
   }
 
   /** Numbers of the last block read and of the best head. */
-  get position(): { cursor: number; head: number } {
+  get heights(): { cursor: number; head: number } {
     return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
   }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
-import type { Endpoints } from './endpoints';
+import type { EndpointRotation } from './endpoint-rotation';
 import type { Difference, Findings } from './findings';
 import { type StoredPosition, claimable } from './yield-model';
 
@@ -15,7 +15,7 @@ const abi = parseAbi([
   'function seq() view returns (uint64)',
 ]);
 
-type Call = Parameters<Endpoints['ask']>[0][number];
+type Call = Parameters<EndpointRotation['ask']>[0][number];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
 /** The node does not have the cursor's block, or no longer. */
@@ -41,8 +41,8 @@ interface Question {
 }
 
 /** After so many calls, check again that the node still has the cursor's block. */
-const CALLS = 500;
-const TRIES = 10;
+const CALLS_PER_CHECK = 500;
+const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 const MIN_SIGHTINGS = 3;
@@ -55,7 +55,7 @@ const address = (text: string): Hex => text as Hex;
 export class ChainComparison {
   constructor(
     private readonly client: Client,
-    private readonly endpoints: Endpoints,
+    private readonly endpoints: EndpointRotation,
     private readonly findings: Findings,
     private readonly signal: AbortSignal,
   ) {}
@@ -81,13 +81,13 @@ export class ChainComparison {
   /** Asks again for values that differ, each time with the current ledger. */
   private async certain(
     keys: string[],
-    look: (keys: string[]) => Promise<Asked>,
+    compare: (keys: string[]) => Promise<Asked>,
   ): Promise<{ asked: Question[]; differing: Difference[] }> {
-    const first = await this.patiently(() => look(keys));
+    const first = await this.patiently(() => compare(keys));
     let { differing } = first;
-    for (let looks = 1; looks < MIN_SIGHTINGS && differing.length > 0; looks += 1) {
+    for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.length > 0; sightings += 1) {
       const again = [...new Set(differing.map(({ key }) => key))];
-      ({ differing } = await this.patiently(() => look(again)));
+      ({ differing } = await this.patiently(() => compare(again)));
     }
     return { asked: first.asked, differing: differing.map(({ difference }) => difference) };
   }
@@ -99,7 +99,7 @@ export class ChainComparison {
         return await work();
       } catch (error) {
         if (!(error instanceof OtherBlock)) throw error;
-        if (tries === TRIES || this.signal.aborted) throw new NotComparable(error.message);
+        if (tries === MAX_TRIES || this.signal.aborted) throw new NotComparable(error.message);
         this.endpoints.next();
         await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
       }
@@ -133,8 +133,8 @@ export class ChainComparison {
 
   private async compare(cursor: AtCursor, questions: (Question & { key: string })[]): Promise<Keyed[]> {
     const differing: Keyed[] = [];
-    for (let i = 0; i < questions.length; i += CALLS) {
-      const some = questions.slice(i, i + CALLS);
+    for (let i = 0; i < questions.length; i += CALLS_PER_CHECK) {
+      const some = questions.slice(i, i + CALLS_PER_CHECK);
       await this.requireBlock(cursor);
       const answers = await this.endpoints.ask(some.map(({ call }) => call));
       // The answers in between may be of another chain.

@@ -32,7 +32,7 @@ export async function lockRepair(client: Client): Promise<void> {
 }
 
 const CONFLICTS = /^(40001|40P01|55P03)$/;
-const TRIES = 5;
+const MAX_TRIES = 5;
 
 /**
  * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`. Tries
@@ -47,7 +47,7 @@ export async function mending(client: Client, work: () => Promise<unknown>): Pro
       return;
     } catch (error) {
       await client.query('ROLLBACK').catch(() => undefined);
-      if (tries === TRIES || !CONFLICTS.test((error as { code?: string }).code ?? '')) throw error;
+      if (tries === MAX_TRIES || !CONFLICTS.test((error as { code?: string }).code ?? '')) throw error;
     }
   }
 }

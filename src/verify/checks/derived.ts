@@ -22,7 +22,7 @@ interface EventValue {
   /** Null: an event is missing, of whatever pool. */
   pool: string | null;
 }
-interface Batch<T> {
+interface Compared<T> {
   rows: number;
   differences: T[];
 }
@@ -70,7 +70,7 @@ export class DerivedComparison {
     await this.report('transactions', owners, () =>
       this.client.query(pools.REPAIR_OWNERS, [unique(owners.map(({ id }) => id))]),
     );
-    const [found] = await this.rows<Batch<Value>>(pools.comparePools(this.mode.remember), ids);
+    const [found] = await this.rows<Compared<Value>>(pools.comparePools(this.mode.remember), ids);
     this.findings.count('pools', ids.length);
     this.findings.count('ledger rows of pools', found.rows);
     const wrong = unique(found.differences.map(({ id }) => id));
@@ -99,7 +99,7 @@ export class DerivedComparison {
   }
 
   async addresses(addresses: string[]): Promise<void> {
-    const [found] = await this.rows<Batch<Value & { address: string }>>(days.COMPARE_DAYS, addresses);
+    const [found] = await this.rows<Compared<Value & { address: string }>>(days.COMPARE_DAYS, addresses);
     this.findings.count('addresses', addresses.length);
     const wrong = unique(found.differences.map(({ address }) => address));
     await this.report('account_days', found.differences, () => this.client.query(days.REPAIR_DAYS, [wrong]));
@@ -125,7 +125,7 @@ export class DerivedComparison {
     after: { contract: string; seq: string },
     limit: number,
   ): Promise<{ contract: string; seq: string } | undefined> {
-    const [found] = await this.rows<Batch<EventValue> & { contract: string; seq: string }>(
+    const [found] = await this.rows<Compared<EventValue> & { contract: string; seq: string }>(
       events.COMPARE_EVENTS,
       after.contract,
       after.seq,
@@ -138,7 +138,7 @@ export class DerivedComparison {
   }
 
   async draws(draws: DrawKey[]): Promise<void> {
-    const [found] = await this.rows<Batch<Value & DrawKey & { table: string }>>(
+    const [found] = await this.rows<Compared<Value & DrawKey & { table: string }>>(
       lottery.COMPARE_DRAWS,
       ...drawParameters(draws),
     );

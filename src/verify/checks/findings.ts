@@ -13,7 +13,7 @@ export interface Difference {
   mended: boolean;
 }
 
-export interface Report {
+export interface VerifyReport {
   complete: boolean;
   /** Reasons why something could not be compared. */
   notChecked: string[];
@@ -53,7 +53,7 @@ export class Findings {
     if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
   }
 
-  report(): Report {
+  report(): VerifyReport {
     return {
       complete: this.notChecked.size === 0,
       notChecked: [...this.notChecked],
@@ -67,14 +67,14 @@ export class Findings {
 }
 
 /** 0: no difference is left; 1: there are differences; 2: there are none, but something could not be compared. */
-export function exitCode({ complete, differences, mended }: Report): 0 | 1 | 2 {
+export function exitCode({ complete, differences, mended }: VerifyReport): 0 | 1 | 2 {
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
   if (found > mended) return 1;
   return complete ? 0 : 2;
 }
 
 /** The report for the terminal. */
-export function asText(report: Report): string {
+export function asText(report: VerifyReport): string {
   const { checked, differences, mended, listed, notChecked, seconds } = report;
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
   const lines = [

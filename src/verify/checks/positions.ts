@@ -17,7 +17,7 @@ export interface PositionValue {
 }
 
 /** Rows sent at once. */
-const CHUNK = 5000;
+const ROWS_PER_INSERT = 5000;
 
 /** Replays the events of pools. The caller sees to it that they do not change meanwhile. */
 async function replayed(client: Client, ids: string[]): Promise<{ model: YieldModel; events: number }> {
@@ -112,7 +112,7 @@ export async function rebuildPositions(client: Client, ids: string[]): Promise<v
   for (const statement of sql.CLEAR_POOLS) await client.query(statement, [ids]);
   for (const table of sql.TABLE_NAMES) {
     const all = [...rows[table].values()];
-    for (let i = 0; i < all.length; i += CHUNK)
-      await client.query(sql.insert(table), [JSON.stringify(all.slice(i, i + CHUNK))]);
+    for (let i = 0; i < all.length; i += ROWS_PER_INSERT)
+      await client.query(sql.insert(table), [JSON.stringify(all.slice(i, i + ROWS_PER_INSERT))]);
   }
 }

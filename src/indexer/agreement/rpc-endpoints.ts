@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
-import { type ChainIdentity, Endpoint } from '#indexer/reading/endpoint';
+import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
-import { type Batch, NodeBehind, type Plan } from '#indexer/reading/source';
+import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import {
   Disagreement,
@@ -22,7 +22,7 @@ const PROBE_PATIENCE_MS = 1000;
 
 /** The head of the chain as the endpoints see it. */
 export interface Heads {
-  reader: Endpoint;
+  reader: WatchedEndpoint;
   /** The reader's head. */
   head: Block;
   /** Last block that a second endpoint has too; the reader's head if there is no second. */
@@ -33,8 +33,8 @@ export interface Heads {
 
 /** A batch that one endpoint read, and what the others say about the same blocks. */
 export interface Reading {
-  reader: Endpoint;
-  batch: Batch;
+  reader: WatchedEndpoint;
+  batch: BlockBatch;
   testimonies: Testimony[];
 }
 
@@ -43,14 +43,14 @@ export interface Reading {
  * blocks. A batch is applied only if they agree, or by their majority.
  */
 @Injectable()
-export class EndpointPool {
+export class RpcEndpoints {
   /** Addresses of all contracts that are followed, without duplicates. */
   readonly contracts: string[];
-  readonly endpoints: Endpoint[];
+  readonly all: WatchedEndpoint[];
   private readonly logger = new Logger('Endpoints');
   private readonly several: boolean;
   private identity?: ChainIdentity;
-  private reader: Endpoint;
+  private reader: WatchedEndpoint;
 
   constructor(
     { RPC_URL, POOL_CONTRACTS }: ChainSettings,
@@ -58,17 +58,17 @@ export class EndpointPool {
   ) {
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const named = new Map<string, number>();
-    this.endpoints = rpcEndpoints(RPC_URL!).map((endpoint) => {
+    this.all = rpcEndpoints(RPC_URL!).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new Endpoint(endpoint, name, this.contracts, (kind) =>
+      return new WatchedEndpoint(endpoint, name, this.contracts, (kind) =>
         telemetry.retries.inc({ kind, endpoint: name }),
       );
     });
-    this.several = this.endpoints.length > 1;
-    [this.reader] = this.endpoints;
-    telemetry.watchEndpoints(() => this.endpoints);
+    this.several = this.all.length > 1;
+    [this.reader] = this.all;
+    telemetry.watchEndpoints(() => this.all);
   }
 
   /**
@@ -76,9 +76,9 @@ export class EndpointPool {
    * @returns an endpoint of that chain, or any that answers if there is none
    * @throws WrongChain, RpcUnavailable
    */
-  async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<Endpoint> {
-    await Promise.all(this.endpoints.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined)));
-    const answering = this.endpoints.filter(({ identity, error }) => identity && !error);
+  async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<WatchedEndpoint> {
+    await Promise.all(this.all.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined)));
+    const answering = this.all.filter(({ identity, error }) => identity && !error);
     if (answering.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
     const allowed = answering.filter(({ identity }) => !chainId || identity!.chainId === chainId);
     this.identity = known ?? commonChain(allowed.length > 0 ? allowed : answering);
@@ -89,7 +89,7 @@ export class EndpointPool {
 
   private judgeChains(): void {
     if (!this.several) return;
-    for (const each of this.endpoints) {
+    for (const each of this.all) {
       if (!each.identity || !this.identity) continue;
       const { chainId, genesis } = each.identity;
       const wrong = chainId !== this.identity.chainId || genesis !== this.identity.genesis;
@@ -100,16 +100,16 @@ export class EndpointPool {
   }
 
   /** Asks for the heads, and chooses the reader. @throws RpcUnavailable when no endpoint answers */
-  async look(): Promise<Heads> {
-    const awake = this.endpoints.filter(({ resting }) => !resting);
-    const asked = awake.length > 0 ? awake : this.endpoints;
+  async askForHeads(): Promise<Heads> {
+    const awake = this.all.filter(({ resting }) => !resting);
+    const asked = awake.length > 0 ? awake : this.all;
     const probes = asked.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined));
     const own: Promise<void> | undefined = probes[asked.indexOf(this.reader)];
     if (own !== undefined) await own;
     // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
     this.judgeChains();
-    const usable = this.endpoints.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
+    const usable = this.all.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
     if (usable.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
     const honest = usable.filter(({ state }) => state !== 'lying');
     const heads = descending(honest.length > 0 ? honest : usable);
@@ -128,8 +128,8 @@ export class EndpointPool {
   }
 
   /** The other endpoints that are asked. One that failed or lied is asked again when its backoff is over. */
-  private witnesses(reader: Endpoint): Endpoint[] {
-    return this.endpoints.filter((each) => each !== reader && each.heard);
+  private witnesses(reader: WatchedEndpoint): WatchedEndpoint[] {
+    return this.all.filter((each) => each !== reader && each.heard);
   }
 
   /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
@@ -144,18 +144,18 @@ export class EndpointPool {
     const batch = await reader.source.read(after, upTo);
     const actual = { ...plan, to: batch.to.number };
     const heard = await (actual.to === plan.to ? early : this.hear(first, after, actual));
-    if (compared(heard, batch).some(({ answer }) => answer !== 'agrees'))
+    if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
       heard.push(...(await this.hear(witnesses.slice(first.length), after, actual)));
     return { reader, batch, testimonies: compared(heard, batch) };
   }
 
-  private hear(witnesses: Endpoint[], after: Block, plan: Plan): Promise<Testimony[]> {
+  private hear(witnesses: WatchedEndpoint[], after: Block, plan: Plan): Promise<Testimony[]> {
     return Promise.all(
       witnesses.map((each) =>
         testify(
           each,
           () => each.source.readTo(after, plan),
-          (batch) => ({ answer: 'agrees', batch }),
+          (batch) => ({ stance: 'agrees', batch }),
         ),
       ),
     );
@@ -167,15 +167,15 @@ export class EndpointPool {
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
-  judge({ reader, batch, testimonies }: Reading, sequence: SequenceCheck): Batch {
-    const heard = testimonies.filter(({ endpoint, batch: theirs, answer }) => {
-      if (answer !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
+  judge({ reader, batch, testimonies }: Reading, sequence: SequenceCheck): BlockBatch {
+    const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
+      if (stance !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
       this.accuse(endpoint, 'leaves out events');
       return false;
     });
     this.weigh(reader, heard, `block ${batch.to.number}`);
-    const agreeing = heard.flatMap(({ answer, batch: theirs }) =>
-      answer === 'agrees' ? (theirs ?? []) : [],
+    const agreeing = heard.flatMap(({ stance, batch: theirs }) =>
+      stance === 'agrees' ? (theirs ?? []) : [],
     );
     const known = (i: number): number | null | undefined =>
       agreeing.map(({ counts }) => counts[i]).find((count) => count !== undefined);
@@ -183,63 +183,63 @@ export class EndpointPool {
   }
 
   /** Votes on a competing block. @throws Disagreement, NodeBehind */
-  async confirmFork(reader: Endpoint, block: Block): Promise<void> {
+  async confirmFork(reader: WatchedEndpoint, block: Block): Promise<void> {
     const heard = await Promise.all(
       this.witnesses(reader).map((each) =>
         testify(
           each,
           () => each.source.block(block.number),
           ({ hash }) =>
-            hash === block.hash ? { answer: 'agrees' as const } : { answer: 'differs' as const, claim: hash },
+            hash === block.hash ? { stance: 'agrees' as const } : { stance: 'differs' as const, claim: hash },
         ),
       ),
     );
     this.weigh(reader, heard, `competing block ${block.number}`);
   }
 
-  private weigh(reader: Endpoint, testimonies: Testimony[], what: string): void {
+  private weigh(reader: WatchedEndpoint, testimonies: Testimony[], what: string): void {
     const outcome = verdict(testimonies);
-    const differing = testimonies.filter(({ answer }) => answer === 'differs');
+    const differing = testimonies.filter(({ stance }) => stance === 'differs');
     for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
     if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
     const names = differing.map(({ endpoint }) => endpoint.name).join(', ');
     if (outcome === 'outvoted') this.accuse(reader, `outvoted by ${names} at ${what}`);
     if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
-    for (const { endpoint, answer } of testimonies) {
-      if (answer === 'agrees') endpoint.agreed();
-      if (answer === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
+    for (const { endpoint, stance } of testimonies) {
+      if (stance === 'agrees') endpoint.agreed();
+      if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
     }
-    if (testimonies.some(({ answer }) => answer === 'agrees')) reader.agreed();
+    if (testimonies.some(({ stance }) => stance === 'agrees')) reader.agreed();
   }
 
   /** The reader's batch has a gap that is not the ledger's fault. */
-  contradictsItself(reader: Endpoint): void {
+  contradictsItself(reader: WatchedEndpoint): void {
     if (this.several) this.accuse(reader, 'leaves out events');
   }
 
   /** The reader's answers could not be used, so another endpoint is tried, if there is one. */
-  failed(reader: Endpoint): void {
+  failed(reader: WatchedEndpoint): void {
     if (this.several) reader.failed('failing', true);
   }
 
-  private accuse(endpoint: Endpoint, reason: string): void {
+  private accuse(endpoint: WatchedEndpoint, reason: string): void {
     endpoint.failed('lying');
     this.logger.error(`${endpoint.name} is not believed: ${reason}`);
   }
 }
 
 /** The same answers, compared with the reader's batch. */
-const compared = (testimonies: Testimony[], batch: Batch): Testimony[] =>
+const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony[] =>
   testimonies.map((each) =>
     !each.batch || sameBatch(each.batch, batch)
       ? each
-      : { ...each, answer: 'differs', claim: claimOf(each.batch) },
+      : { ...each, stance: 'differs', claim: claimOf(each.batch) },
   );
 
-const descending = (endpoints: Endpoint[]): number[] =>
+const descending = (endpoints: WatchedEndpoint[]): number[] =>
   endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
 
-function gapIn(sequence: SequenceCheck, batch: Batch): boolean {
+function gapIn(sequence: SequenceCheck, batch: BlockBatch): boolean {
   try {
     sequence.check(batch);
     return false;

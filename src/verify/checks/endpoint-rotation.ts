@@ -2,8 +2,8 @@ type Call = [method: string, params: unknown[]];
 /** Asks one endpoint. Results are in the order of the calls, an Error for a refused one. @throws without an answer */
 export type Ask = (calls: Call[]) => Promise<unknown[]>;
 
-/** Endpoints of one chain. One is asked at a time. */
-export class Endpoints {
+/** The endpoints of one chain, asked one at a time: another one only when the current one fails. */
+export class EndpointRotation {
   private current = 0;
 
   constructor(private readonly all: Ask[]) {}

@@ -22,7 +22,7 @@ export interface ChainIdentity {
 }
 
 /** One of the addresses in RPC_URL: its recent health, and its view of the chain. */
-export class Endpoint {
+export class WatchedEndpoint {
   readonly source: Source;
   head?: Block;
   identity?: ChainIdentity;

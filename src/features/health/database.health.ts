@@ -11,6 +11,8 @@ export class DatabaseHealthIndicator {
 
   async isHealthy<Key extends string>(key: Key): Promise<HealthIndicatorResult<Key>> {
     const indicator = this.indicators.check(key);
-    return (await this.health.database()) === 'connected' ? indicator.up() : indicator.down('disconnected');
+    return (await this.health.databaseStatus()) === 'connected'
+      ? indicator.up()
+      : indicator.down('disconnected');
   }
 }

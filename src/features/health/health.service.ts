@@ -13,7 +13,7 @@ export class HealthService {
   private latest?: { at: number; state: Promise<[DatabaseStatus, BlockchainStatus]> };
 
   constructor(
-    private readonly connections: Database,
+    private readonly database: Database,
     private readonly rateLimits: RateLimitStorage,
   ) {}
 
@@ -34,7 +34,7 @@ export class HealthService {
     };
   }
 
-  async database(): Promise<DatabaseStatus> {
+  async databaseStatus(): Promise<DatabaseStatus> {
     return (await this.state())[0];
   }
 
@@ -44,13 +44,13 @@ export class HealthService {
 
   private state(): Promise<[DatabaseStatus, BlockchainStatus]> {
     if (!this.latest || Date.now() - this.latest.at > REUSE_MS)
-      this.latest = { at: Date.now(), state: this.look() };
+      this.latest = { at: Date.now(), state: this.readState() };
     return this.latest.state;
   }
 
-  private async look(): Promise<[DatabaseStatus, BlockchainStatus]> {
+  private async readState(): Promise<[DatabaseStatus, BlockchainStatus]> {
     try {
-      const chain = await this.connections.read(CHAIN_STATE, {});
+      const chain = await this.database.read(CHAIN_STATE, {});
       if (!chain || chain.stale) return ['connected', 'disconnected'];
       const { state } = chain;
       return ['connected', state === 'synced' || state === 'syncing' ? state : 'disconnected'];

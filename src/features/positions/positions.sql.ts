@@ -10,6 +10,9 @@ const SCALE = `${2n ** 128n}::numeric`;
  * Yield of position `o` from the accruals since its last change, with the contract's rounding (SavingsPool._earned).
  * `f` is the first of these accruals, absent if there is none; its yield follows from the position's weight. The yield
  * of all later accruals follows from the balance, which did not change.
+ *
+ * This arithmetic also stands in contracts/SavingsPool.sol, src/indexer/ledger/positions.ts and
+ * src/verify/checks/yield-model.ts (which explains it): a change to one is a change to all four.
  */
 const UNSETTLED = `
   coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, ${SCALE})

@@ -4,6 +4,9 @@ import type { ChainEvent } from '#indexer/reading/decode';
  * The arithmetic of contracts/SavingsPool.sol, event by event, in integers and with the contract's rounding. The
  * contract stores an offset with each amount: the amount's weight at a time is amount * time - offset, in token units
  * times seconds since the last accrual.
+ *
+ * This arithmetic also stands in contracts/SavingsPool.sol, src/verify/checks/yield-model.ts (which explains it) and
+ * src/features/positions/positions.sql.ts: a change to one is a change to all four.
  */
 const SCALE = 2n ** 128n;
 

@@ -19,8 +19,9 @@
  *
  * Doing that at other moments may round otherwise, so it must be stored with these events and with no others.
  *
- * Verification and the tests of the contract have it apart from the indexer's own, so that each shows faults of the
- * other.
+ * This arithmetic also stands in contracts/SavingsPool.sol, src/indexer/ledger/positions.ts and
+ * src/features/positions/positions.sql.ts: a change to one is a change to all four. They share no code on purpose, so
+ * that verification and the tests of the contract find a fault in any of the others.
  */
 const SCALE = 2n ** 128n;
 

@@ -1,4 +1,6 @@
 import { maxUint256 } from 'viem';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from './support/paper-chain';
 
@@ -90,6 +92,40 @@ describe('an event that cannot be applied', () => {
     expect([first, third]).toEqual(['APPLIED', 'APPLIED']);
     expect(second).toMatch(/^FAILED: 22003/);
     expect(await amounts()).toEqual(['1', '1']);
+  });
+
+  it('is one of a kind that this version does not know: it changes nothing', async () => {
+    const later = await new Written().start(chain, 2);
+    try {
+      await later.addPool(POOL);
+      for (const events of [[deposit(100n)], [deposit(7n)], [], [deposit(1n)]]) chain.add(events);
+      await later.apply(chain, 3);
+      await later.sql(`UPDATE chain_events SET kind = 'Moved' WHERE block_number = 2`);
+      chain.add();
+      chain.add();
+      await later.apply(chain);
+      const found = await later.state();
+      expect(found.events).toMatchObject([
+        { outcome: 'APPLIED' },
+        { outcome: 'REFUSED', reason: 'unknown kind of event' },
+        { outcome: 'APPLIED' },
+      ]);
+      expect(found.pools).toMatchObject([{ balance: '101', deposit_count: 2, withdrawal_count: 0 }]);
+      expect(found.positions).toMatchObject([{ balance: '101', deposited: '101', withdrawn: '0' }]);
+      const verification = new Verification(
+        { databaseUrl: later.databaseUrl, repair: false, limit: 10 },
+        new Progress({ isTTY: false, write: () => true }),
+        new AbortController().signal,
+      );
+      expect(await verification.run()).toMatchObject({ differences: {} });
+      // Positions are computed again from all events, too.
+      await later.sql('DELETE FROM position_journal');
+      await later.rewind(chain.blocks[5]);
+      await later.apply(chain);
+      expect(await later.state()).toEqual(found);
+    } finally {
+      await later.stop();
+    }
   });
 
   it('is none for values as large as their types', async () => {

@@ -89,10 +89,12 @@ export class Written {
   client: Client;
   writer: EventWriter;
   cursor: ChainCursor;
+  databaseUrl: string;
   private own?: TestDatabase;
 
   async start(chain: PaperChain, confirmations = 0, database?: TestDatabase): Promise<this> {
     if (!database) this.own = database = await freshDatabase();
+    this.databaseUrl = database.url;
     this.client = await connect(database.url);
     const lotteries = new Set([LOTTERY, NEW_LOTTERY]);
     this.writer = new EventWriter(this.client, { confirmations, pendingTtl: TTL, lotteries });

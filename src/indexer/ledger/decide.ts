@@ -1,4 +1,5 @@
-import { type ChainEvent, transactionId } from '#indexer/reading/decode';
+import type { TransactionType } from '#values/types';
+import { type ChainEvent, type Kind, type PoolKind, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
@@ -46,9 +47,16 @@ export interface Rules {
 /** JavaScript cannot read larger ids from JSON exactly. */
 const LARGEST_DRAW = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Whether the event moves money, and so has a row in `transactions`. */
-export const moves = (kind: string): boolean =>
-  kind === 'Deposited' || kind === 'Withdrawn' || kind === 'YieldClaimed';
+/** The type of the row in `transactions` that an event of a pool has; null if it moves no money. */
+export const MOVEMENTS = {
+  Deposited: 'DEPOSIT',
+  Withdrawn: 'WITHDRAWAL',
+  YieldClaimed: 'YIELD_CLAIM',
+  YieldAccrued: null,
+} as const satisfies Record<PoolKind, TransactionType | null>;
+
+/** False for kinds of a version that is not this one: the database may hold such events. */
+export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
 
 /**
  * Decides the outcome of events, one after another in chain order. Each decision depends only on earlier events and on
@@ -77,18 +85,20 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
   if (!pool) return { ...item, outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
   if (pool.contract !== event.contract)
     return { ...item, outcome: 'REFUSED', reason: 'the pool is of another contract' };
+  const { kind } = event;
+  if (!isPoolKind(kind)) return { ...item, outcome: 'REFUSED', reason: 'unknown kind of event' };
   const id = transactionId(event);
   if (id === undefined) return { ...item, outcome: 'REFUSED', reason: 'block or log number out of range' };
-  if (event.kind === 'Withdrawn') {
+  if (kind === 'Withdrawn') {
     const balance = pool.balance - BigInt(event.amount!);
     if (balance < 0n) return { ...item, outcome: 'OVERDRAW', reason: `the pool holds ${pool.balance}` };
     pool.balance = balance;
-  } else if (event.kind === 'Deposited') {
+  } else if (kind === 'Deposited') {
     pool.balance += BigInt(event.amount!);
     const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
     if (matched) return { ...item, outcome: 'APPLIED', transactionId: matched.id, matched, pool };
   }
-  return { ...item, outcome: 'APPLIED', transactionId: moves(event.kind) ? id : undefined, pool };
+  return { ...item, outcome: 'APPLIED', transactionId: MOVEMENTS[kind] ? id : undefined, pool };
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Decision } from './decide';
+import { type Decision, MOVEMENTS } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
 
@@ -50,6 +50,11 @@ const parameter = ([column, type]: Column, index: number): string =>
 const literals = (columns: Column[], decisions: Decision[]): string[] =>
   columns.map(([, , value]) => `{${decisions.map((decision) => value(decision) ?? 'NULL').join(',')}}`);
 
+/** SQL: the transaction's type, by the event's kind. */
+const TYPE = `CASE kind ${Object.entries(MOVEMENTS)
+  .map(([kind, type]) => (type ? `WHEN '${kind}' THEN '${type}'` : ''))
+  .join(' ')} END`;
+
 const WRITTEN = [...COLUMNS, ...FACTS];
 const WRITE_EVENTS = `
   WITH e AS MATERIALIZED (
@@ -63,9 +68,7 @@ const WRITE_EVENTS = `
   )
   INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
     log_index, created_at, confirmed_at)
-  SELECT transaction_id, pool_id, owner_id, by_owner,
-    CASE kind WHEN 'Deposited' THEN 'DEPOSIT' WHEN 'Withdrawn' THEN 'WITHDRAWAL' ELSE 'YIELD_CLAIM' END,
-    'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
+  SELECT transaction_id, pool_id, owner_id, by_owner, ${TYPE}, 'CONFIRMED', account, amount, tx_hash, block_number, log_index, block_time, block_time
   FROM e WHERE transaction_id IS NOT NULL AND NOT matched`;
 
 interface Query {

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
-import type { Item, PoolState } from './decide';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { type Item, type PoolState, isPoolKind } from './decide';
 import { FormerRows } from './position-journal';
 import {
   type LoadedPool,
@@ -34,9 +35,12 @@ export async function applyToPositions(
   pools: Map<string, PoolState>,
   { effective, journalAbove }: Reach,
 ): Promise<number> {
-  const counts = ({ event: { poolId, contract, blockNumber } }: Item): boolean =>
-    poolId !== null && blockNumber <= effective && pools.get(poolId)?.contract === contract;
-  const events = items.filter(counts).map(({ event }) => event);
+  const counts = (event: ChainEvent): event is ChainEvent & PositionEvent =>
+    event.poolId !== null &&
+    event.blockNumber <= effective &&
+    pools.get(event.poolId)?.contract === event.contract &&
+    isPoolKind(event.kind);
+  const events = items.map(({ event }) => event).filter(counts);
   return events.length > 0 ? replay(client, events, journalAbove) : 0;
 }
 
@@ -59,7 +63,7 @@ async function replay(client: Client, events: PositionEvent[], journalAbove: num
   const changed = new Map<LoadedPool, Set<string>>();
   let wrong = 0;
   for (const event of events) {
-    const pool = pools.get(event.poolId!)!;
+    const pool = pools.get(event.poolId)!;
     if (event.blockNumber > journalAbove) former.keep(pool, event);
     const effect = applyEvent(pool, event);
     if (effect !== 'exact') wrong += 1;
@@ -77,8 +81,8 @@ async function replay(client: Client, events: PositionEvent[], journalAbove: num
 async function load(client: Client, events: PositionEvent[]): Promise<Map<string, LoadedPool>> {
   const accounts = new Map<string, Set<string>>();
   for (const { poolId, account } of events) {
-    let touched = accounts.get(poolId!);
-    if (!touched) accounts.set(poolId!, (touched = new Set()));
+    let touched = accounts.get(poolId);
+    if (!touched) accounts.set(poolId, (touched = new Set()));
     if (account !== null) touched.add(account);
   }
   const pools = new Map<string, LoadedPool>();

@@ -1,4 +1,11 @@
+import { MOVEMENTS } from './decide';
+
 /** The statements that store positions and the data for computing their yield. Ids are given as 32 hex digits. */
+
+/** SQL: the event's kind, by the type of transaction `t`. */
+const KIND = `CASE t.type ${Object.entries(MOVEMENTS)
+  .map(([kind, type]) => (type ? `WHEN '${type}' THEN '${kind}'` : ''))
+  .join(' ')} END`;
 
 const compact = (column: string): string => `replace(${column}::text, '-', '')`;
 
@@ -102,9 +109,7 @@ export const OPEN_EVENTS = `
   SELECT ${compact('pool_id')} AS "poolId", kind, account, amount::text, extract(epoch FROM time)::float8 AS time,
     block_number::float8 AS "blockNumber"
   FROM (
-    SELECT t.pool_id, CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn'
-        ELSE 'YieldClaimed' END AS kind,
-      t.account, t.amount, t.confirmed_at AS time, t.block_number, t.log_index::bigint
+    SELECT t.pool_id, ${KIND} AS kind, t.account, t.amount, t.confirmed_at AS time, t.block_number, t.log_index::bigint
     FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
     SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, y.accrued_at, y.block_number, y.log_index

@@ -1,4 +1,4 @@
-import type { ChainEvent } from '#indexer/reading/decode';
+import type { ChainEvent, PoolKind } from '#indexer/reading/decode';
 
 /**
  * The arithmetic of contracts/SavingsPool.sol, event by event, in integers and with the contract's rounding. The
@@ -51,10 +51,10 @@ export interface PoolPositions {
   positions: Map<string, Position>;
 }
 
-export type PositionEvent = Pick<
-  ChainEvent,
-  'poolId' | 'kind' | 'account' | 'amount' | 'time' | 'blockNumber'
->;
+export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
+  poolId: string;
+  kind: PoolKind;
+}
 
 export const noWeights = (): Weights => ({
   total: 0n,
@@ -79,31 +79,49 @@ const noPosition = (accruals: number): Position => ({
  */
 export type Effect = 'exact' | 'odd' | 'impossible';
 
-/** Changes the pool and the account in place. Apply events in chain order. */
+/**
+ * Changes the pool and the account in place. Apply events in chain order. An event of an unknown kind, which another
+ * version stored, changes nothing.
+ */
 export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
-  const amount = BigInt(event.amount!);
+  const { kind } = event;
+  const amount = BigInt(event.amount ?? 0);
   const time = BigInt(event.time);
-  if (event.kind === 'YieldAccrued') return accrue(pool, amount, time);
-  const { weights, positions } = pool;
-  const address = event.account!;
-  const position = positions.get(address) ?? noPosition(weights.accruals);
-  if (event.kind === 'Withdrawn' && amount > position.balance) return 'impossible';
-  settle(position, pool);
-  positions.set(address, position);
-  if (event.kind === 'YieldClaimed') {
-    const exact = amount === position.owed;
-    position.claimed += amount;
-    position.owed = amount < position.owed ? position.owed - amount : 0n;
-    return exact ? 'exact' : 'odd';
+  switch (kind) {
+    case 'YieldAccrued':
+      return accrue(pool, amount, time);
+    case 'Deposited': {
+      const position = settled(pool, event.account!);
+      move(pool.weights, position, amount, time);
+      position.deposited += amount;
+      return 'exact';
+    }
+    case 'Withdrawn': {
+      if (amount > (pool.positions.get(event.account!)?.balance ?? 0n)) return 'impossible';
+      const position = settled(pool, event.account!);
+      move(pool.weights, position, -amount, time);
+      position.withdrawn += amount;
+      return 'exact';
+    }
+    case 'YieldClaimed': {
+      const position = settled(pool, event.account!);
+      const exact = amount === position.owed;
+      position.claimed += amount;
+      position.owed = amount < position.owed ? position.owed - amount : 0n;
+      return exact ? 'exact' : 'odd';
+    }
+    default:
+      kind satisfies never;
+      return 'impossible';
   }
-  const change = event.kind === 'Deposited' ? amount : -amount;
+}
+
+/** Adds the change to both balances, and takes off the weight that it would have had before `time`. */
+function move(weights: Weights, position: Position, change: bigint, time: bigint): void {
   weights.total += change;
   weights.offset += change * time;
   position.balance += change;
   position.offset += change * time;
-  if (event.kind === 'Deposited') position.deposited += amount;
-  else position.withdrawn += amount;
-  return 'exact';
 }
 
 /** Same as the contract's `accrueYield`. */
@@ -120,13 +138,16 @@ function accrue({ weights, accruals }: PoolPositions, amount: bigint, time: bigi
   return 'exact';
 }
 
-/** Same as the contract's `_settle`: yield up to now belongs to the balance up to now. */
-function settle(position: Position, { weights, accruals }: PoolPositions): void {
-  if (position.accruals === weights.accruals) return;
+/** The account's position after the contract's `_settle`: yield up to now belongs to the balance up to now. */
+function settled({ weights, accruals, positions }: PoolPositions, address: string): Position {
+  const position = positions.get(address) ?? noPosition(weights.accruals);
+  positions.set(address, position);
+  if (position.accruals === weights.accruals) return position;
   const first = accruals.get(position.accruals + 1)!;
   const { balance } = position;
   position.owed += ((balance * first.time - position.offset) * first.perWeight) / SCALE;
   position.owed += (balance * (weights.lastPerUnit - first.perUnit)) / SCALE;
   position.offset = balance * weights.lastTime;
   position.accruals = weights.accruals;
+  return position;
 }

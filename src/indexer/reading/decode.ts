@@ -35,6 +35,8 @@ export interface ChainEvent {
 
 type EventItem = Extract<(typeof contractAbi)[number], { type: 'event' }>;
 export type Kind = EventItem['name'];
+/** Events of one pool. All others are of a draw. */
+export type PoolKind = Extract<EventItem, { inputs: readonly [{ name: 'poolId' }, ...unknown[]] }>['name'];
 
 type Read = (word: string) => string | number | null;
 

@@ -76,7 +76,8 @@ export class YieldModel {
 
   /**
    * @returns false if SavingsPool cannot have emitted the event: a withdrawal beyond the balance or an accrual without
-   * any weight changes nothing; of a claim of more or less than is owed the part that is owed is taken off
+   * any weight changes nothing, and neither does an event of another kind; of a claim of more or less than is owed the
+   * part that is owed is taken off
    */
   apply({ kind, pool: id, account: holder, amount, time }: PoolEvent): boolean {
     const pool = this.pools.get(id) ?? newPool();
@@ -85,6 +86,10 @@ export class YieldModel {
       accrue(pool, amount, time);
       this.pools.set(id, pool);
       return true;
+    }
+    if (kind !== 'Deposited' && kind !== 'Withdrawn' && kind !== 'YieldClaimed') {
+      kind satisfies never;
+      return false;
     }
     const account = settled(pool, holder!);
     if (kind === 'Withdrawn' && account.balance < amount) return false;

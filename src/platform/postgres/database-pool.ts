@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { WARNING, endsSession, tellsNothing } from './sqlstates';
 import { DatabaseUnavailable, OutcomeUnknown } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
@@ -13,11 +14,8 @@ const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 
   readonly connection: { readonly stream: Socket } & NodeJS.EventEmitter;
 };
 
-/** With these PostgreSQL ends a session by itself, between statements or in one, whose transaction it rolls back. */
-const SESSION_ENDS = /^(25P03|25P04|57P01|57P04|57P05)$/;
-/** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns with 01000 if it gives up. */
+/** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns if it gives up. */
 const WAIT_FOR_STANDBYS = 'SyncRepWaitForLSN';
-const CONNECTION_EXCEPTION = /^08...$/;
 
 /** How far a statement had come when it failed. */
 export interface Progress {
@@ -39,10 +37,10 @@ export class DatabaseClient extends PgClient {
     super(config);
     // Before pg's own listener, which fails the statements.
     this.connection.on('errorMessage', ({ code }: DatabaseError) => {
-      if (SESSION_ENDS.test(code ?? '')) this.endedByServer = true;
+      if (endsSession(code)) this.endedByServer = true;
     });
     this.on('notice', ({ code, routine }) => {
-      if (code === '01000' && routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
+      if (code === WARNING && routine === WAIT_FOR_STANDBYS) this.unreplicated = true;
     });
   }
 
@@ -72,8 +70,7 @@ export class DatabaseClient extends PgClient {
    * commit was left then. A pooler's connection exception (08) says nothing about it.
    */
   describe(error: Error, { writes, completed }: Progress): Error {
-    const { code = '' } = error as { code?: string };
-    const isAnswer = error instanceof DatabaseError && !CONNECTION_EXCEPTION.test(code);
+    const isAnswer = error instanceof DatabaseError && !tellsNothing(error.code);
     const isUndone = this.endedByServer ? !completed : isAnswer;
     if (writes && !isUndone && (this.isLost || error instanceof DatabaseError))
       return new OutcomeUnknown('database connection lost during a write', { cause: error });

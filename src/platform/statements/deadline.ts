@@ -1,4 +1,5 @@
 import type { QueryResult, QueryResultRow } from 'pg';
+import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
@@ -28,7 +29,6 @@ const DEADLINE = {
     SELECT WHERE set_config('statement_timeout', coalesce(nullif(least(greatest(
       floor($1::float8 - date_part('epoch', clock_timestamp()) * 1000), -1), 1e9), 0), -1)::int::text, true) = ''`,
 };
-const OUT_OF_RANGE = '22023';
 
 /**
  * The clock of a connection's server, which deadlines refer to. The estimate is never ahead of the server, so a

@@ -1,6 +1,7 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
+import { LOCKED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
-import { DatabaseUnavailable, LOCKED, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import type { StatementPool } from './statement-pool';
 import { LIMITS } from './work-queue';
 

@@ -1,15 +1,8 @@
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
+import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
-import {
-  CONNECTION_ENDS,
-  DatabaseUnavailable,
-  LOCKED,
-  NOT_PREPARED,
-  OutcomeUnknown,
-  REPEATABLE,
-  StatementSkipped,
-} from '#platform/postgres/unavailable';
+import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
 import { LIMITS, type Work, WorkQueue, older } from './work-queue';
@@ -162,15 +155,15 @@ export abstract class StatementPool {
     const client = connection.client!;
     connection.sent.delete(work);
     const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-    const { code = '' } = (cause ?? {}) as { code?: string };
-    if (client.lost || CONNECTION_ENDS.test(code)) {
+    const { code } = (cause ?? {}) as { code?: string };
+    if (client.lost || retiresConnection(code)) {
       connection.retired = true;
       if (code !== NOT_PREPARED || work.failure) this.outage.delay();
     }
     if (!error) this.succeededAt = performance.now();
     const isUndone =
       error instanceof StatementSkipped ||
-      REPEATABLE.test(code) ||
+      isRepeatable(code) ||
       (code === LOCKED && !work.isJoined && this.isStalled(work)) ||
       (error !== null && client.lost);
     const inTime = performance.now() < work.requested + this.limits.resendMs;

@@ -1,6 +1,7 @@
 import assert from 'node:assert';
 import { randomInt } from 'node:crypto';
 import { Client, Pool, type PoolConfig, type Submittable, TypeOverrides, types as pgTypes } from 'pg';
+import { LIMITS, type TimeLimits } from '#platform/postgres/budget';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
@@ -14,7 +15,6 @@ import { BatchedPool } from '#platform/statements/batched-pool';
 import { ServerClock } from '#platform/statements/deadline';
 import { PipelinedPool } from '#platform/statements/pipelined-pool';
 import type { PoolSize, StatementPool } from '#platform/statements/statement-pool';
-import { LIMITS, type TimeLimits } from '#platform/statements/work-queue';
 import { until } from './support/app';
 import { PATIENT, type TestDatabase, emptyDatabase } from './support/database';
 import { DelayedProxy } from './support/delayed-proxy';

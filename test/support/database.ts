@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
-import type { TimeLimits } from '#platform/statements/work-queue';
+import type { TimeLimits } from '#platform/postgres/budget';
 import { createDatabase } from '#dev/postgres';
 
 const MIGRATIONS = join(__dirname, '../../migrations');

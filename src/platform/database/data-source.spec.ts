@@ -1,4 +1,5 @@
-import { poolSizes } from './data-source';
+import { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { namedStatementSettings, poolSizes } from './data-source';
 
 describe('poolSizes', () => {
   it('divides all connections of a process, at least one for each pool', () => {
@@ -19,4 +20,10 @@ describe('poolSizes', () => {
   ])('%i', (total, sizes) => {
     expect(poolSizes(total)).toEqual(sizes);
   });
+});
+
+it('named statements have the limits of the budget, in ms', () => {
+  const { lock_timeout, statement_timeout } = namedStatementSettings(new PostgresSettings());
+  // From the moment of sending, which may be 1500 ms after the request.
+  expect({ lock_timeout, statement_timeout }).toEqual({ lock_timeout: '800', statement_timeout: '2500' });
 });

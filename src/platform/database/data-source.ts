@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
+import { CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -15,7 +16,7 @@ const NAMED_STATEMENT_SETTINGS = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
   jit: 'off',
-  lock_timeout: '800',
+  lock_timeout: `${LOCK_MS}`,
   TimeZone: 'UTC',
 };
 /** PostgreSQL's defaults, for repositories, transactions, reports and migrations, however long they take. */
@@ -25,7 +26,6 @@ const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
 /** With more connections the server only switches between processes more often. */
 const MAX_READS = 4;
 const MAX_WRITES = 8;
-const CONNECT_TIMEOUT_MS = 1500;
 
 export type Application = 'api' | 'indexer';
 type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
@@ -45,7 +45,7 @@ export function poolSizes(total: number): { typeorm: number; reads: number; writ
 export const namedStatementSettings = ({ statementTimeout }: Settings): ConnectionSettings => ({
   ...NAMED_STATEMENT_SETTINGS,
   // Also ends statements of a process that is gone. The pool itself answers every request within 5 s.
-  statement_timeout: `${statementTimeout - CONNECT_TIMEOUT_MS}`,
+  statement_timeout: `${statementTimeout - CONNECT_MS}`,
 });
 
 /** Options of the pool for named statements. */
@@ -55,7 +55,7 @@ export function pipelinedPoolOptions(environment: Settings): PoolConfig {
     connectionString: environment.DATABASE_URL,
     application_name: 'api',
     max: reads + writes,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_MS,
     pipeline: true,
     options: startOptions(namedStatementSettings(environment)),
     keepAlive: true,
@@ -78,7 +78,7 @@ export function dataSourceOptions(
     entities: [path.join(__dirname, '../..', '**', '*.entity.{ts,js}')],
     migrations: [path.join(__dirname, '../../..', 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',
-    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    connectTimeoutMS: CONNECT_MS,
     driver: { Pool: DatabasePool },
     extra: {
       options: startOptions(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),

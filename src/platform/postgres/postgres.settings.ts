@@ -1,5 +1,6 @@
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Integer } from '#platform/config/settings';
+import { RUNNING_MS } from './budget';
 
 export class PostgresSettings {
   @Matches(/^postgres(ql)?:\/\//, { message: 'must be a postgres:// address' })
@@ -12,9 +13,6 @@ export class PostgresSettings {
 
   @Integer() @IsInt() @Min(2) @Max(500) DATABASE_POOL_SIZE = 20;
 
-  /**
-   * Statements that run longer than this many ms are cancelled. The service answers within 5 s whatever the database
-   * does.
-   */
-  readonly statementTimeout: number = 4000;
+  /** When a named statement that was sent at the latest moment is cancelled, in ms from its request. */
+  readonly statementTimeout: number = RUNNING_MS;
 }

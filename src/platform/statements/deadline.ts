@@ -1,4 +1,5 @@
 import type { QueryResult, QueryResultRow } from 'pg';
+import { CLOCK_LATE_MS, CONNECT_MS } from '#platform/postgres/budget';
 import { OUT_OF_RANGE } from '#platform/postgres/sqlstates';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
@@ -9,10 +10,6 @@ import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */
 const CLOCK_AGE_MS = 30_000;
-/** Time limit for reading the clock on a new connection, which is closed then. */
-const CLOCK_TIMEOUT_MS = 1500;
-/** An answer that takes longer may give an estimate so far behind that statements have too little time. */
-const LATE_MS = 300;
 
 const CLOCK = {
   name: 'server_clock',
@@ -51,7 +48,7 @@ export class ServerClock {
   ): void {
     const clock = new ServerClock(client);
     let failed: Error | null = null;
-    const stop = afterIo(CLOCK_TIMEOUT_MS, () => client.cut());
+    const stop = afterIo(CONNECT_MS, () => client.cut());
     // Sent together, answered in order.
     clock.ask((error) => (failed = error));
     client.query({ ...DEADLINE, values: ['Infinity'] }, (error: Error | null) => {
@@ -82,7 +79,7 @@ export class ServerClock {
       if (result) {
         this.time = result.rows[0].now;
         this.readAt = performance.now();
-        this.isLate = this.readAt - asked > LATE_MS;
+        this.isLate = this.readAt - asked > CLOCK_LATE_MS;
       }
       this.refreshAt = this.isLate ? -Infinity : this.readAt + CLOCK_AGE_MS;
       callback(error);

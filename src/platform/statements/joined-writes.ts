@@ -1,9 +1,9 @@
 import { DatabaseError, type QueryResultRow } from 'pg';
+import { LIMITS } from '#platform/postgres/budget';
 import { LOCKED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import type { StatementPool } from './statement-pool';
-import { LIMITS } from './work-queue';
 
 /** Statements under way: while one commits, the server works on the other. */
 const WIDTH = 2;

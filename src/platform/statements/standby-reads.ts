@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { DatabaseError, type PoolConfig, type QueryResult, type QueryResultRow } from 'pg';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Counter } from 'prom-client';
+import { STANDBY_MS } from '#platform/postgres/budget';
 import { DatabaseClient, DatabasePool } from '#platform/postgres/database-pool';
 import type { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
@@ -12,8 +13,6 @@ import type { PoolSize, StatementPool } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
 const ATTEMPTS_MS = [0, 1, 3, 10];
-/** A read that takes longer than this on a standby goes to the primary. */
-const STANDBY_MS = 1000;
 /** After a failure, or when a standby stays behind, it is tried again after this time. */
 const FAILED_PAUSE_MS = 1000;
 const BEHIND_PAUSE_MS = 100;

@@ -1,11 +1,12 @@
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { LIMITS } from '#platform/postgres/budget';
 import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
-import { LIMITS, type Work, WorkQueue, older } from './work-queue';
+import { type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;

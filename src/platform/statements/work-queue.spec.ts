@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LIMITS } from '#platform/postgres/budget';
 import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
-import { LIMITS, type Work, WorkQueue } from './work-queue';
+import { type Work, WorkQueue } from './work-queue';
 
 it('a statement that is sent again keeps its place', () => {
   const queue = new WorkQueue(LIMITS, new Outage(), () => false);

@@ -1,23 +1,9 @@
 import type { QueryResultRow } from 'pg';
+import type { TimeLimits } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import type { Outage } from './outage';
-
-/** Limits in ms from the request for a statement. */
-export interface TimeLimits {
-  /** It is sent by then or never, if all connections are busy. */
-  sendMs: number;
-  /** The same if the server answers nobody, or the statement was certainly not done and is sent again. */
-  resendMs: number;
-  /** A guarded statement is done by then or never. */
-  deadlineMs: number;
-  /** It is answered by then. This is after the deadline, so that the server can report what happened. */
-  answerMs: number;
-}
-
-/** Together with the rest of a request this stays below 5 s. */
-export const LIMITS: TimeLimits = { sendMs: 1500, resendMs: 3600, deadlineMs: 3900, answerMs: 4500 };
 
 /** A statement to run. */
 export interface Work extends BoundStatement {

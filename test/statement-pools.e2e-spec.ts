@@ -176,7 +176,7 @@ describe('pools of statements', () => {
     const PID = { name: 'pid', text: 'SELECT pg_backend_pid() AS pid' };
     const BEGUN = { name: 'begun', text: 'SELECT transaction_timestamp()::text AS value WHERE $1::int > 0' };
     const read = (pool: StatementPool, statement: Statement, values: unknown[]): Promise<unknown> =>
-      pool.run(statement, values, false);
+      pool.run(statement, values, { writes: false });
     const reasons = (results: PromiseSettledResult<unknown>[]): unknown[] =>
       results.map((each) =>
         each.status === 'rejected' ? (each.reason as { code: string }).code : each.value,
@@ -195,7 +195,7 @@ describe('pools of statements', () => {
       const ask = { name: 'ask', text: `SELECT ${value}` };
       const askOwn = { name: 'ask_own', text: `SELECT ${value}, $1::int` };
       const times = (count: number, statement: Statement, values: unknown[] = []): Promise<unknown[]> =>
-        Promise.all(range(count).map(() => reads.run(statement, values, false)));
+        Promise.all(range(count).map(() => reads.run(statement, values, { writes: false })));
       try {
         expect(await times(20, ask)).toEqual(range(20).map(() => [{ value: 1, items: 0 }]));
         expect(new Set((await times(5, askOwn, [1])).map((rows) => JSON.stringify(rows))).size).toBe(5);
@@ -209,7 +209,7 @@ describe('pools of statements', () => {
         expect(await later).toEqual(range(20).map(() => [{ value: 8, items: 0 }]));
 
         const fail = { name: 'fail', text: 'SELECT 1 / (SELECT count(*) FROM item)' };
-        const failed = await Promise.allSettled(range(3).map(() => reads.run(fail, [], false)));
+        const failed = await Promise.allSettled(range(3).map(() => reads.run(fail, [], { writes: false })));
         expect(failed).toEqual(
           range(3).map(() => ({ status: 'rejected', reason: expect.objectContaining({ code: '22012' }) })),
         );
@@ -222,7 +222,7 @@ describe('pools of statements', () => {
       const [reads] = open({ reads: true, width: 1 }, { options: '' });
       const count = { name: 'count', text: 'SELECT count(*)::int FROM item' };
       const unlock = await lockTable();
-      const answers = Promise.all(range(3).map(() => reads.run(count, [], false)));
+      const answers = Promise.all(range(3).map(() => reads.run(count, [], { writes: false })));
       await until(async () => (await blocked()) === 1);
       await admin.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`);
@@ -685,7 +685,7 @@ describe('pools of statements', () => {
       try {
         const written = [writes.run(SLEEP, ['60']), ...insert(writes, 1)].map(failureOf);
         await until(async () => (await working('Timeout')).length === 1);
-        const read = reads.run(SLEEP, ['1'], false);
+        const read = reads.run(SLEEP, ['1'], { writes: false });
         await until(async () => (await working('Timeout')).length === 2);
         proxy.restore();
         expect(await read).toEqual([{ value: '' }]);
@@ -701,9 +701,12 @@ describe('pools of statements', () => {
     it('a statement behind younger ones is answered in its own time', async () => {
       const limits = { sendMs: 40_000, resendMs: 20_000, deadlineMs: 40_000, answerMs: 40_000 };
       const [reads] = open({ width: 1, reads: true }, { limits });
-      const younger = reads.run(SLEEP, ['5'], false);
+      const younger = reads.run(SLEEP, ['5'], { writes: false });
       await until(async () => (await working('Timeout')).length === 1);
-      const older = reads.run(ECHO, [1], false, performance.now() - limits.answerMs + 200);
+      const older = reads.run(ECHO, [1], {
+        writes: false,
+        requested: performance.now() - limits.answerMs + 200,
+      });
       expect(await failureOf(older)).toBeInstanceOf(DatabaseUnavailable);
       expect(await younger).toEqual([{ value: '' }]);
     });

@@ -101,7 +101,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
   ): Promise<Row[]> {
     const parameters = valuesOf(statement, values);
     if (statement.onStandby && this.standbys) return this.standbys.run<Row>(statement, parameters);
-    return this.reads.run<Row>(statement, parameters, false);
+    return this.reads.run<Row>(statement, parameters, { writes: false });
   }
 
   /** The first row of a statement that writes. The statement is a transaction of its own. */
@@ -117,7 +117,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    return this.writes.run<Row>(statement, valuesOf(statement, values));
+    return this.writes.run<Row>(statement, valuesOf(statement, values), { writes: true });
   }
 
   /**

@@ -107,7 +107,7 @@ export class JoinedWrites {
     const joined = values.map((_, place) => calls.flatMap((call) => call.values[place]));
     // The oldest call's time is that of all.
     this.pool
-      .run(this.statement, joined, true, requested, calls.length > 1)
+      .run(this.statement, joined, { writes: true, requested, isJoined: calls.length > 1 })
       .finally(ended)
       .then(
         (rows) => calls.forEach(({ resolve }) => resolve(rows)),

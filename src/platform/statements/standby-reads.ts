@@ -124,7 +124,7 @@ export class StandbyReads {
     if (this.paused && requested > this.probeAt) this.probe(requested);
     const [outcome, rows] = this.paused ? (['paused'] as const) : await this.attempt<Row>(statement, values);
     this.outcomes.inc({ outcome });
-    return rows ?? this.primary.run<Row>(statement, values, false, requested);
+    return rows ?? this.primary.run<Row>(statement, values, { writes: false, requested });
   }
 
   end(): Promise<void> {
@@ -159,7 +159,7 @@ export class StandbyReads {
       if (waitMs > 0) await wait(waitMs);
       const [from, [seen, ...rows]] = await Promise.all([
         written,
-        this.standby.run<Position>(statement, values, false),
+        this.standby.run<Position>(statement, values, { writes: false }),
       ]);
       if (seen.log === from.log && BigInt(seen.position) >= BigInt(from.position)) return rows as Row[];
     }
@@ -170,7 +170,7 @@ export class StandbyReads {
   private written(): Promise<Position> {
     this.question ??= this.asked.then(async () => {
       this.question = undefined;
-      const answer = this.primary.run<Position>(WRITTEN, [], false);
+      const answer = this.primary.run<Position>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
       const [written] = await answer;
       this.writing = written.position !== this.latest;

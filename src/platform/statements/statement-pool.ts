@@ -26,6 +26,15 @@ export interface StatementConnection {
   watchdog?: { stop: () => void; oldest: Work };
 }
 
+export interface RunOptions {
+  /** Whether it may change something, as it does unless this says otherwise. */
+  writes?: boolean;
+  /** As a `performance.now()`, from which the limits count; now, if absent. */
+  requested?: number;
+  /** Whether it is that of several requests, so that a lock holds up one of them only. */
+  isJoined?: boolean;
+}
+
 export interface PoolSize {
   /** Maximum number of connections. */
   width: number;
@@ -58,20 +67,15 @@ export abstract class StatementPool {
   }
 
   /**
-   * Sends a statement again, while there is time, when its connection is lost, if it only reads or was certainly not
-   * done.
-   * @param writes whether it may change something
-   * @param requested as a `performance.now()`, from which the limits count
-   * @param isJoined whether it is that of several requests, so that a lock holds up one of them only
+   * Sends a statement. While there is time, sends it again if (a) it only reads and its connection was lost, or (b) the
+   * server certainly did not do it.
    * @throws OutcomeUnknown if it may have been done, or may still be until the deadline; DatabaseUnavailable, or pg's
    * DatabaseError. After these a guarded statement was not done and will not be.
    */
   run<Row extends QueryResultRow>(
     statement: Statement,
     values: unknown[],
-    writes = true,
-    requested = performance.now(),
-    isJoined = false,
+    { writes = true, requested = performance.now(), isJoined = false }: RunOptions = {},
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));

@@ -42,10 +42,30 @@ export interface PoolSize {
   depth: number;
 }
 
+/** Whether a statement that is no longer under way is answered, or waits to be sent again. */
+type Fate = 'answer' | 'again';
+
 /**
  * Runs statements over few connections, each as if in a transaction of its own, and fails each alone. Without load a
  * connection carries one statement and returns to the pool. `BatchedPool` is for statements that only read,
  * `PipelinedPool` for those that write.
+ *
+ * A statement is waiting, sent or answered:
+ * - requested -> sent: a connection takes it at once (`sendAtOnce`)
+ * - requested -> waiting: none does (`enqueue`)
+ * - requested -> answered: too many wait
+ * - waiting -> sent: a connection has room (`fill`)
+ * - waiting -> answered: its time is over (`WorkQueue`), or nothing is left to wait for (`failed`)
+ * - sent -> answered or waiting: it succeeded, failed, or lost its connection (`settle`, by `fateOf`)
+ *
+ * A connection is opening, serving, retired or ended:
+ * - nothing -> opening: statements wait (`attend`, `end`)
+ * - opening -> serving: it is connected and prepared (`open`)
+ * - opening -> ended: it could not be (`failed`)
+ * - serving -> retired: it is lost, or its server should get no more of it (`settle`); `watch` cuts one that does not
+ *   answer
+ * - serving -> ended: nothing is sent or waits, so it returns to the pool (`fill`)
+ * - retired -> ended: the last answer has come, so it closes (`settle`)
  */
 export abstract class StatementPool {
   protected connections: StatementConnection[] = [];
@@ -151,6 +171,7 @@ export abstract class StatementPool {
     this.end(connection);
   }
 
+  /** Takes the outcome of a statement that was sent. */
   protected settle(
     connection: StatementConnection,
     work: Work,
@@ -159,34 +180,37 @@ export abstract class StatementPool {
   ): void {
     const client = connection.client!;
     connection.sent.delete(work);
-    const cause = error instanceof DatabaseUnavailable ? error.cause : error;
-    const { code } = (cause ?? {}) as { code?: string };
-    if (client.lost || retiresConnection(code)) {
-      connection.retired = true;
-      if (code !== NOT_PREPARED || work.failure) this.outage.delay();
-    }
+    this.retireIfUnfit(connection, work, error);
     if (!error) this.succeededAt = performance.now();
-    const isUndone =
-      error instanceof StatementSkipped ||
-      isRepeatable(code) ||
-      (code === LOCKED && !work.isJoined && this.isStalled(work)) ||
-      (error !== null && client.lost);
-    const inTime = performance.now() < work.requested + this.limits.resendMs;
-    const repeat = isUndone && inTime && !(error instanceof OutcomeUnknown);
-    if (repeat) {
-      work.failure = error!;
-      this.enqueue(work);
-    }
+    const fate = this.fateOf(work, error, client.lost);
+    if (fate === 'again') this.enqueue(Object.assign(work, { failure: error! }));
     if (!connection.retired) this.fill(connection, this.size.depth);
     else if (connection.sent.size === 0) this.end(connection);
-    if (repeat) return;
+    if (fate === 'again') return;
     if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
     else work.callback(error, rows);
   }
 
+  /** The next connection waits a moment, except after a pooler lost a prepared statement for the first time. */
+  private retireIfUnfit(connection: StatementConnection, work: Work, error: Error | null): void {
+    const code = codeOf(error);
+    if (!connection.client!.lost && !retiresConnection(code)) return;
+    connection.retired = true;
+    if (code !== NOT_PREPARED || work.failure) this.outage.delay();
+  }
+
+  private fateOf(work: Work, error: Error | null, isLost: boolean): Fate {
+    if (!error || error instanceof OutcomeUnknown) return 'answer';
+    if (performance.now() >= work.requested + this.limits.resendMs) return 'answer';
+    const code = codeOf(error);
+    // Only reads, and what was certainly not done: otherwise the error is `OutcomeUnknown`.
+    if (isLost || error instanceof StatementSkipped || isRepeatable(code)) return 'again';
+    return code === LOCKED && !work.isJoined && this.isStalled(work) ? 'again' : 'answer';
+  }
+
   /**
-   * Closes the connection when the server does not answer in time. Its statements fail, but those that only read are sent
-   * again while there is time.
+   * Closes the connection when the server does not answer in time. Its statements fail, but those that only read are
+   * sent again while there is time.
    */
   protected watch(connection: StatementConnection, oldest: Work): void {
     const { watchdog } = connection;
@@ -207,4 +231,10 @@ export abstract class StatementPool {
     connection.release(connection.retired);
     if (this.queue.length > 0) this.open();
   }
+}
+
+/** The SQLSTATE of PostgreSQL's error, also of one beneath ours. */
+function codeOf(error: Error | null): string | undefined {
+  const cause = error instanceof DatabaseUnavailable ? error.cause : error;
+  return (cause as { code?: string } | null | undefined)?.code;
 }

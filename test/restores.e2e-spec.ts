@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Database } from '#platform/database/database';
-import { BEGINNING, type Cursor, cursorText } from '#ledger/outbox/ledger-event';
+import { BEGINNING, type OutboxCursor, cursorText } from '#ledger/outbox/ledger-event';
 import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
 import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from './support/app';
@@ -32,14 +32,14 @@ describe('events', () => {
     await app.sql(`UPDATE outbox_removed SET era = '0'`);
   }
 
-  const consumerAt = async (name: string, cursor: Cursor): Promise<void> => {
+  const consumerAt = async (name: string, cursor: OutboxCursor): Promise<void> => {
     const holder = randomUUID();
     await database.write(ADD_CONSUMER, { name, fromNow: false });
     await hold(app, name, holder);
     const rest = { seconds: 0, failures: 0, wait: 0 };
     await database.write(MOVE_CONSUMER, { name, holder, ...cursor, ...rest });
   };
-  const later = (cursor: Cursor, transactions: bigint): Cursor => ({
+  const later = (cursor: OutboxCursor, transactions: bigint): OutboxCursor => ({
     ...cursor,
     xid: String(BigInt(cursor.xid) + transactions),
   });

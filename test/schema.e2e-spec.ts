@@ -13,6 +13,7 @@ import * as sessions from '#features/access/sessions.sql';
 import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import * as events from '#features/events/events.sql';
+import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '#features/payments/calls.sql';
 import { REMOVE_EXPIRED_ANSWERS } from '#features/pools/expired-answers';
@@ -386,7 +387,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
     run(events.OPEN_STREAM, cursor),
-    run(events.READERS_OF_POOLS, {
+    run(READERS_OF_POOLS, {
       pools: ['00000000-0000-7000-8000-000000000001'],
       addresses: [caller, address(8)],
     }),
@@ -433,10 +434,12 @@ describe('a hot statement reads few rows, by index', () => {
       delivery: "md5('delivery7')::uuid",
     }),
     run(deliveries.FAN_OUT, {
-      events: JSON.stringify([
-        { id: 'x', topic: 'yield.accrued', poolId: md5('pool7') },
-        { id: 'y', topic: 'tickets.issued', account: caller },
-      ]),
+      ids: ['x', 'y'],
+      topics: ['yield.accrued', 'tickets.issued'],
+      bodies: ['{}', '{}'],
+      areForAll: [false, false],
+      pools: [md5('pool7'), null],
+      accounts: [null, caller],
     }),
     run(deliveries.WAITING_WEBHOOKS, { after: first, most: 40 }),
     run(deliveries.CLAIM_DELIVERIES, {

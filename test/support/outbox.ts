@@ -1,5 +1,5 @@
 import { Database } from '#platform/database/database';
-import { type Cursor, type LedgerEvent, cursorText } from '#ledger/outbox/ledger-event';
+import { type OutboxCursor, type LedgerEvent, cursorText } from '#ledger/outbox/ledger-event';
 import { HOLD_CONSUMER, READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { type TestApp, until } from './app';
 
@@ -40,7 +40,10 @@ export async function publish(app: TestApp, ...names: string[]): Promise<void> {
 }
 
 /** Names of the events that a reader gets behind the cursor, and the cursor after each. */
-export async function readBehind(app: TestApp, from: Cursor): Promise<{ names: string[]; places: Cursor[] }> {
+export async function readBehind(
+  app: TestApp,
+  from: OutboxCursor,
+): Promise<{ names: string[]; places: OutboxCursor[] }> {
   const limits = { rows: 1000, events: 1_000_000 };
   const rows = await app.nest.get(Database).readAll(READ_OUTBOX, { ...from, ...limits });
   const events = rows
@@ -59,8 +62,8 @@ export const hold = (app: TestApp, name: string, holder: string): Promise<object
   app.nest.get(Database).write(HOLD_CONSUMER, { name, holder, seconds: 15 });
 
 /** How far a consumer has come. */
-export async function storedCursor(app: TestApp, name: string): Promise<Cursor> {
-  const [row] = await app.sql<Cursor>(
+export async function storedCursor(app: TestApp, name: string): Promise<OutboxCursor> {
+  const [row] = await app.sql<OutboxCursor>(
     'SELECT xid::text, position::int, item FROM outbox_consumers WHERE name = $1',
     [name],
   );

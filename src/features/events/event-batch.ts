@@ -1,4 +1,5 @@
 import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
+import { audienceOf } from './readers.sql';
 
 /** By pool: which of the listening addresses may read its events. */
 export type Readers = Map<string, Set<string>>;
@@ -46,10 +47,10 @@ export class EventBatch {
   }
 
   private add(event: LedgerEvent, frame: Frame, readers: Readers): void {
-    const topic = event.topic === 'transaction.reverted' ? event.reverted : event.topic;
-    if (topic.startsWith('draw.')) return void this.forAll.push(frame);
-    const addresses = new Set('poolId' in event && event.poolId ? readers.get(event.poolId) : undefined);
-    if ('account' in event && event.account) addresses.add(event.account);
+    const { isForAll, pool, account } = audienceOf(event);
+    if (isForAll) return void this.forAll.push(frame);
+    const addresses = new Set(pool ? readers.get(pool) : undefined);
+    if (account) addresses.add(account);
     for (const address of addresses) {
       const frames = this.byAddress.get(address);
       if (frames) frames.push(frame);

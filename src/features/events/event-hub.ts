@@ -2,20 +2,15 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { namedError } from '#platform/errors/errors';
-import {
-  BEGINNING,
-  type Cursor,
-  type LedgerEvent,
-  cursorText,
-  parseCursor,
-} from '#ledger/outbox/ledger-event';
+import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { SessionWatch } from '#features/access/session-watch';
 import { EventsSettings } from './events.settings';
 import { EventBatch, type Readers } from './event-batch';
 import type { EventStream } from './event-stream';
-import { OPEN_STREAM, READERS_OF_POOLS } from './events.sql';
+import { OPEN_STREAM } from './events.sql';
+import { READERS_OF_POOLS, audienceOf } from './readers.sql';
 
 const SWEEP_MS = 1000;
 /** How many streams are written to before the process turns to its other work. */
@@ -143,21 +138,14 @@ export class EventHub implements OnModuleDestroy {
   }
 
   private async read(after: string): Promise<LedgerEvent[]> {
-    const cursor: Cursor = parseCursor(after)!;
+    const cursor = parseCursor(after)!;
     const rows = await this.database.readAll(READ_OUTBOX, { ...cursor, rows: ROWS, events: EVENTS });
-    return rows.flatMap(({ xid, position, items }) =>
-      items.map(
-        (item, n): LedgerEvent =>
-          ({ id: cursorText({ xid, position: Number(position), item: n + 1 }), ...item }) as LedgerEvent,
-      ),
-    );
+    return rows.flatMap((row) => eventsOf(row));
   }
 
   private async readersOf(events: LedgerEvent[], streams: EventStream[]): Promise<Readers> {
     const readers: Readers = new Map();
-    const pools = new Set(
-      events.flatMap((event) => ('poolId' in event && event.poolId ? [event.poolId] : [])),
-    );
+    const pools = new Set(events.flatMap((event) => audienceOf(event).pool ?? []));
     const addresses = new Set(streams.map(({ session }) => session.address));
     if (pools.size === 0 || addresses.size === 0) return readers;
     for (const pool of pools) readers.set(pool, new Set());

@@ -1,6 +1,6 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import type { Cursor } from '#ledger/outbox/ledger-event';
+import type { OutboxCursor } from '#ledger/outbox/ledger-event';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { Session } from '#features/access/current-user';
 
@@ -38,7 +38,7 @@ export const REMOVE_EXPIRED_TICKETS = statement<ExpiryParameters, ExpiryResult>(
  * The current end of the outbox, and whether every event after the given cursor is still kept. None counts as kept for a
  * cursor from before a restore, which may have taken back what the client has seen.
  */
-export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
+export const OPEN_STREAM = statement<OutboxCursor, { xid: string; kept: boolean }>(
   'open_event_stream',
   { xid: 'text', position: 'bigint', item: 'integer' },
   `
@@ -46,17 +46,4 @@ export const OPEN_STREAM = statement<Cursor, { xid: string; kept: boolean }>(
       (r.xid, r.position, 0) < (:xid::xid8, :position, :item) AND :xid::xid8 >= r.era
         AND :xid::xid8 <= outbox_xid(pg_snapshot_xmax(pg_current_snapshot())) AS kept
     FROM outbox_removed r WHERE r.id = 1`,
-);
-
-/** Which of these addresses may read which of these pools: one row a pool, so that many readers are quickly read. */
-export const READERS_OF_POOLS = statement<
-  { pools: string[]; addresses: string[] },
-  { pool: string; addresses: string }
->(
-  'readers_of_pools',
-  { pools: 'uuid[]', addresses: 'text[]' },
-  `
-    SELECT m.pool_id AS pool, string_agg(m.address, ' ') AS addresses
-    FROM unnest(:pools) AS p(id) JOIN pool_members m ON m.pool_id = p.id
-    WHERE m.address = ANY(:addresses) GROUP BY m.pool_id`,
 );

@@ -1,32 +1,47 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
+import { readersOfPool } from '#features/events/readers.sql';
 
 /** Attempts continue for this long after the first one; the last attempt is at the end of this time. */
 const SENT_FOR = `interval '1 day'`;
 const FIRST_WAIT = `interval '10 seconds'`;
 const JITTER = '(0.75 + random() / 2)';
 
-/**
- * Creates a delivery of each event for each webhook that wants it and whose owner may read it: the pool's owner and
- * members, the account that the event is about, and everybody for draws. Existing deliveries stay.
- */
-export const FAN_OUT = statement<{ events: string }, never>(
+interface FanOut {
+  ids: string[];
+  topics: string[];
+  bodies: string[];
+  /** Who may read each: everyone, the readers of a pool, an account. */
+  areForAll: boolean[];
+  pools: (string | null)[];
+  accounts: (string | null)[];
+}
+
+/** Creates a delivery of each event for each webhook that wants it and whose owner may read it. Existing ones stay. */
+export const FAN_OUT = statement<FanOut, never>(
   'fan_out_to_webhooks',
-  { events: 'text' },
+  {
+    ids: 'text[]',
+    topics: 'text[]',
+    bodies: 'text[]',
+    areForAll: 'boolean[]',
+    pools: 'uuid[]',
+    accounts: 'text[]',
+  },
   `
     WITH events AS MATERIALIZED (
-      SELECT e ->> 'id' AS id, e ->> 'topic' AS topic, e ->> 'account' AS account, (e ->> 'poolId')::uuid AS pool,
-        coalesce(e ->> 'reverted', e ->> 'topic') LIKE 'draw.%' AS is_public, e::text AS body
-      FROM json_array_elements(:events::json) e WHERE EXISTS (SELECT FROM webhooks)
+      SELECT * FROM unnest(:ids, :topics, :bodies, :areForAll, :pools, :accounts)
+        AS e (id, topic, body, is_for_all, pool, account)
+      WHERE EXISTS (SELECT FROM webhooks)
     ), readers AS (
-      SELECT e.id, m.address FROM events e JOIN pool_members m ON m.pool_id = e.pool
+      SELECT e.id, r.address FROM events e CROSS JOIN LATERAL (${readersOfPool('e.pool')}) r
       UNION SELECT id, account FROM events WHERE account IS NOT NULL
     ), targets AS (
       SELECT r.id, w.id AS webhook, w.topics, w.first_event FROM readers r
       CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE address = r.address OFFSET 0) w
       UNION
       SELECT e.id, w.id, w.topics, w.first_event FROM events e
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_public AND address > '' OFFSET 0) w
+      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_for_all AND address > '' OFFSET 0) w
     )
     INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body)
     SELECT gen_random_uuid(), t.webhook, e.id, e.topic, e.body

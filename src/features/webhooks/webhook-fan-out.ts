@@ -4,6 +4,7 @@ import { ExpiredRows } from '#platform/database/expired-rows';
 import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { audienceOf } from '#features/events/readers.sql';
 import { FAN_OUT, REMOVE_OLD_DELIVERIES } from './deliveries.sql';
 
 /** Turns events into deliveries, which are kept for seven days. */
@@ -19,7 +20,15 @@ export class WebhookFanOut {
 
   @OnLedgerEvents(TOPICS, { consumer: 'webhooks' })
   async onEvents(events: LedgerEvent[]): Promise<void> {
-    await this.database.write(FAN_OUT, { events: JSON.stringify(events) });
+    const audiences = events.map(audienceOf);
+    await this.database.write(FAN_OUT, {
+      ids: events.map(({ id }) => id),
+      topics: events.map(({ topic }) => topic),
+      bodies: events.map((event) => JSON.stringify(event)),
+      areForAll: audiences.map(({ isForAll }) => isForAll),
+      pools: audiences.map(({ pool }) => pool),
+      accounts: audiences.map(({ account }) => account),
+    });
     this.poller.hurry();
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '#platform/database/database';
 import type { EventHandler } from './handler-explorer';
-import { type Cursor, type LedgerEvent, type Topic, cursorText } from './ledger-event';
+import { type OutboxCursor, type LedgerEvent, eventsOf } from './ledger-event';
 import { HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from './outbox.sql';
 
 /** A process holds a consumer for this time, and extends the hold this often while the handler works. */
@@ -90,17 +90,17 @@ export class Delivery {
   /** @returns whether there was any event */
   private async handleBatch(hold: Hold): Promise<boolean> {
     const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
-    for (const { xid, position: text, count, items } of rows) {
-      const position = Number(text);
+    for (const row of rows) {
+      const { xid, count } = row;
+      const position = Number(row.position);
       const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
+      const events = eventsOf(row);
       const step = this.handler.isBatched ? count : 1;
       for (let n = isBegun ? hold.cursor.item : 0; n < count; n += step) {
         if (this.stopping || !hold.isSafe) return false;
-        const cursors = items.slice(n, n + step).map((_, k) => ({ xid, position, item: n + k + 1 }));
-        const events = cursors.map((at) => ({ id: cursorText(at), ...items[at.item - 1] }) as LedgerEvent);
-        const wanted = events.filter(({ topic }) => this.handler.topics.has(topic satisfies Topic));
+        const wanted = events.slice(n, n + step).filter(({ topic }) => this.handler.topics.has(topic));
         if (wanted.length > 0) await this.handle(wanted);
-        hold.cursor = cursors.at(-1)!;
+        hold.cursor = { xid, position, item: Math.min(n + step, count) };
       }
     }
     return rows.length > 0;
@@ -125,7 +125,7 @@ class Hold {
     private readonly database: Database,
     private readonly name: string,
     private readonly holder: string,
-    public cursor: Cursor,
+    public cursor: OutboxCursor,
     private since: number,
   ) {
     this.timer = setInterval(() => {

@@ -1,21 +1,26 @@
 import type { TransactionType } from '#values/types';
 
-/** What events are about, in the order in which they happen to a pool and to a draw. */
-export const TOPICS = [
-  'pool.created',
-  'deposit.confirmed',
-  'withdrawal.confirmed',
-  'yield.accrued',
-  'yield.claimed',
-  'deposit.expired',
-  'transaction.reverted',
-  'draw.opened',
-  'tickets.issued',
-  'draw.closed',
-  'draw.completed',
-  'draw.cancelled',
-] as const;
-export type Topic = (typeof TOPICS)[number];
+/**
+ * What events are about, in the order in which they happen to a pool and to a draw, and who may read each: the owner and
+ * the members of its pool, and the account that it is about (`pool`), that account alone (`account`), everyone (`all`),
+ * or those who may read the event that it takes back (`reverted`).
+ */
+export const AUDIENCES = {
+  'pool.created': 'pool',
+  'deposit.confirmed': 'pool',
+  'withdrawal.confirmed': 'pool',
+  'yield.accrued': 'pool',
+  'yield.claimed': 'pool',
+  'deposit.expired': 'pool',
+  'transaction.reverted': 'reverted',
+  'draw.opened': 'all',
+  'tickets.issued': 'account',
+  'draw.closed': 'all',
+  'draw.completed': 'all',
+  'draw.cancelled': 'all',
+} as const satisfies Record<string, 'pool' | 'account' | 'all' | 'reverted'>;
+export type Topic = keyof typeof AUDIENCES;
+export const TOPICS = Object.keys(AUDIENCES) as Topic[];
 
 /** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
 interface TransactionPayload {
@@ -82,26 +87,36 @@ type EventOf<Name extends Topic> = {
 export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];
 
 /** How far the outbox has been read: all rows before one, and the first `item` events of that row. */
-export interface Cursor {
+export interface OutboxCursor {
   /** Id of the writing transaction: a decimal string, because xid8 has 64 bits. */
   xid: string;
   position: number;
   item: number;
 }
 
-export const BEGINNING: Cursor = { xid: '0', position: 0, item: 0 };
+export const BEGINNING: OutboxCursor = { xid: '0', position: 0, item: 0 };
 
 const hex = (value: bigint | number, digits: number): string => value.toString(16).padStart(digits, '0');
 
 /** The cursor as text. The cursor after an event is the event's id. */
-export const cursorText = ({ xid, position, item }: Cursor): string =>
+export const cursorText = ({ xid, position, item }: OutboxCursor): string =>
   `${hex(BigInt(xid), 12)}-${hex(position, 12)}-${hex(item, 4)}`;
 
 const CURSOR = /^([0-9a-f]{12})-([0-9a-f]{12})-([0-9a-f]{4})$/;
 
 /** @returns undefined if the text is not a cursor */
-export function parseCursor(text: string): Cursor | undefined {
+export function parseCursor(text: string): OutboxCursor | undefined {
   const [, xid, position, item] = CURSOR.exec(text) ?? [];
   if (xid === undefined || parseInt(position, 16) > Number.MAX_SAFE_INTEGER) return undefined;
   return { xid: BigInt(`0x${xid}`).toString(), position: parseInt(position, 16), item: parseInt(item, 16) };
 }
+
+/** The events of a row of the outbox, with their ids, which follow from their places in it: those from place `from` on. */
+export const eventsOf = (
+  { xid, position, items }: { xid: string; position: string; items: Omit<LedgerEvent, 'id'>[] },
+  from = 0,
+): LedgerEvent[] =>
+  items.slice(from).map((item, n) => {
+    const id = cursorText({ xid, position: Number(position), item: from + n + 1 });
+    return { id, ...item } as LedgerEvent;
+  });

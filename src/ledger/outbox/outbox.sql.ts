@@ -1,6 +1,6 @@
 import type { ExpiryParameters, ExpiryResult } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import type { Cursor, LedgerEvent } from './ledger-event';
+import type { OutboxCursor, LedgerEvent } from './ledger-event';
 
 /** Where a reader starts that wants only new events. */
 export const END_OF_OUTBOX = 'outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))';
@@ -17,7 +17,7 @@ export interface OutboxRow {
 }
 
 /** The next rows after a cursor: at least one if there is any, then more until they hold this many events. */
-export const READ_OUTBOX = statement<Cursor & { rows: number; events: number }, OutboxRow>(
+export const READ_OUTBOX = statement<OutboxCursor & { rows: number; events: number }, OutboxRow>(
   'read_outbox',
   { xid: 'text', position: 'bigint', item: 'integer', rows: 'integer', events: 'integer' },
   `
@@ -74,7 +74,7 @@ export const HOLD_CONSUMER = statement<
 
 /** Stores the progress of a held consumer. No row: another process holds it. `seconds` 0 ends the hold. */
 export const MOVE_CONSUMER = statement<
-  Cursor & { name: string; holder: string; seconds: number; failures: number; wait: number },
+  OutboxCursor & { name: string; holder: string; seconds: number; failures: number; wait: number },
   { name: string }
 >(
   'move_outbox_consumer',

@@ -2,12 +2,10 @@ import { ApiProperty } from '@nestjs/swagger';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 /** Positions: when the draw took place, in ms since 1970, its id and its contract. */
 export const WINNER_CURSOR = new CursorCodec('winners', /^\d{1,15} \d{1,16} 0x[0-9a-f]{40}$/);
 
-@MemoizedQuery()
 export class ListWinnersQuery {
   @IsPageWithout('after')
   page?: number;

@@ -1,12 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { PageQuery } from '#platform/answers/pagination';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { CONTRACT, COUNT, DRAW_ID, EXACT } from './lottery.dto';
 
 const AMOUNT = { pattern: '^\\d+$' } as const;
 
-@MemoizedQuery()
 export class ListTicketsQuery extends PageQuery {}
 
 /** A draw for which the caller has tickets. */

@@ -12,7 +12,6 @@ import {
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { AMOUNT, IsAmount } from '#ledger/chain/amount';
 
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
@@ -24,7 +23,6 @@ const everyElement: ElementContext = {
 /** Positions are pool ids. Callers only see pools that they may read. */
 export const POOL_CURSOR = new CursorCodec('pools', UUID);
 
-@MemoizedQuery()
 export class ListPoolsQuery {
   @IsPageWithout('after')
   page?: number;

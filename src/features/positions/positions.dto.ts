@@ -1,10 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { PageQuery } from '#platform/answers/pagination';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 const AMOUNT = '^\\d+$';
 
-@MemoizedQuery()
 export class ListPositionsQuery extends PageQuery {}
 
 export class PositionItem {

@@ -4,7 +4,6 @@ import { UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */
 export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
@@ -21,7 +20,6 @@ const IsTime = (): PropertyDecorator =>
     },
   });
 
-@MemoizedQuery()
 export class ListTransactionsQuery {
   @IsPageWithout(...BY_CURSOR)
   page?: number;

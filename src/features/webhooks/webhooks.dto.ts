@@ -1,7 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
 import { PageQuery } from '#platform/answers/pagination';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
@@ -11,10 +10,8 @@ const URL_EXAMPLE = 'https://backend.example.org/savings-events';
 const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
 const EVENT_ID = '0000000002f1-00000000001a-0001';
 
-@MemoizedQuery()
 export class ListWebhooksQuery extends PageQuery {}
 
-@MemoizedQuery()
 export class ListDeliveriesQuery extends PageQuery {}
 
 export class CreateWebhookRequest {

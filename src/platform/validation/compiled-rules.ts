@@ -1,3 +1,10 @@
+import {
+  type ClassTransformOptions,
+  Transform,
+  TransformationType,
+  type TransformFnParams,
+  plainToInstance,
+} from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
 import {
   type ValidationArguments,
@@ -8,42 +15,51 @@ import {
 
 type Class = new () => Record<string, unknown>;
 type Check = (value: unknown, dto: Record<string, unknown>) => boolean;
+/** What a decorator of class-transformer does with a value. */
+type Conversion = (value: unknown, source: Record<string, unknown>) => unknown;
 
 interface Field {
+  conversions: Conversion[];
   /** Whether the rules apply, such as those of IsOptional and ValidateIf. */
   conditions: Check[];
   rules: Check[];
 }
 
-/**
- * Makes an instance of a DTO from the body of a request if the body obeys all rules: the same instance that
- * class-transformer and class-validator would make, which read all decorators again for each request.
- * @returns undefined if the body may break a rule, or holds null or objects; they decide then, and tell what is wrong
- */
-export type CompiledRules = (body: Record<string, unknown>) => object | undefined;
+/** Of the ordinary way and of compiled rules. */
+export const TRANSFORM_OPTIONS: ClassTransformOptions = { exposeUnsetFields: false };
 
 /**
- * @returns undefined for a class with decorators of class-transformer, nested or asynchronous rules, groups, or
- * constraints that may be providers
+ * Makes an instance of a DTO from a query or body if that obeys all rules: the instance that class-transformer and
+ * class-validator would make. They read all decorators anew for each request; this reads them once.
+ * @returns undefined if the source may break a rule, or holds null or objects; they decide then, and tell what is
+ * wrong
+ */
+export type CompiledRules = (source: Record<string, unknown>) => object | undefined;
+
+/**
+ * @returns undefined for a class with renamed, hidden or nested fields, asynchronous rules, groups, or constraints
+ * that may be providers
  */
 export function compileRules(dto: unknown): CompiledRules | undefined {
-  if (typeof dto !== 'function') return undefined;
+  if (!isClass(dto)) return undefined;
   let isAsync = false;
-  const fields = fieldsOf(dto as Class, () => (isAsync = true));
+  const fields = fieldsOf(dto, () => (isAsync = true));
   if (!fields) return undefined;
-  return (body) => {
-    if (isAsync || Object.getPrototypeOf(body) !== Object.prototype) return undefined;
-    const made = new (dto as Class)();
-    for (const name of Object.keys(body)) {
-      if (!fields.has(name)) {
-        // The name of a method, or of a setter, which class-transformer would call.
-        if (name in made) return undefined;
-        continue;
-      }
-      const value = body[name];
-      if (isPlain(value)) made[name] = value;
-      else if (Array.isArray(value) && everyElement(value, isPlain)) made[name] = value.slice();
-      else return undefined;
+  return (source) => {
+    if (isAsync || !isBare(Object.getPrototypeOf(source))) return undefined;
+    const made = new dto();
+    for (const name of Object.keys(source)) {
+      const field = fields.get(name);
+      // The name of a method, or of a setter, which class-transformer would call.
+      if (!field && (name in made || conversionsOf(dto, name)?.length !== 0)) return undefined;
+      if (!field) continue;
+      const given = source[name];
+      if (!isOf(isPlain, given)) return undefined;
+      let value = Array.isArray(given) ? given.slice() : given;
+      for (const convert of field.conversions) value = convert(value, source);
+      if (value === undefined) continue;
+      if (!isOf(isPlainOrDate, value)) return undefined;
+      made[name] = value;
     }
     for (const [name, { conditions, rules }] of fields) {
       const value = made[name];
@@ -62,11 +78,9 @@ function fieldsOf(dto: Class, onPromise: () => void): Map<string, Field> | undef
   if (defaultMetadataStorage.getExcludedMetadatas(dto).length > 0) return undefined;
   for (const rule of storage.getTargetValidationMetadatas(dto, '', false, false)) {
     const { propertyName: name, constraints, each, groups, validateIf } = rule;
-    const isTransformed =
-      defaultMetadataStorage.findTypeMetadata(dto, name) !== undefined ||
-      defaultMetadataStorage.findTransformMetadatas(dto, name, PLAIN_TO_CLASS).length > 0;
-    if (isTransformed || groups?.length || validateIf || name in dto.prototype) return undefined;
-    const field = fields.get(name) ?? { conditions: [], rules: [] };
+    const conversions = conversionsOf(dto, name);
+    if (!conversions || groups?.length || validateIf || name in dto.prototype) return undefined;
+    const field = fields.get(name) ?? { conversions, conditions: [], rules: [] };
     fields.set(name, field);
     if (rule.type === ValidationTypes.CONDITIONAL_VALIDATION) {
       const [applies] = constraints as [(dto: object, value: unknown) => boolean];
@@ -81,15 +95,59 @@ function fieldsOf(dto: Class, onPromise: () => void): Map<string, Field> | undef
       field.rules.push(checkOf(instance, about, each, onPromise));
     }
   }
-  // Fields without rules are removed, those with a default value too.
-  const hasOnlyRuled = Object.keys(new dto()).every((name) => fields.has(name));
-  return fields.size > 0 && hasOnlyRuled ? fields : undefined;
+  // Fields without rules are removed, those with a default value too. class-transformer leaves functions as they are.
+  const isUsual = ([name, value]: [string, unknown]): boolean =>
+    fields.has(name) && typeof value !== 'function';
+  return fields.size > 0 && Object.entries(new dto()).every(isUsual) ? fields : undefined;
 }
 
-/** The value of class-transformer's TransformationType. */
-const PLAIN_TO_CLASS = 0;
+/** @returns what `@Type` and `@Transform` do with a field, in their order; undefined if only class-transformer can */
+function conversionsOf(dto: Class, name: string): Conversion[] | undefined {
+  // NestJS's pipe removes this one from the source.
+  if (name === 'prototype') return undefined;
+  const conversions: Conversion[] = [];
+  const type = defaultMetadataStorage.findTypeMetadata(dto, name);
+  if (type) {
+    const { typeFunction, reflectedType, options } = type;
+    // A function with parameters may answer differently each time. Other reflected types are made, such as Set.
+    if (options?.discriminator || typeFunction?.length !== 0 || !REFLECTED.includes(reflectedType))
+      return undefined;
+    const convert = SCALARS.get(typeFunction());
+    if (!convert) return undefined;
+    conversions.push((value) => (Array.isArray(value) ? value.map((one) => convert(one)) : convert(value)));
+  }
+  for (const { transformFn, options } of defaultMetadataStorage.findTransformMetadatas(
+    dto,
+    name,
+    PLAIN_TO_CLASS,
+  ))
+    if (!options?.groups?.length)
+      conversions.push((value, obj) =>
+        transformFn({ value, key: name, obj, type: PLAIN_TO_CLASS, options: allOptions }),
+      );
+  return conversions;
+}
+
+const PLAIN_TO_CLASS = TransformationType.PLAIN_TO_CLASS;
+/** What `@Type(() => …)` makes of a value that is neither null nor undefined. */
+const SCALARS = new Map<unknown, (value: unknown) => unknown>([
+  [String, String],
+  [Number, Number],
+  [Boolean, Boolean],
+  [Date, (value) => new Date(value as string)],
+]);
 /** The name that class-validator gives to the class of a rule that is a function. */
 const OF_A_FUNCTION = 'CustomConstraint';
+
+/** The type of a field as TypeScript tells it. class-transformer would make a list of another type, such as Set. */
+const REFLECTED: unknown[] = [undefined, Object, Array, String, Number, Boolean, Date];
+
+class Probe {
+  @Transform(({ options }: TransformFnParams) => options)
+  options: ClassTransformOptions;
+}
+/** What `@Transform` gets as options: those of class-transformer, too. */
+const allOptions = plainToInstance(Probe, { options: 0 }, TRANSFORM_OPTIONS).options;
 
 function checkOf(
   instance: ValidatorConstraintInterface,
@@ -112,8 +170,19 @@ function checkOf(
   };
 }
 
+const isClass = (dto: unknown): dto is Class => typeof dto === 'function';
+
+/** Whether sources with this prototype inherit nothing but the methods of objects. Fastify's queries have their own. */
+const isBare = (prototype: object | null): boolean =>
+  prototype === null ||
+  prototype === Object.prototype ||
+  (Object.getPrototypeOf(prototype) === null && Reflect.ownKeys(prototype).length === 0);
+
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+const isPlainOrDate = (value: unknown): boolean => isPlain(value) || value instanceof Date;
+const isOf = (check: (value: unknown) => boolean, value: unknown): boolean =>
+  Array.isArray(value) ? everyElement(value, check) : check(value);
 
 /** Unlike `every`, asks about the gaps of a list too. */
 function everyElement(list: unknown[], holds: (element: unknown) => boolean): boolean {

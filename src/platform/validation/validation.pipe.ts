@@ -2,12 +2,7 @@ import { ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
 import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
 import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
-import { type CompiledRules, compileRules } from './compiled-rules';
-
-/** Number of validated queries that are remembered for each class. */
-const MAX_REMEMBERED = 1000;
-/** Longer queries are rare, and would cost memory. */
-const MAX_QUERY = 200;
+import { type CompiledRules, TRANSFORM_OPTIONS, compileRules } from './compiled-rules';
 
 /** Levels of nested lists and objects in a field. No request needs more, and the transformation is recursive. */
 const MAX_DEPTH = 16;
@@ -17,14 +12,6 @@ const MAX_DEPTH = 16;
  */
 export const MAX_VALUES = 1500;
 
-const memoized = new Set<unknown>();
-
-/**
- * For a query DTO whose rules depend only on the query. Each valid query is validated once; its handlers then share
- * one frozen object. Subclasses need their own decorator.
- */
-export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add(target);
-
 /**
  * Validates and transforms DTOs as NestJS's ValidationPipe does. Every violation becomes a detail with the path of
  * its field, and fields without a rule are removed. Classes without rules stay unchanged. null counts as absent in a
@@ -32,13 +19,12 @@ export const MemoizedQuery = (): ClassDecorator => (target) => void memoized.add
  */
 @Injectable()
 export class DtoPipe extends ValidationPipe {
-  private readonly remembered = new Map<unknown, Map<string, unknown>>();
   private readonly compiled = new Map<unknown, CompiledRules | undefined>();
 
   constructor() {
     super({
       transform: true,
-      transformOptions: { exposeUnsetFields: false },
+      transformOptions: TRANSFORM_OPTIONS,
       forbidUnknownValues: false,
       // The value tells whether a path in brackets belongs to a list.
       validationError: { target: false, value: true },
@@ -49,25 +35,6 @@ export class DtoPipe extends ValidationPipe {
   // Not async: most parameters are not DTOs and return at once.
   override transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (!this.toValidate(metadata)) return this.transformPrimitive(value, metadata) as Promise<unknown>;
-    if (metadata.type === 'query' && memoized.has(metadata.metatype) && isRecord(value))
-      return this.recall(value, metadata);
-    return this.check(value, metadata);
-  }
-
-  private recall(value: Record<string, unknown>, metadata: ArgumentMetadata): Promise<unknown> {
-    let known = this.remembered.get(metadata.metatype);
-    if (!known) this.remembered.set(metadata.metatype, (known = new Map<string, unknown>()));
-    const key = JSON.stringify(value);
-    const before = known.get(key);
-    if (before) return before as Promise<unknown>;
-    return this.check(value, metadata).then((query) => {
-      if (known.size >= MAX_REMEMBERED) known.clear();
-      if (key.length <= MAX_QUERY && freeze(query)) known.set(key, query);
-      return query;
-    });
-  }
-
-  private check(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const name = metadata.data ?? metadata.type;
     if (valuesLeft(value, MAX_VALUES) < 0)
       throw validationFailed({ field: name, message: `must hold at most ${MAX_VALUES} values` });
@@ -77,7 +44,7 @@ export class DtoPipe extends ValidationPipe {
         .slice(0, MAX_DETAILS);
       if (deep.length > 0)
         throw validationFailed(...deep.map((field) => ({ field, message: 'is nested too deeply' })));
-      const made = metadata.type === 'body' && this.rulesOf(metadata.metatype)?.(value);
+      const made = this.rulesOf(metadata.metatype)?.(value);
       if (made) return Promise.resolve(made);
     } else if (isDeeper(value, MAX_DEPTH)) {
       throw validationFailed({ field: name, message: 'is nested too deeply' });
@@ -122,15 +89,6 @@ function restoreDefaults(value: unknown): void {
     for (const name of nulls) if (defaults[name] !== undefined) fields[name] = defaults[name];
   }
   Object.values(fields).forEach(restoreDefaults);
-}
-
-/** Freezes plain data at every level. @returns false if it contains a value that cannot be frozen, such as a Date */
-function freeze(value: unknown): boolean {
-  if (typeof value === 'function') return false;
-  if (typeof value !== 'object' || value === null) return true;
-  if (value instanceof Date || value instanceof Map || value instanceof Set || ArrayBuffer.isView(value))
-    return false;
-  return Object.values(value).every(freeze) && Object.isFrozen(Object.freeze(value));
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>

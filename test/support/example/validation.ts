@@ -16,7 +16,6 @@ import {
 } from 'class-validator';
 import { Database } from '#platform/database/database';
 import { statement } from '#platform/postgres/statement';
-import { MemoizedQuery } from '#platform/validation/validation.pipe';
 import { Public } from '#features/access/auth.guard';
 
 class Lot {
@@ -115,10 +114,6 @@ class TagsQuery {
   tags?: string[];
 }
 
-@MemoizedQuery()
-class MemoizedTagsQuery extends TagsQuery {}
-
-@MemoizedQuery()
 class Parent {
   @IsOptional()
   @IsString()
@@ -181,14 +176,10 @@ export class ValidationController {
     return query;
   }
 
-  @Get('memoized-tags')
-  memoizedTags(@Query() query: MemoizedTagsQuery): unknown {
-    return { frozen: Object.isFrozen(query) && Object.isFrozen(query.tags) };
-  }
-
   @Get('child')
   child(@Query() query: Child): unknown {
-    return { frozen: Object.isFrozen(query) };
+    query.name += '!';
+    return { ...query, isChild: query instanceof Child };
   }
 
   @Post('groups')

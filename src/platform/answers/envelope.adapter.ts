@@ -36,6 +36,11 @@ type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
  * streams, buffers, answers with their own content type, errors and `@RawResponse()` pass unchanged.
  */
 export class EnvelopeAdapter extends FastifyAdapter {
+  /** Libraries tell adapters apart by the name of their class. */
+  static {
+    Object.defineProperty(this, 'name', { value: 'FastifyAdapter' });
+  }
+
   private hasMiddleware = false;
 
   constructor(options: FastifyHttpOptions<Server>) {

@@ -7,35 +7,53 @@ import path from 'node:path';
 const ROOT = path.join(__dirname, '..');
 
 /**
- * Tests that the copy leaves to `npm test`, because no module changes what they test: pages in Chromium, contracts on
+ * Tests that the copy leaves to `npm test`, because no recipe changes what they test: pages in Chromium, contracts on
  * their chain, what `npm start` provides, the client, the indexer, and connections that are lost or wait. The faults
- * show the last three on the Node of the image.
+ * show the last three on the Node of the image. That of the recipes is about the repository before them.
  */
 const LEFT_OUT = [
-  ...['/node_modules/', '/src/dev/', '/test/browser/', '/test/client/', '/test/contracts', '/test/local-'],
+  ...[
+    '/node_modules/',
+    '/src/dev/',
+    '/test/browser/',
+    '/test/client/',
+    '/test/contracts',
+    '/test/local-',
+    '/test/recipe',
+  ],
   ...[
     '/test/(indexer(?!-module)|positions-contract|verify|statement-pools|outage|standby|shutdown|refused-writes|health)',
   ],
 ];
 
-/** What "Adding a module" in CONTRIBUTING.md says to do. */
+const RECIPES = path.join(ROOT, 'docs/recipes');
+
+/** What a recipe says to do. */
 export interface Recipe {
+  name: string;
   /** Contents by path. */
   files: Map<string, string>;
   edits: { file: string; before: string[]; after: string[] }[];
   commands: string[];
 }
 
+/** All recipes, in the order of their index: some build upon those before them. */
+export function readRecipes(): Recipe[] {
+  const index = readFileSync(path.join(RECIPES, 'README.md'), 'utf8');
+  const listed = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
+  const missing = readdirSync(RECIPES).filter((name) => name !== 'README.md' && !listed.includes(name));
+  if (missing.length > 0) throw new Error(`not in docs/recipes/README.md: ${missing.join(', ')}`);
+  return listed.map((name) => readRecipe(name, readFileSync(path.join(RECIPES, name), 'utf8')));
+}
+
 /**
- * Reads the recipe: a path in bold names the file of the code blocks that follow it. A `ts` block is the whole file, a
- * `diff` block an edit of an existing one, a `sh` block holds commands.
+ * Reads a recipe: a path in bold names the file of the code blocks that follow it. A `ts` or `sql` block is the whole
+ * file, a `diff` block an edit of an existing one, a `sh` block holds commands.
  */
-export function readRecipe(markdown: string): Recipe {
-  const section = /^## Adding a module$(.*?)^## /ms.exec(markdown)?.[1];
-  if (!section) throw new Error('no section "Adding a module"');
-  const recipe: Recipe = { files: new Map(), edits: [], commands: [] };
+export function readRecipe(name: string, markdown: string): Recipe {
+  const recipe: Recipe = { name, files: new Map(), edits: [], commands: [] };
   let file = '';
-  for (const { groups } of section.matchAll(
+  for (const { groups } of markdown.matchAll(
     /\*\*`(?<path>[^`]+)`\*\*|^(?<indent> *)```(?<language>\w+)\n(?<block>.*?)^ *```$/gms,
   )) {
     const { path: named, indent, language, block } = groups as Record<string, string | undefined>;
@@ -45,11 +63,11 @@ export function readRecipe(markdown: string): Recipe {
     }
     const text = block!.replaceAll(new RegExp(`^${indent}`, 'gm'), '');
     const lines = text.trimEnd().split('\n');
-    if (language === 'ts' && !recipe.files.has(file)) recipe.files.set(file, text);
+    if ((language === 'ts' || language === 'sql') && !recipe.files.has(file)) recipe.files.set(file, text);
     else if (language === 'sh') recipe.commands.push(...lines);
     else if (language === 'diff')
       recipe.edits.push({ file, before: withMark(lines, ' -'), after: withMark(lines, ' +') });
-    else throw new Error(`a second file or an unknown language: ${language} after ${file}`);
+    else throw new Error(`${name}: a second file or an unknown language: ${language} after ${file}`);
   }
   return recipe;
 }
@@ -71,9 +89,15 @@ export function applyEdit(text: string, { file, before, after }: Recipe['edits']
   return lines.join('\n');
 }
 
+/** The files that a recipe makes or edits. */
+export const filesOf = ({ files, edits }: Recipe): string[] => [
+  ...files.keys(),
+  ...edits.map(({ file }) => file),
+];
+
 const squeeze = (line = ''): string => line.replaceAll(/ +/g, ' ');
 
-/** Carries the recipe out in a folder that holds the repository. @throws Error when a step cannot be done as it says */
+/** Carries a recipe out in a folder that holds the repository. @throws Error when a step cannot be done as it says */
 export function applyRecipe({ files, edits }: Recipe, root: string): void {
   for (const [file, text] of files) {
     const target = path.join(root, file);
@@ -106,11 +130,11 @@ export function copyRepository(): string {
 }
 
 /**
- * Follows the recipe in a copy, checks what it made, and runs the tests there on Node 24, where CI runs most
- * of them a second time anyway. Arguments are those of jest. Every step runs even if one before it failed.
+ * Follows all recipes in one copy, checks what they made, and runs the tests there on Node 24, where CI runs most of
+ * them a second time anyway. Arguments are those of jest. Every step runs even if one before it failed.
  */
 function main(args: string[]): boolean {
-  const recipe = readRecipe(readFileSync(path.join(ROOT, 'CONTRIBUTING.md'), 'utf8'));
+  const recipes = readRecipes();
   const copy = copyRepository();
   let good = true;
   const run = (command: string, ...more: string[]): void => {
@@ -123,9 +147,9 @@ function main(args: string[]): boolean {
     }
   };
   try {
-    applyRecipe(recipe, copy);
-    for (const command of recipe.commands) run(command);
-    const touched = [...new Set([...recipe.files.keys(), ...recipe.edits.map(({ file }) => file)])];
+    for (const recipe of recipes) applyRecipe(recipe, copy);
+    for (const command of new Set(recipes.flatMap(({ commands }) => commands))) run(command);
+    const touched = [...new Set(recipes.flatMap(filesOf))];
     run(`npx prettier --check ${touched.join(' ')}`);
     run(`npx eslint ${touched.filter((file) => file.endsWith('.ts')).join(' ')}`);
     run('npm run typecheck');

@@ -6,6 +6,7 @@ import { type Hex, recoverMessageAddress } from 'viem';
 import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { type SignedIn, useApp } from './support/app';
 import type { Content, OpenApiDocument, Operation } from './support/openapi';
+import { PREPARATIONS } from './support/preparations';
 
 const app = useApp();
 const ROOT = join(__dirname, '..');
@@ -87,16 +88,24 @@ describe('the examples of requests', () => {
     user = await app.signIn();
   });
 
-  it('are accepted by the service', async () => {
+  it('are accepted by the service, once what they need is there: test/support/preparations.ts', async () => {
     for (const { name, path, method, operation } of operations) {
       const body = operation.requestBody?.content['application/json'];
-      if (!body || path === '/auth/verify') continue;
+      const prepare = PREPARATIONS[operation.operationId];
+      if ((!body && !prepare) || path === '/auth/verify') continue;
       const [success] = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
-      for (const example of examplesOf(body)) {
-        const { status, text } = await app.send({ method, url: path, body: example, as: user });
+      for (const example of body ? examplesOf(body) : [undefined]) {
+        const made = (await prepare?.(app, user)) ?? {};
+        const url = path.replace(/\{(\w+)\}/g, (whole, parameter: string) => made[parameter] ?? whole);
+        const { status, text } = await app.send({ method, url, body: example, as: user });
         expect([name, status, text]).toEqual([name, Number(success), expect.anything()]);
       }
     }
+  });
+
+  it('are prepared only for operations that there are', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(Object.keys(PREPARATIONS).filter((id) => !ids.includes(id))).toEqual([]);
   });
 
   it('are really signed where they are signed, though only once good for anything', async () => {

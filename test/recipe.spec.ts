@@ -1,46 +1,70 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { applyRecipe, readRecipe } from '../scripts/recipe';
+import { applyEdit, applyRecipe, filesOf, readRecipe, readRecipes } from '../scripts/recipe';
 
 const ROOT = path.join(__dirname, '..');
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const recipes = readRecipes();
 
-describe('"Adding a module" in CONTRIBUTING.md', () => {
-  const recipe = readRecipe(read('CONTRIBUTING.md'));
+describe('the recipes', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
 
-  it('has a migration, the files of a feature, a test, four edits and the commands', () => {
-    expect([...recipe.files.keys()]).toEqual([
-      expect.stringMatching(/^migrations\/\d{13}-notes\.ts$/),
-      ...['note.entity', 'notes.dto', 'notes.service', 'notes.controller', 'notes.module'].map(
-        (name) => `src/features/notes/${name}.ts`,
-      ),
-      'test/notes.e2e-spec.ts',
-    ]);
-    expect(recipe.edits.map(({ file }) => file)).toEqual([
-      'src/api/documents/document.ts',
-      'src/api/app.module.ts',
-      'src/api/app.module.ts',
-      'README.md',
-    ]);
-    expect(recipe.commands).toEqual(['npm run openapi', 'npx prettier --write README.md']);
+  // What they edit, and the migrations, by whose names a new one has to be the last.
+  beforeAll(() => {
+    mkdirSync(path.join(folder, 'migrations'));
+    for (const name of readdirSync(path.join(ROOT, 'migrations')))
+      writeFileSync(path.join(folder, 'migrations', name), '');
+    for (const file of recipes.flatMap(filesOf).filter((each) => existsSync(path.join(ROOT, each)))) {
+      mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+      writeFileSync(path.join(folder, file), read(file));
+    }
   });
 
-  it('fits the repository as it is; `npm run test:recipe` shows that the result works', () => {
-    const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
-    try {
-      for (const part of ['src/api/documents', 'migrations'])
-        mkdirSync(path.join(folder, part), { recursive: true });
-      // All but the recipe's own, which exist when this runs in the copy that followed it.
-      for (const file of readdirSync(path.join(ROOT, 'migrations')))
-        if (!recipe.files.has(`migrations/${file}`)) writeFileSync(path.join(folder, 'migrations', file), '');
-      for (const { file } of recipe.edits) writeFileSync(path.join(folder, file), read(file));
+  it('begin with the module, on which others build', () => {
+    expect(recipes.map(({ name }) => name)).toContain('topic.md');
+    expect(recipes[0].name).toBe('module.md');
+  });
+
+  it.each(recipes.map((recipe) => [recipe.name, recipe] as const))(
+    '%s fits the repository as it is, and has a test; `npm run test:recipe` shows that it works',
+    (_, recipe) => {
+      const tests = [...recipe.files.keys()].filter((file) => /^test\/.*-?spec\.ts$/.test(file));
+      expect(tests).toHaveLength(1);
       applyRecipe(recipe, folder);
-      const names = (text: string): number => text.split('NotesModule').length - 1;
-      const edited = readFileSync(path.join(folder, 'src/api/app.module.ts'), 'utf8');
-      expect(names(edited)).toBe(names(read('src/api/app.module.ts')) + 2);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+      for (const [file, text] of recipe.files)
+        expect(readFileSync(path.join(folder, file), 'utf8')).toBe(text);
+    },
+  );
+});
+
+describe('a recipe', () => {
+  const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n`;
+
+  it('says in bold which file a block is or edits', () => {
+    const text = `1. **\`a.ts\`**\n${block('ts', 'a')}**\`b.ts\`**\n${block('diff', ' b\n+c')}${block('sh', 'd')}`;
+    expect(readRecipe('r.md', text)).toEqual({
+      name: 'r.md',
+      files: new Map([['a.ts', 'a\n']]),
+      edits: [{ file: 'b.ts', before: ['b'], after: ['b', 'c'] }],
+      commands: ['d'],
+    });
+    expect(() => readRecipe('r.md', text + block('js', 'e'))).toThrow('r.md: a second file');
+  });
+
+  it('does not fit where the lines to edit are missing, or there twice', () => {
+    const edit = { file: 'b.ts', before: ['b'], after: ['c'] };
+    expect(applyEdit('a\nb', edit)).toBe('a\nc');
+    expect(() => applyEdit('a', edit)).toThrow('found 0 times');
+    expect(() => applyEdit('b\nb', edit)).toThrow('found 2 times');
   });
 });

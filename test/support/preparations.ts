@@ -1,0 +1,12 @@
+import type { SignedIn, TestApp } from './app';
+
+/** Makes what an operation needs for its answer to be a success. Gives the parameters in its path. */
+type Preparation = (app: TestApp, user: SignedIn) => Promise<Record<string, string>>;
+
+const ownPool: Preparation = async (app, user) => ({ id: (await app.createPool(user)).id as string });
+
+/** By operation id. */
+export const PREPARATIONS: Record<string, Preparation> = {
+  pools_detail: ownPool,
+  pools_yieldReport: ownPool,
+};

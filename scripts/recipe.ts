@@ -150,7 +150,7 @@ function main(args: string[]): boolean {
     for (const recipe of recipes) applyRecipe(recipe, copy);
     for (const command of new Set(recipes.flatMap(({ commands }) => commands))) run(command);
     const touched = [...new Set(recipes.flatMap(filesOf))];
-    run(`npx prettier --check ${touched.join(' ')}`);
+    run(`npx prettier --check --ignore-unknown ${touched.join(' ')}`);
     run(`npx eslint ${touched.filter((file) => file.endsWith('.ts')).join(' ')}`);
     run('npm run typecheck');
     const without = LEFT_OUT.map((pattern) => `--testPathIgnorePatterns=${pattern}`);

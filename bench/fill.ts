@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { POOL_TYPES } from '#values/types';
 import { Progress } from './output';
 
 /** How much data: every user owns 10 pools and is a member of 2 more, every pool has as many transactions. */
@@ -75,7 +76,7 @@ const pools = ({ seed, users: owners, pools: count, transactions: moves }: Part,
   INSERT INTO pools (id, type, owner_id, contract_address, balance, pending_balance, total_yield, claimed_yield, apr_bps, auto_compound,
     member_count, deposit_count, withdrawal_count, claim_count, last_deposit_id, last_withdrawal_id, last_claim_id,
     created_at, last_update, last_claimed_at)
-  SELECT p.id, (ARRAY['individual', 'cooperative', 'lottery', 'rotating'])[1 + i / ${owners} % 4],
+  SELECT p.id, (ARRAY[${POOL_TYPES.map((type) => `'${type}'`).join(', ')}])[1 + i / ${owners} % ${POOL_TYPES.length}],
     pg_temp.user_id('${seed}', i % ${owners}), '0x' || repeat('c', 40), t.balance, t.pending, 100000000000000000000, t.claimed,
     300 + i % 500, i % 2 = 0, CASE WHEN ${owners} > 1 AND i / ${owners} < 2 THEN 1 ELSE 0 END,
     t.deposits, t.withdrawals, t.claims, t.last_deposit, t.last_withdrawal, t.last_claim, p.created_at, t.last_update, t.last_claimed_at

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createPublicClient, http } from 'viem';
+import { TYPE_WITH_DRAWS } from '#values/types';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { loadEnvironment } from '#settings/environment';
@@ -84,7 +85,7 @@ async function compare(
         const writer = new EventWriter(connection, {
           confirmations: 0,
           pendingTtl: 86_400,
-          lotteries: new Set(environment.POOL_CONTRACTS.get('lottery')),
+          lotteries: new Set(environment.POOL_CONTRACTS.get(TYPE_WITH_DRAWS)),
         });
         let cursor = await openCursor(connection, writer, source, environment);
         const begun = performance.now();

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
+import { POOL_TYPES } from '#values/types';
 import { freePort } from '#dev/postgres-host';
 
 export const ROOT = path.resolve(__dirname, '..');
@@ -52,9 +53,7 @@ export const JWT_SECRET = randomBytes(32).toString('hex');
 export const SIWE_DOMAIN = 'bench.example';
 /** Of every pool type. */
 export const CONTRACT = `0x${'c'.repeat(40)}`;
-export const POOL_CONTRACTS = ['individual', 'cooperative', 'lottery', 'rotating']
-  .map((type) => `${type}=${CONTRACT}`)
-  .join(',');
+export const POOL_CONTRACTS = POOL_TYPES.map((type) => `${type}=${CONTRACT}`).join(',');
 
 /** The environment of every peer: as in production, with limits that no run reaches. */
 export const ENVIRONMENT = {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { Client } from 'pg';
+import { POOL_TYPES } from '#values/types';
 import { type SignedIn, TEN, until, useApp } from './support/app';
 import { INSERT_ROW, ledgerRow, rowValues } from './support/ledger';
-import { POOL_TYPES, perform, step, user } from './support/random-ledger';
+import { perform, step, user } from './support/random-ledger';
 import { differences, recountedAnalytics } from './support/recount';
 
 const app = useApp({ DATABASE_POOL_SIZE: '6' });

@@ -6,7 +6,7 @@ import type { QueryResultRow } from 'pg';
 import { generateNonce } from 'siwe';
 import { v7 as uuidv7 } from 'uuid';
 import type { Address, Hex } from 'viem';
-import type { PoolType, TransactionType } from '#values/types';
+import { POOL_TYPES, type PoolType, type TransactionType } from '#values/types';
 import type { CursorCodec } from '#platform/answers/cursor';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import type { TypedStatement } from '#platform/postgres/statement';
@@ -109,7 +109,7 @@ const newPool = {
     type: 'object',
     required: ['type', 'initialDeposit'],
     properties: {
-      type: { enum: ['individual', 'cooperative', 'lottery', 'rotating'] },
+      type: { enum: POOL_TYPES },
       initialDeposit: { type: 'string', pattern: '^\\d{1,78}$' },
       autoCompound: { type: 'boolean', default: false },
       members: {

@@ -1201,7 +1201,7 @@ export interface components {
             data: components["schemas"]["ClientConfig"];
         };
         ContractAbis: {
-            /** @description Contracts of individual, cooperative and rotating pools */
+            /** @description Contracts of pools without draws */
             savingsPool: {
                 [key: string]: unknown;
             }[];

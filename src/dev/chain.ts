@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEther } from 'viem';
+import { POOL_TYPES } from '#values/types';
 import {
   type Deployment,
   type DevClient,
@@ -104,10 +105,10 @@ function read(file: string): Deployment | undefined {
   }
 }
 
-/** Whether this is the chain that the contracts were deployed to, and it still has them. */
+/** Whether this is the chain that the contracts were deployed to, and it still has one for each pool type. */
 async function isOn(url: string, { genesisHash, contracts }: Deployment): Promise<boolean> {
   const client = await connect(url);
   const genesis = await client.getBlock({ blockNumber: 0n });
-  const code = await client.getCode({ address: contracts.lottery });
-  return genesis.hash === genesisHash && code !== undefined;
+  if (genesis.hash !== genesisHash || POOL_TYPES.some((type) => !contracts[type])) return false;
+  return (await client.getCode({ address: contracts[POOL_TYPES[0]] })) !== undefined;
 }

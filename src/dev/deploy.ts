@@ -17,6 +17,7 @@ import {
   type TransactionReceipt,
 } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
+import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import artifactsJson from '../../contracts/artifacts.json';
 
@@ -26,13 +27,21 @@ export const artifacts = artifactsJson as unknown as Record<ContractName, { abi:
 export interface Deployment {
   token: Address;
   /** By pool type. */
-  contracts: { individual: Address; cooperative: Address; lottery: Address; rotating: Address };
+  contracts: Record<PoolType, Address>;
   /** No event of these contracts is in an earlier block. */
   startBlock: number;
   genesisHash: Hash;
 }
 
 export type DevClient = Awaited<ReturnType<typeof connect>>;
+
+/** The reference contract of each pool type. */
+const CONTRACT_OF: Record<PoolType, ContractName> = {
+  individual: 'SavingsPool',
+  cooperative: 'SavingsPool',
+  lottery: 'LotteryPool',
+  rotating: 'SavingsPool',
+};
 
 /** The accounts every anvil, hardhat and ganache funds: their keys are public. */
 const MNEMONIC = 'test test test test test test test test test test test junk';
@@ -127,19 +136,17 @@ export async function deployContracts(
   const { address: token } = await deploy(client, artifacts.TestToken);
   const args = [token, client.account.address, minimumDeposit];
   // One after another, here and below: transactions sent in parallel can stall on anvil.
-  const individual = await deploy(client, artifacts.SavingsPool, args);
-  const cooperative = await deploy(client, artifacts.SavingsPool, args);
-  const lottery = await deploy(client, artifacts.LotteryPool, args);
-  const rotating = await deploy(client, artifacts.SavingsPool, args);
+  const contracts: Partial<Deployment['contracts']> = {};
+  let first: bigint | undefined;
+  for (const type of POOL_TYPES) {
+    const { address, blockNumber } = await deploy(client, artifacts[CONTRACT_OF[type]], args);
+    contracts[type] = address;
+    first ??= blockNumber;
+  }
   return {
     token,
-    contracts: {
-      individual: individual.address,
-      cooperative: cooperative.address,
-      lottery: lottery.address,
-      rotating: rotating.address,
-    },
-    startBlock: Number(individual.blockNumber),
+    contracts: contracts as Deployment['contracts'],
+    startBlock: Number(first),
     genesisHash: genesis.hash,
   };
 }

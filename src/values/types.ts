@@ -1,5 +1,11 @@
 export const POOL_TYPES = ['individual', 'cooperative', 'lottery', 'rotating'] as const;
 export type PoolType = (typeof POOL_TYPES)[number];
+/** The type whose contracts hold draws and sell tickets for them. */
+export const TYPE_WITH_DRAWS = 'lottery' satisfies PoolType;
+
+/** A value for each pool type. */
+export const byPoolType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
+  Object.fromEntries(POOL_TYPES.map((type) => [type, value(type)])) as Record<PoolType, T>;
 
 export const TRANSACTION_TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const;
 export type TransactionType = (typeof TRANSACTION_TYPES)[number];

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { POOL_TYPES, type PoolType } from '#values/types';
 import { TEN } from '../support/app';
 import { type Fleet } from '../support/fleet';
 import { eventually } from '../support/processes';
 import { type Wallet } from '../support/wallet';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
-const TYPES = ['individual', 'cooperative', 'lottery', 'rotating'];
 /** How long a client waits before it retries. */
 const BACKOFF_MS = 20;
 
@@ -69,7 +69,10 @@ export class Depositors {
     const { token } = caller;
     for (let turn = index; !this.stopping && !this.fleet.stopped;) {
       const amount = (BigInt(TEN) + this.next++).toString();
-      const body = { type: TYPES[Number(this.next % 4n)], initialDeposit: amount };
+      const body = {
+        type: POOL_TYPES[Number(this.next % BigInt(POOL_TYPES.length))],
+        initialDeposit: amount,
+      };
       const headers = { 'idempotency-key': randomUUID() };
       const earlier: Answer[] = [];
       while (!this.fleet.stopped) {
@@ -98,7 +101,7 @@ export const isOverlap = ({ status, body }: Answer): boolean =>
 /** What POST /pools answered, when the request with this answer began, in ms since 1970, and the answers before it. */
 export interface Created {
   id: string;
-  type: 'individual' | 'cooperative' | 'lottery' | 'rotating';
+  type: PoolType;
   depositId: string;
   balance: string;
   createdAt: string;

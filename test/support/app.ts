@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
+import { POOL_TYPES, byPoolType } from '#values/types';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
@@ -15,13 +16,8 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from './walle
 
 /** Random, because production refuses secrets that a repository contains. */
 export const JWT_SECRET = randomBytes(32).toString('hex');
-/** Contract of each pool type. */
-export const CONTRACTS = {
-  individual: `0x${'11'.repeat(20)}`,
-  cooperative: `0x${'22'.repeat(20)}`,
-  lottery: `0x${'33'.repeat(20)}`,
-  rotating: `0x${'44'.repeat(20)}`,
-};
+/** Contract of each pool type: 0x11…, 0x22… */
+export const CONTRACTS = byPoolType((type) => `0x${`${POOL_TYPES.indexOf(type) + 1}`.repeat(40)}`);
 
 export interface Request {
   method?: string;

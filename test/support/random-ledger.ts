@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import type { Client } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
+import { POOL_TYPES } from '#values/types';
 import { CONTRACTS, type SignedIn } from './app';
 import { INSERT_ROW, ledgerRow, rowValues } from './ledger';
-
-export const POOL_TYPES = ['individual', 'cooperative', 'lottery', 'rotating'] as const;
 
 /** One of three. */
 export const user = fc.nat(2);

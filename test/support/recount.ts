@@ -1,3 +1,4 @@
+import { byPoolType } from '#values/types';
 import type { TestApp } from './app';
 
 const COUNTED = `CASE status WHEN 'EXPIRED' THEN 0 ELSE amount END`;
@@ -105,7 +106,7 @@ export async function recountedAnalytics(app: TestApp): Promise<Record<string, u
   }>(TOTALS);
   const sum = (field: 'pools' | 'deposited' | 'pending' | 'yield' | 'apr_bps'): bigint =>
     rows.reduce((total, row) => total + BigInt(row[field]), 0n);
-  const byType: Record<string, number> = { individual: 0, cooperative: 0, lottery: 0, rotating: 0 };
+  const byType: Record<string, number> = byPoolType(() => 0);
   for (const { type, pools } of rows) byType[type] = Number(pools);
   const pools = sum('pools');
   // In hundredths of a percent, rounded half away from zero.

@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { ReferenceObject, SchemaObject } from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
+import { byPoolType } from '#values/types';
 
 export type Schema = SchemaObject | ReferenceObject;
 
@@ -39,10 +40,7 @@ const BY_NAME: Record<string, unknown> = {
   poolCount: 1,
   activePoolsCount: 1,
   totalPools: 4,
-  individual: 1,
-  cooperative: 1,
-  lottery: 1,
-  rotating: 1,
+  ...byPoolType(() => 1),
   totalYield: '1312500000000000000',
   claimableYield: '312500000000000000',
   yieldEarned: '1000000000000000000',

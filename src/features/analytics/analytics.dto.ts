@@ -1,13 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const AMOUNT = '^\\d+$';
 
-export class PoolCounts {
-  @ApiProperty({ type: 'integer' }) individual: number;
-  @ApiProperty({ type: 'integer' }) cooperative: number;
-  @ApiProperty({ type: 'integer' }) lottery: number;
-  @ApiProperty({ type: 'integer' }) rotating: number;
-}
+export class PoolCounts extends FieldsByType<number>({ type: 'integer' }) {}
 
 export class PoolAnalytics {
   @ApiProperty({ type: 'integer' }) totalPools: number;

@@ -1,3 +1,4 @@
+import { POOL_TYPES } from '#values/types';
 import { statement } from '#platform/postgres/statement';
 
 /** SQL: the sum of all deposits of the address, including pending ones. */
@@ -15,10 +16,8 @@ export const POOL_ANALYTICS = statement<object, { data: string }>(
       'totalYield', sum(yield)::text,
       'averageAPR', coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0),
       'byType', json_build_object(
-        'individual', sum(pools) FILTER (WHERE type = 'individual')::bigint,
-        'cooperative', sum(pools) FILTER (WHERE type = 'cooperative')::bigint,
-        'lottery', sum(pools) FILTER (WHERE type = 'lottery')::bigint,
-        'rotating', sum(pools) FILTER (WHERE type = 'rotating')::bigint))::text AS data
+        ${POOL_TYPES.map((type) => `'${type}', sum(pools) FILTER (WHERE type = '${type}')::bigint`).join(`,
+        `)}))::text AS data
     FROM pool_totals`,
   { onStandby: true },
 );

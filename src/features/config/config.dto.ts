@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AMOUNT } from '#ledger/chain/amount';
+import { FieldsByType } from '#ledger/chain/fields-by-type';
 
-const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' } as const;
+const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
 const ADDRESSES = { type: String, isArray: true, description: 'Older ones, whose pools stay' } as const;
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
@@ -11,19 +12,9 @@ export class TokenInfo {
   @ApiProperty({ type: 'integer', description: 'Of one token there are 10^decimals units' }) decimals: number;
 }
 
-export class PoolContracts {
-  @ApiProperty(ADDRESS) individual: string;
-  @ApiProperty(ADDRESS) cooperative: string;
-  @ApiProperty(ADDRESS) lottery: string;
-  @ApiProperty(ADDRESS) rotating: string;
-}
+export class PoolContracts extends FieldsByType<string>(ADDRESS) {}
 
-export class FormerContracts {
-  @ApiProperty(ADDRESSES) individual: string[];
-  @ApiProperty(ADDRESSES) cooperative: string[];
-  @ApiProperty(ADDRESSES) lottery: string[];
-  @ApiProperty(ADDRESSES) rotating: string[];
-}
+export class FormerContracts extends FieldsByType<string[]>(ADDRESSES) {}
 
 export class SignInRules {
   @ApiProperty({ type: [String], description: 'Hosts that may ask for a signature; empty: any' })
@@ -61,7 +52,7 @@ export class ClientConfig {
 }
 
 export class ContractAbis {
-  @ApiProperty({ ...ABI, description: 'Contracts of individual, cooperative and rotating pools' })
+  @ApiProperty({ ...ABI, description: 'Contracts of pools without draws' })
   savingsPool: unknown[];
   @ApiProperty({ ...ABI, description: 'Lottery contracts' }) lotteryPool: unknown[];
   @ApiProperty({ ...ABI, description: 'What paying takes of the ERC-20 token' }) token: unknown[];

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { POOL_TYPES, type PoolType } from '#values/types';
+import { byPoolType } from '#values/types';
 import { Database } from '#platform/database/database';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
@@ -24,8 +24,8 @@ export class ClientConfigService {
     const { POOL_CONTRACTS: contracts } = chain;
     const rpcUrl = localRpcUrl(chain);
     this.settings = {
-      contracts: byType((type) => contracts.get(type)!.at(-1)!),
-      formerContracts: byType((type) => contracts.get(type)!.slice(0, -1)),
+      contracts: byPoolType((type) => contracts.get(type)!.at(-1)!),
+      formerContracts: byPoolType((type) => contracts.get(type)!.slice(0, -1)),
       minimumDeposit: BigInt(MIN_DEPOSIT).toString(),
       signIn: {
         domains: SIWE_DOMAINS,
@@ -48,9 +48,6 @@ export class ClientConfigService {
     };
   }
 }
-
-const byType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
-  Object.fromEntries(POOL_TYPES.map((type) => [type, value(type)])) as Record<PoolType, T>;
 
 /**
  * The RPC address of a chain on this machine, for developers' wallets. Any other address may contain an API key, even

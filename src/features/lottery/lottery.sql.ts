@@ -1,3 +1,4 @@
+import { TYPE_WITH_DRAWS } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { statement } from '#platform/postgres/statement';
 import { contractsOf } from '#ledger/chain/chain.sql';
@@ -11,7 +12,7 @@ const tickets = (name: string, column: string): string =>
  * POOL_CONTRACTS. Returns one row of lottery_draws, or none.
  */
 export const OPEN_DRAW = `(
-    SELECT d.* FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+    SELECT d.* FROM ${contractsOf(TYPE_WITH_DRAWS)} c CROSS JOIN LATERAL (
       SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
       ORDER BY draw_id DESC LIMIT 1
     ) d
@@ -91,7 +92,7 @@ export const LIST_TICKETS = statement<
         ORDER BY t.position DESC, t.draw_id DESC), '[]')::text AS data
     FROM (
       SELECT c.position, held.contract, held.draw_id, held.tickets
-      FROM ${contractsOf('lottery')} c CROSS JOIN LATERAL (
+      FROM ${contractsOf(TYPE_WITH_DRAWS)} c CROSS JOIN LATERAL (
         SELECT contract, draw_id, tickets FROM lottery_tickets
         WHERE account = :caller AND contract = c.address
         ORDER BY draw_id DESC LIMIT :limit + :offset

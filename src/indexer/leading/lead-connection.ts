@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
+import { TYPE_WITH_DRAWS } from '#values/types';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
@@ -30,7 +31,7 @@ export class LeadConnection {
     const { CONFIRMATIONS, PENDING_DEPOSIT_TTL, POOL_CONTRACTS } = this.settings;
     const client = await connect(this.postgres.DATABASE_URL);
     try {
-      const lotteries = new Set(POOL_CONTRACTS.get('lottery'));
+      const lotteries = new Set(POOL_CONTRACTS.get(TYPE_WITH_DRAWS));
       const rules = { confirmations: CONFIRMATIONS, pendingTtl: PENDING_DEPOSIT_TTL, lotteries };
       await work({ client, writer: new EventWriter(client, rules) });
     } finally {

@@ -56,7 +56,7 @@ const DRAWING = [
   'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
 ] as const;
 
-/** For clients: contracts of the types individual, cooperative and rotating. */
+/** For clients: contracts of all types but the one with draws. */
 export const savingsPoolAbi = parseAbi([...POOL_EVENTS, ...SEQ, ...SAVING]);
 
 /** For clients: lottery contracts are savings pools with draws. */

@@ -131,10 +131,15 @@ export const COMPARE_TOTALS = `
 export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
   `UPDATE pool_totals SET ${column} = ${column} + $2::numeric WHERE shard = pool_totals_shard() AND type = $1`;
 
+/** The types that the domain pool_type allows. */
+const TYPES = `
+  SELECT DISTINCT word[1] AS type
+  FROM pg_constraint, regexp_matches(pg_get_constraintdef(oid), '''(\\w+)''', 'g') word
+  WHERE contypid = 'pool_type'::regtype`;
 /** Rows that are missing: the writers that own them would update nothing. */
 export const MISSING_SHARDS = `
   SELECT concat_ws(' ', shard, type) AS id, 'shard' AS "column", NULL AS kept, '0' AS recount, shard, type
-  FROM generate_series(0, 31) shard, unnest(ARRAY['individual', 'cooperative', 'lottery', 'rotating']) type
+  FROM generate_series(0, 31) shard, (${TYPES}) type
   WHERE NOT EXISTS (SELECT FROM pool_totals t WHERE t.shard = shard.shard AND t.type = type.type)`;
 export const REPAIR_SHARDS = `
   INSERT INTO pool_totals (shard, type) SELECT m.shard, m.type FROM (${MISSING_SHARDS}) m ON CONFLICT DO NOTHING`;

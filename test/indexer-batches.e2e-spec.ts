@@ -1,5 +1,5 @@
-import { LeadershipLost } from '#indexer/ledger/event-writer';
-import { WINDOW_BLOCKS } from '#indexer/reading/source';
+import { LeadershipLost } from '#indexer/ledger/chain-cursor';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { generator } from './support/generator';
 import {
   PaperChain,

@@ -1,4 +1,4 @@
-import { WINDOW_BLOCKS } from '#indexer/reading/source';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';

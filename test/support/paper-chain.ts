@@ -1,9 +1,10 @@
 import { type Client } from 'pg';
 import { connect } from '#indexer/leading/leader';
-import { type Applied, type ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import { type Applied, EventWriter } from '#indexer/ledger/event-writer';
 import type { ChainEvent, Kind } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
-import { WINDOW_BLOCKS } from '#indexer/reading/source';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type TestDatabase, freshDatabase } from './database';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './outbox';
 

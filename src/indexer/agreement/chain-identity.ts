@@ -1,7 +1,9 @@
 import type { Client } from 'pg';
 import type { IndexerSettings } from '#settings/indexer.settings';
-import type { ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
-import { NodeBehind, type Source } from '#indexer/reading/source';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import type { EventWriter } from '#indexer/ledger/event-writer';
+import { NodeBehind } from '#indexer/reading/block-batch';
+import type { Source } from '#indexer/reading/source';
 
 /** The node's chain, the contracts or their token do not fit the database. Nothing is read. */
 export class WrongChain extends Error {}

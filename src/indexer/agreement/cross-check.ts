@@ -1,7 +1,7 @@
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected, NodeBehind } from '#indexer/reading/source';
+import { type BlockBatch, ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import { WrongChain } from './chain-identity';
 
 /** Endpoints disagree about the same blocks, and nothing proves which of them is right. */

@@ -4,7 +4,7 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
-import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/source';
+import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import {
   Disagreement,
@@ -15,21 +15,11 @@ import {
   testify,
   verdict,
 } from './cross-check';
+import { type Heads, judgeHeads } from './heads';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
-
-/** The head of the chain as the endpoints see it. */
-export interface Heads {
-  reader: WatchedEndpoint;
-  /** The reader's head. */
-  head: Block;
-  /** Last block that a second endpoint has too; the reader's head if there is no second. */
-  upTo: number;
-  /** The best head that is believed. */
-  best: number;
-}
 
 /** A batch that one endpoint read, and what the others say about the same blocks. */
 export interface Reading {
@@ -109,22 +99,13 @@ export class RpcEndpoints {
     // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
     this.judgeChains();
-    const usable = this.all.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
-    if (usable.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
-    const honest = usable.filter(({ state }) => state !== 'lying');
-    const heads = descending(honest.length > 0 ? honest : usable);
-    // With three or more endpoints, a head that only one of them has does not count.
-    const best = heads[heads.length >= 3 ? 1 : 0];
-    for (const each of usable) each.compare(best);
-    const well = usable.filter(({ state }) => state === 'ok');
-    const awakeFirst = [...honest, ...usable].sort((a, b) => Number(a.resting) - Number(b.resting));
-    const reader = well[0] ?? awakeFirst[0];
+    const heads = judgeHeads(this.all);
+    if (!heads) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
+    const { reader } = heads;
     if (reader !== this.reader)
       this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
     this.reader = reader;
-    const head = reader.head!;
-    const shared = descending(well)[1] ?? head.number;
-    return { reader, head, upTo: Math.min(head.number, shared), best };
+    return heads;
   }
 
   /** The other endpoints that are asked. One that failed or lied is asked again when its backoff is over. */
@@ -235,9 +216,6 @@ const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony[] =>
       ? each
       : { ...each, stance: 'differs', claim: claimOf(each.batch) },
   );
-
-const descending = (endpoints: WatchedEndpoint[]): number[] =>
-  endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
 
 function gapIn(sequence: SequenceCheck, batch: BlockBatch): boolean {
   try {

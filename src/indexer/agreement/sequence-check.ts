@@ -1,6 +1,6 @@
 import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { type BlockBatch, NodeBehind } from '#indexer/reading/source';
+import { type BlockBatch, NodeBehind } from '#indexer/reading/block-batch';
 
 /** The contract's event numbers show that events after `seq` are missing. */
 export class SequenceGap extends RetryableChainError {

@@ -2,9 +2,10 @@ import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { PoolType } from '#values/types';
 import { WrongChain } from '#indexer/agreement/chain-identity';
-import { type ChainCursor, LeadershipLost } from '#indexer/ledger/event-writer';
+import { type ChainCursor, LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { countCall, toCount } from '#indexer/reading/raw-chain';
-import { NodeBehind, type Source } from '#indexer/reading/source';
+import { NodeBehind } from '#indexer/reading/block-batch';
+import type { Source } from '#indexer/reading/source';
 
 interface Followed {
   type: PoolType;

@@ -1,13 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
-import { RpcEndpoints, type Heads, type Reading } from '#indexer/agreement/rpc-endpoints';
+import type { Heads } from '#indexer/agreement/heads';
+import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
-import type { ChainCursor, EventWriter, Standing } from '#indexer/ledger/event-writer';
+import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
+import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected } from '#indexer/reading/source';
+import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { fillGas } from './gas';
@@ -136,11 +138,7 @@ export class Follower {
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
   private async rest({ client, writer }: Lead, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
     const { reader, head, best } = heads;
-    if (head.number <= cursor.number) {
-      // Only a competing block proves another branch. Without one, the node is just behind.
-      const known = head.number < cursor.number ? (await writer.window()).find(is(head.number)) : cursor;
-      if (known?.hash !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
-    }
+    await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
       head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
@@ -227,8 +225,3 @@ export class Follower {
     await pause(ms, this.signal);
   }
 }
-
-const is =
-  (number: number) =>
-  (block: { number: number }): boolean =>
-    block.number === number;

@@ -2,11 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
-import type { ChainCursor, EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RetryableChainError } from '#indexer/reading/rpc';
-import { ForkDetected, NodeBehind, type Source, WINDOW_BLOCKS } from '#indexer/reading/source';
+import { ForkDetected, NodeBehind, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import type { Source } from '#indexer/reading/source';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 
 /** Whether it may pass by itself: trouble with the node, or for example a deadlock with a request. */
@@ -41,6 +43,19 @@ export class Recovery {
     private readonly sequence: SequenceCheck,
     private readonly telemetry: IndexerTelemetry,
   ) {}
+
+  /**
+   * A head that is not above the cursor may be of another branch. Only a block in place of ours proves that: without
+   * one, the node is just behind. @throws ForkDetected
+   */
+  async requireSameBranch(writer: EventWriter, cursor: ChainCursor, head: Block): Promise<void> {
+    if (head.number > cursor.number) return;
+    const ours =
+      head.number === cursor.number
+        ? cursor
+        : (await writer.window()).find(({ number }) => number === head.number);
+    if (ours?.hash !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
+  }
 
   /**
    * Follows a reorganisation by going back to the newest block of both chains.

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { LeadershipLost } from '#indexer/ledger/event-writer';
+import { LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { type Lead, LeadConnection } from './lead-connection';
 import { Recovery, mayPass } from './recovery';
 

@@ -1,17 +1,14 @@
 import type { Client } from 'pg';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
-import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/source';
+import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { type ChainCursor, LeadershipLost, type Standing } from './chain-cursor';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
 import { undoPositions } from './position-journal';
 import { rebuildPositions } from './position-writer';
 import { Tally } from './set-aside';
-
-export interface ChainCursor extends Block {
-  epoch: number;
-}
 
 type Applicable = Pick<BlockBatch, 'to' | 'blocks' | 'events'>;
 
@@ -30,28 +27,12 @@ export interface Applied {
   setAside: Map<string, number>;
 }
 
-/** The cursor is not where this process left it: another process leads. */
-export class LeadershipLost extends Error {}
-
 interface WriterRules {
   confirmations: number;
   /** Seconds. */
   pendingTtl: number;
   /** Addresses of the contracts that hold draws. */
   lotteries: ReadonlySet<string>;
-}
-
-export type CursorState = 'synced' | 'syncing' | 'disconnected' | 'halted';
-
-/** The cursor's state relative to the chain, stored with it. */
-export interface Standing {
-  state: CursorState;
-  /** Number of the best head known. */
-  head: number;
-  /** Whether the batch proves that no event is missing up to its end. */
-  proven?: boolean;
-  /** Whether the cursor moves, or is confirmed to be at the head. */
-  progressed?: boolean;
 }
 
 /**

@@ -1,42 +1,17 @@
+import { type BlockBatch, NodeBehind, type Plan, WINDOW_BLOCKS, linkBlocks, ownLogs } from './block-batch';
 import { type ChainEvent, type RawLog, decodeLog } from './decode';
 import { RangeSize } from './range-size';
 import {
   type Block,
-  MAX_LOG_INDEX,
   MalformedAnswer,
   type RawBlock,
-  checkLog,
   countCall,
   headerCall,
   hex,
   toBlock,
   toCount,
 } from './raw-chain';
-import { RetryableChainError, type Rpc, RpcError } from './rpc';
-
-/** Blocks, and all events of our contracts in them. They are checked to belong together. */
-export interface BlockBatch {
-  to: Block;
-  /** Headers to store, ascending: all near the head, only the last of a final range. */
-  blocks: Block[];
-  events: ChainEvent[];
-  /** `seq()` of each contract as of the last block; null if it has no such function, undefined if unknown. */
-  counts: (number | null | undefined)[];
-}
-
-/** A range to read: its last block, and whether all headers are read and checked to link. */
-export interface Plan {
-  to: number;
-  linked: boolean;
-}
-
-/** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
-export class NodeBehind extends RetryableChainError {}
-/** The chain does not continue from our cursor: there is a competing block. */
-export class ForkDetected extends RetryableChainError {}
-
-/** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
-export const WINDOW_BLOCKS = 64;
+import { type Rpc, RpcError } from './rpc';
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
@@ -123,7 +98,7 @@ export class Source {
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
     for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
-    const blocks = this.link(after, numbers.reverse(), raw.reverse(), linked);
+    const blocks = linkBlocks(after, numbers.reverse(), raw.reverse(), linked);
     return this.assemble(blocks, logs, results.map(toCount), linked);
   }
 
@@ -134,7 +109,7 @@ export class Source {
   private async readPinned(after: Block, to: number): Promise<BlockBatch> {
     const numbers = range(after.number + 1, to);
     const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
-    const blocks = this.link(after, numbers, raw, true);
+    const blocks = linkBlocks(after, numbers, raw, true);
     const { hash } = blocks.at(-1)!;
     const results = await this.rpc.settled([
       ...blocks.map((block): [string, unknown[]] => [
@@ -150,27 +125,13 @@ export class Source {
     return this.assemble(blocks, (logs as RawLog[][]).flat(), results.map(toCount), true);
   }
 
-  private link(after: Block, numbers: number[], raw: (RawBlock | null)[], linked: boolean): Block[] {
-    const blocks = raw.map((block, i) => {
-      if (!block) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
-      return toBlock(block);
-    });
-    if (blocks.some(({ number }, i) => number !== numbers[i]))
-      throw new MalformedAnswer('the node sent another block');
-    if (blocks[0].parentHash !== after.hash)
-      throw new ForkDetected(`a competing block ${numbers[0]} was seen`);
-    if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
-      throw new NodeBehind('the headers do not link');
-    return blocks;
-  }
-
   private async assemble(
     blocks: Block[],
     logs: RawLog[],
     counts: BlockBatch['counts'],
     linked: boolean,
   ): Promise<BlockBatch> {
-    const own = this.select(logs, blocks[0].number, blocks.at(-1)!.number);
+    const own = ownLogs(this.contracts, logs, blocks[0].number, blocks.at(-1)!.number);
     const headers = new Map(blocks.map((block) => [block.number, block]));
     await this.addTimes(own, headers);
     const events: ChainEvent[] = [];
@@ -185,20 +146,6 @@ export class Source {
     if (linked && counts.includes(undefined))
       throw new NodeBehind('the node lacks the state of the last block');
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
-  }
-
-  /** Logs of our contracts, in chain order and without duplicates. Some nodes repeat, shuffle or add logs. */
-  private select(logs: RawLog[], from: number, to: number): RawLog[] {
-    if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
-    const own = new Set(this.contracts);
-    const unique = new Map<number, RawLog>();
-    for (const log of logs) {
-      checkLog(log);
-      const number = Number(log.blockNumber);
-      if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
-      unique.set(number * MAX_LOG_INDEX + Number(log.logIndex), log);
-    }
-    return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
   }
 
   /** Reads the headers of blocks whose logs have no time. */
@@ -221,7 +168,7 @@ export class Source {
       try {
         const filter = { fromBlock: hex(start), toBlock: hex(end), address: [contract] };
         const logs = await this.rpc.call<RawLog[]>('eth_getLogs', filter);
-        const found = this.select(logs, start, end)
+        const found = ownLogs(this.contracts, logs, start, end)
           .map((log) => decodeLog(log, 0))
           .find((event) => event?.seq === seq && event.contract === contract);
         if (found) return found;

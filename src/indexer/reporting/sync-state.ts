@@ -1,4 +1,4 @@
-import type { CursorState } from '#indexer/ledger/event-writer';
+import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { Block } from '#indexer/reading/raw-chain';
 
 /** A cursor at most so many blocks behind the best known head counts as synced. */

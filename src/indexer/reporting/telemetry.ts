@@ -8,7 +8,7 @@ import {
   collectDefaultMetrics,
   register,
 } from 'prom-client';
-import type { CursorState } from '#indexer/ledger/event-writer';
+import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';

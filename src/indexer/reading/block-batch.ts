@@ -1,0 +1,66 @@
+import type { ChainEvent, RawLog } from './decode';
+import { type Block, MAX_LOG_INDEX, MalformedAnswer, type RawBlock, checkLog, toBlock } from './raw-chain';
+import { RetryableChainError } from './rpc';
+
+/** Blocks, and all events of our contracts in them. They are checked to belong together. */
+export interface BlockBatch {
+  to: Block;
+  /** Headers to store, ascending: all near the head, only the last of a final range. */
+  blocks: Block[];
+  events: ChainEvent[];
+  /** `seq()` of each contract as of the last block; null if it has no such function, undefined if unknown. */
+  counts: (number | null | undefined)[];
+}
+
+/** A range to read: its last block, and whether all headers are read and checked to link. */
+export interface Plan {
+  to: number;
+  linked: boolean;
+}
+
+/** The node lacks a block that another answer mentioned: it is behind, or its chain is changing. */
+export class NodeBehind extends RetryableChainError {}
+/** The chain does not continue from our cursor: there is a competing block. */
+export class ForkDetected extends RetryableChainError {}
+
+/** Number of blocks that are stored. A reorganisation up to this depth can be followed. */
+export const WINDOW_BLOCKS = 64;
+
+/**
+ * The blocks behind `after`, one for each of the numbers, ascending. With `linked` each must be the parent of the next.
+ * @throws NodeBehind, ForkDetected, MalformedAnswer
+ */
+export function linkBlocks(
+  after: Block,
+  numbers: number[],
+  raw: (RawBlock | null)[],
+  linked: boolean,
+): Block[] {
+  const blocks = raw.map((block, i) => {
+    if (!block) throw new NodeBehind(`the node lacks block ${numbers[i]}`);
+    return toBlock(block);
+  });
+  if (blocks.some(({ number }, i) => number !== numbers[i]))
+    throw new MalformedAnswer('the node sent another block');
+  if (blocks[0].parentHash !== after.hash) throw new ForkDetected(`a competing block ${numbers[0]} was seen`);
+  if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
+    throw new NodeBehind('the headers do not link');
+  return blocks;
+}
+
+/**
+ * The logs of these contracts in a range of blocks, in chain order and without duplicates. Some nodes repeat, shuffle
+ * or add logs. @throws MalformedAnswer
+ */
+export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: number): RawLog[] {
+  if (!Array.isArray(logs)) throw new MalformedAnswer('the node sent no list of logs');
+  const own = new Set(contracts);
+  const unique = new Map<number, RawLog>();
+  for (const log of logs) {
+    checkLog(log);
+    const number = Number(log.blockNumber);
+    if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
+    unique.set(number * MAX_LOG_INDEX + Number(log.logIndex), log);
+  }
+  return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
+}

@@ -316,7 +316,7 @@ describe('pools of statements', () => {
       try {
         const first = client.query({ ...ECHO, values: [1] });
         const second = new Promise((resolve, reject) => {
-          const batch = new ReadBatch([{ statement: ECHO, values: [2] }], (_index, error, rows) =>
+          const batch = new ReadBatch(client, [{ statement: ECHO, values: [2] }], (_index, error, rows) =>
             error ? reject(error) : resolve(rows),
           );
           client.query(batch as unknown as Submittable);

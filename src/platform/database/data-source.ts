@@ -5,6 +5,7 @@ import { CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
+import { driverWith } from '#platform/postgres/typeorm-internals';
 
 /**
  * Every named statement of the API touches few rows by key, so one generic plan of nested index scans fits all
@@ -79,7 +80,7 @@ export function dataSourceOptions(
     migrations: [path.join(__dirname, '../../..', 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',
     connectTimeoutMS: CONNECT_MS,
-    driver: { Pool: DatabasePool },
+    driver: driverWith(DatabasePool),
     extra: {
       options: startOptions(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
       keepAlive: true,

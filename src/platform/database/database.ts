@@ -8,6 +8,7 @@ import { checkSettings, onceAvailable } from '#platform/postgres/connection-sett
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { poolOf } from '#platform/postgres/typeorm-internals';
 import { BatchedPool } from '#platform/statements/batched-pool';
 import { JoinedWrites } from '#platform/statements/joined-writes';
 import { PipelinedPool } from '#platform/statements/pipelined-pool';
@@ -75,7 +76,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
   get connections(): { busy: number; idle: number; waiting: number } {
-    const pools = [this.pool, (this.dataSource.driver as unknown as { master: Pool }).master];
+    const pools = [this.pool, poolOf(this.dataSource)];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
     const waiting = new Set([this.reads, this.writes, ...this.joined.values()]);

@@ -1,18 +1,11 @@
-import type { Socket } from 'node:net';
-import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg';
+import { PgClient, onServerError } from './pg-internals';
 import { WARNING, endsSession, tellsNothing } from './sqlstates';
+import { COMMIT } from './typeorm-internals';
 import { DatabaseUnavailable, OutcomeUnknown } from './unavailable';
 
 type Release = (destroy?: Error | boolean) => void;
 type ConnectCallback = (error: Error | undefined, client: PoolClient | undefined, release: Release) => void;
-
-/** pg's client with the overloads of `query` as one, and with members that its types omit. */
-const PgClient = Client as unknown as new (config?: PoolConfig) => Omit<Client, 'query' | 'emit'> & {
-  query(...args: unknown[]): unknown;
-  emit(event: string, ...args: unknown[]): boolean;
-  getTransactionStatus(): 'I' | 'T' | 'E' | null;
-  readonly connection: { readonly stream: Socket } & NodeJS.EventEmitter;
-};
 
 /** PostgreSQL's function in which a commit waits for its synchronous standbys. It warns if it gives up. */
 const WAIT_FOR_STANDBYS = 'SyncRepWaitForLSN';
@@ -35,8 +28,7 @@ export class DatabaseClient extends PgClient {
 
   constructor(config?: PoolConfig) {
     super(config);
-    // Before pg's own listener, which fails the statements.
-    this.connection.on('errorMessage', ({ code }: DatabaseError) => {
+    onServerError(this, ({ code }) => {
       if (endsSession(code)) this.endedByServer = true;
     });
     this.on('notice', ({ code, routine }) => {
@@ -55,8 +47,9 @@ export class DatabaseClient extends PgClient {
   }
 
   /**
-   * pg emits this before it fails the statements. Whoever uses the connection learns of it by those. TypeORM would
-   * throw errors that do not tell the reason. An unhandled one would end the process.
+   * pg emits `error` first, then fails the statements in flight. While the connection is in use it is kept from
+   * listeners: the failed statements tell their callers, and TypeORM's own listener would hide the cause. Without any
+   * listener Node would end the process.
    */
   override emit(event: string, ...args: unknown[]): boolean {
     if (event === 'error') this.isLost = true;
@@ -89,7 +82,7 @@ export class DatabaseClient extends PgClient {
    * did before its COMMIT is undone when the connection is lost.
    */
   override query(...args: unknown[]): unknown {
-    const writes = !this.isLost && (this.getTransactionStatus() !== 'T' || args[0] === 'COMMIT');
+    const writes = !this.isLost && (this.getTransactionStatus() !== 'T' || args[0] === COMMIT);
     const result = super.query(...args);
     if (!(result instanceof Promise)) return result;
     return result.catch((error: Error) => {

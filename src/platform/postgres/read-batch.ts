@@ -1,4 +1,4 @@
-import type { QueryResultRow } from 'pg';
+import type { CustomTypesConfig, QueryResultRow } from 'pg';
 import type { BoundStatement } from './statement';
 import { StatementBatch } from './statement-batch';
 
@@ -11,10 +11,11 @@ type Answered = (index: number, error: Error | null, rows?: QueryResultRow[], sk
 export class ReadBatch extends StatementBatch {
   /** @param answered is called once for each statement; `skipped` if the error is that of another */
   constructor(
+    types: CustomTypesConfig,
     statements: readonly BoundStatement[],
     public answered: Answered,
   ) {
-    super(statements);
+    super(types, statements);
   }
 
   /** Nothing is left to commit, so a statement that has completed is answered. */

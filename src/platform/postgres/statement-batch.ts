@@ -1,53 +1,42 @@
-import pg, { Query, type QueryConfig, type QueryResultRow, Result } from 'pg';
+import type { Connection, CustomTypesConfig, FieldDef, QueryResultRow } from 'pg';
 import { serialize } from 'pg-protocol';
+import { PgQuery, prepareValue, sentText } from './pg-internals';
 import type { BoundStatement } from './statement';
-
-/** Members of pg beside its public types. */
-const { prepareValue } = (
-  pg as unknown as { utils: { prepareValue: (value: unknown) => string | Buffer | null } }
-).utils;
-interface Columns {
-  addFields(fields: unknown[]): void;
-  parseRow(fields: unknown[]): QueryResultRow;
-}
-interface Connection {
-  /** Texts of the named statements that the server knows, and of those that pg's own queries have sent to it. */
-  readonly parsedStatements: Record<string, string>;
-  readonly submittedNamedStatements: Record<string, string>;
-  _send(message: Buffer): void;
-}
-interface QueryInternals {
-  callback: (error: Error | null) => void;
-  /** Its parsers are those of the client. */
-  _result: { _types: unknown };
-  name?: string;
-  text?: string;
-  submit(connection: Connection): Error | null;
-  handleRowDescription(message: { fields: unknown[] }): void;
-  handleDataRow(message: { fields: unknown[] }): void;
-  handleCommandComplete(): void;
-  handleEmptyQuery(): void;
-  handleError(error: Error): void;
-  handleReadyForQuery(): void;
-}
-
-const PgQuery = Query as unknown as new (
-  config: Partial<QueryConfig>,
-  callback: QueryInternals['callback'],
-) => QueryInternals;
-const PgResult = Result as unknown as new (rowMode: string, types: unknown) => Columns;
 
 const EXECUTE = serialize.execute();
 const DESCRIBE = serialize.describe({ type: 'P' });
 const SYNC = serialize.sync();
-/** Of a statement that returns nothing. */
-const NO_COLUMNS = new PgResult('', undefined);
-/** Columns of the named statements that a connection has described. */
-const columnsOf = new WeakMap<Connection, Map<string, Columns>>();
+
+type Parser = (text: string) => unknown;
+
+/** The columns of a statement's rows, as the server has described them. */
+class Columns {
+  private readonly names: string[];
+  private readonly parsers: Parser[];
+  private readonly empty: QueryResultRow;
+
+  constructor(fields: readonly FieldDef[], types: CustomTypesConfig) {
+    this.names = fields.map(({ name }) => name);
+    this.parsers = fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text') as Parser);
+    this.empty = Object.fromEntries(this.names.map((name) => [name, null]));
+  }
+
+  row(values: readonly (string | null)[]): QueryResultRow {
+    const row = { ...this.empty };
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i];
+      row[this.names[i]] = value === null ? null : this.parsers[i](value);
+    }
+    return row;
+  }
+}
+
+/** Of the named statements that a connection has described. Undefined for those that return nothing. */
+const columnsOf = new WeakMap<Connection, Map<string, Columns | undefined>>();
 
 /**
- * Named statements that are sent together with one Sync, so that the server skips those after one that fails. pg takes
- * them for one query, with the name of the statement that is being answered.
+ * Named statements that are sent together with one Sync, so that the server skips those after one that fails. To pg the
+ * whole batch is one `Query`. `begin` gives that query the name of the statement whose answer comes next.
  *
  * It writes and reads pg's messages itself, because an object of pg's `Query` for each statement costs this process
  * some 8 µs. Columns are described once on each connection.
@@ -55,12 +44,16 @@ const columnsOf = new WeakMap<Connection, Map<string, Columns>>();
 export abstract class StatementBatch extends PgQuery {
   /** Indexes of the statements that are not answered, in order. The server is at the first. */
   private pending: number[];
-  private columnsByName?: Map<string, Columns>;
+  private columnsByName?: Map<string, Columns | undefined>;
   private columns?: Columns;
   private found: QueryResultRow[] = [];
   private unreadable: Error | null = null;
 
-  constructor(private readonly statements: readonly BoundStatement[]) {
+  /** @param types parsers of values, as the client has them */
+  constructor(
+    private readonly types: CustomTypesConfig,
+    private readonly statements: readonly BoundStatement[],
+  ) {
     super({}, () => undefined);
     this.pending = statements.map((_, index) => index);
   }
@@ -87,20 +80,19 @@ export abstract class StatementBatch extends PgQuery {
       }
     });
     messages.push(SYNC);
-    connection._send(Buffer.concat(messages));
+    if (connection.stream.writable) connection.stream.write(Buffer.concat(messages));
     this.begin();
     return null;
   }
 
-  override handleRowDescription({ fields }: { fields: unknown[] }): void {
-    this.columns = new PgResult('', this._result._types);
-    this.columns.addFields(fields);
+  override handleRowDescription({ fields }: { fields: FieldDef[] }): void {
+    this.columns = new Columns(fields, this.types);
     this.columnsByName!.set(this.name!, this.columns);
   }
 
-  override handleDataRow({ fields }: { fields: unknown[] }): void {
+  override handleDataRow({ fields }: { fields: (string | null)[] }): void {
     try {
-      this.found.push(this.columns!.parseRow(fields));
+      this.found.push(this.columns!.row(fields));
     } catch (error) {
       this.unreadable = error as Error;
     }
@@ -108,7 +100,7 @@ export abstract class StatementBatch extends PgQuery {
 
   override handleCommandComplete(): void {
     const { found, unreadable } = this;
-    if (!this.columns) this.columnsByName!.set(this.name!, NO_COLUMNS);
+    if (!this.columns) this.columnsByName!.set(this.name!, undefined);
     const index = this.pending.shift()!;
     this.begin();
     this.completed(index, unreadable, found);
@@ -120,21 +112,20 @@ export abstract class StatementBatch extends PgQuery {
 
   /** Of the current statement, or of the connection. */
   override handleError(error: Error): void {
-    this.callback(null);
+    this.callback();
     for (const [place, index] of this.pending.splice(0).entries()) this.failed(index, error, place > 0);
   }
 
   /** pg stops its timer of `query_timeout` in the batch's own callback. */
   override handleReadyForQuery(): void {
-    this.callback(null);
+    this.callback();
   }
 
   /** @param parsed texts of the statements that this batch has the server parse, by name */
   private messages(index: number, parsed: Map<string, string>, connection: Connection): Buffer[] {
     const { statement, values } = this.statements[index];
     const { name, text } = statement;
-    const { parsedStatements, submittedNamedStatements } = connection;
-    const known = parsedStatements[name] ?? submittedNamedStatements[name] ?? parsed.get(name);
+    const known = sentText(connection, name) ?? parsed.get(name);
     if (known !== undefined && known !== text) throw new Error(`two statements are named "${name}"`);
     const bind = serialize.bind({ statement: name, values, valueMapper: prepareValue });
     if (known !== undefined && this.columnsByName!.has(name)) return [bind, EXECUTE];

@@ -48,6 +48,7 @@ export class BatchedPool extends StatementPool {
     const groups = alike(works);
     client!.query(
       new ReadBatch(
+        client!,
         groups.map(([work]) => work),
         (index, error, rows, skipped) => {
           const described = error && client!.describe(error, { writes: false, completed: false });

@@ -38,7 +38,7 @@ export class ServerClock {
   private refreshAt = Infinity;
   private isLate = false;
 
-  private constructor(private readonly client: StatementClient) {}
+  private constructor(readonly client: StatementClient) {}
 
   /** Reads the clock on a new connection, once more if the answer is late, and prepares the guard on it. */
   static read(
@@ -109,7 +109,7 @@ export class GuardedQuery extends StatementBatch {
     deadline: number,
     private answered: Work['callback'],
   ) {
-    super([{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
+    super(clock.client, [{ statement: DEADLINE, values: [`${clock.at(deadline)}`] }, work]);
   }
 
   protected completed(index: number, error: Error | null, rows: QueryResultRow[]): void {

@@ -1,3 +1,4 @@
+import { isParsed } from '#platform/postgres/pg-internals';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { GuardedQuery, ServerClock } from './deadline';
 import { type StatementClient, type StatementConnection, StatementPool } from './statement-pool';
@@ -9,8 +10,6 @@ interface Pipeline {
   /** Statements being prepared on this connection. Others of the same name would fail with them. */
   preparing: Set<string>;
 }
-/** Members of pg's client beside its public types. */
-type Prepared = StatementClient & { connection: { parsedStatements: Record<string, string> } };
 
 /**
  * For statements that write. It sends them without waiting for earlier answers (PostgreSQL's pipelining), each as a
@@ -58,11 +57,11 @@ export class PipelinedPool extends StatementPool {
 
   private send(connection: StatementConnection, work: Work): void {
     const { sent } = connection;
-    const client = connection.client as Prepared;
+    const client = connection.client!;
     const { clock, preparing } = this.pipelines.get(client)!;
     const { statement, writes, requested } = work;
     const { name } = statement;
-    const first = client.connection.parsedStatements[name] === undefined;
+    const first = !isParsed(client, name);
     if (first) preparing.add(name);
     sent.add(work);
     this.watch(connection, work);

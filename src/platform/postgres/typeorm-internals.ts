@@ -1,0 +1,16 @@
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+
+/*
+ * All that the service uses of TypeORM beside its public types. test/typeorm-internals.e2e-spec.ts names each, and
+ * checks what is said of it here.
+ */
+
+/** The pool of TypeORM's connections, which are counted with our own. */
+export const poolOf = ({ driver }: DataSource): Pool => (driver as unknown as { master: Pool }).master;
+
+/** For the option `driver`: of pg, TypeORM uses nothing but the class of its pool. */
+export const driverWith = (PoolClass: typeof Pool): { Pool: typeof Pool } => ({ Pool: PoolClass });
+
+/** The text with which TypeORM commits a transaction. If the connection is lost in it, nobody knows the outcome. */
+export const COMMIT = 'COMMIT';

@@ -24,8 +24,8 @@ export interface ExpiryResult {
 
 /**
  * The text of a statement that removes the oldest rows whose `column` is before `before`, unless another process is
- * doing so. It skips what it removed earlier: during a long transaction, such as a backup, the index still holds
- * those rows, and a scan from its start would take longer with every row.
+ * doing so. It starts behind what earlier batches removed. A long transaction, such as a backup, keeps those rows in the
+ * index, and each scan from the start would walk over all of them.
  */
 export const removeExpired = (table: string, column: string, before: string): string => `
   WITH turn AS MATERIALIZED (

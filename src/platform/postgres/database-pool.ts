@@ -58,9 +58,13 @@ export class DatabaseClient extends PgClient {
   }
 
   /**
-   * The error of a failed statement: if its connection was lost, `OutcomeUnknown` if it may have been done, or else
-   * `DatabaseUnavailable`. It was not done if the server said so, or ended the session by itself, unless only the
-   * commit was left then. A pooler's connection exception (08) says nothing about it.
+   * What the caller of a failed statement is told:
+   * - `OutcomeUnknown`, if it writes and may have been done
+   * - `DatabaseUnavailable`, if the connection was lost
+   * - otherwise the error itself
+   *
+   * It was not done if the server says so in its error (a pooler's connection exception is none), or if the server
+   * ended the session by itself before the statement had completed.
    */
   describe(error: Error, { writes, completed }: Progress): Error {
     const isAnswer = error instanceof DatabaseError && !tellsNothing(error.code);

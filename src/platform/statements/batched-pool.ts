@@ -8,8 +8,8 @@ import type { Work } from './work-queue';
 const BATCH = 4;
 
 /**
- * Calls of a statement without parameters read the same, so they share one. Each was requested before it is sent, so
- * nobody sees less than what was acknowledged before.
+ * Calls of a statement without parameters read the same. They may share one, because all of them were requested before
+ * it is sent: the answer is new enough for each.
  */
 function alike(works: readonly Work[]): Work[][] {
   const groups = new Map<Statement | Work, Work[]>();
@@ -23,8 +23,8 @@ function alike(works: readonly Work[]): Work[][] {
 }
 
 /**
- * For statements that only read. A connection has one batch in flight, and those that come meanwhile are the next one:
- * the more load, the larger the batches, which cost the server and this process far less than single statements.
+ * For statements that only read. A connection has one batch in flight. What comes meanwhile is the next batch, so the
+ * batches grow with the load. A batch costs the server and this process far less than its statements alone would.
  */
 export class BatchedPool extends StatementPool {
   private turn?: NodeJS.Immediate;

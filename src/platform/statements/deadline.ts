@@ -17,8 +17,12 @@ const CLOCK = {
 };
 
 /**
- * Fails if the deadline, in ms of the server's clock since 1970, has passed; otherwise limits the next statement to
- * the time that is left. -1 is outside the setting's range, and 0 would switch the timeout off. Returns no row.
+ * Limits the next statement to the time that is left until the deadline, in ms of the server's clock since 1970:
+ * - too late: -1, which is outside the setting's range, so this fails with 22023
+ * - no time left, to the ms: that would be 0, which switches the timeout off, so also -1
+ * - otherwise the ms that are left
+ *
+ * Returns no row.
  */
 const DEADLINE = {
   name: 'statement_deadline',
@@ -65,9 +69,7 @@ export class ServerClock {
     return this.time + (time - this.readAt);
   }
 
-  /**
-   * Forgets the clock, because one of the two clocks was set or stood still. It is read again with the next use.
-   */
+  /** One of the two clocks was set or stood still, so the estimate is wrong. The next use reads the clock again. */
   doubt(): void {
     this.refreshAt = -Infinity;
   }
@@ -88,10 +90,9 @@ export class ServerClock {
 }
 
 /**
- * A statement that the server starts before its deadline or not at all, and ends by then. The guard precedes it in
- * the same transaction, with no Sync between the two: if the guard fails, the server skips the statement. So nothing
- * happens after the deadline, whatever happens to this process or the network, except a commit that had already
- * begun.
+ * A statement that the server starts before its deadline or not at all, and ends by then. A guard precedes it in the
+ * same transaction, with no Sync between the two: if the guard fails, the server skips the statement. So nothing
+ * happens after the deadline, whatever becomes of this process or the network. Only a commit that has begun goes on.
  */
 export class GuardedQuery extends StatementBatch {
   /** Whether the server has reported the statement's completion, so that only its commit is left. */

@@ -25,9 +25,9 @@ const lengthOf = ({ values }: Call): number =>
   values.flat().reduce<number>((sum, value) => sum + String(value).length, 0);
 
 /**
- * Whether calls of a failed statement may succeed alone: it was certainly not done, and what failed it, such as a row,
- * a lock or the time of the oldest call, need not be theirs. If the server itself was the reason, they would only add to
- * its load.
+ * Whether the calls of a failed statement may succeed alone. The joint statement was certainly not done, and its fault
+ * may be one call's only (a bad row, a lock, a call that was nearly too late): so each is tried alone. Not if the server
+ * itself is the trouble: that would multiply its load.
  */
 function isDivisible(error: unknown): boolean {
   if (error instanceof DatabaseError) return !isUnavailable(error) || error.code === LOCKED;
@@ -35,8 +35,8 @@ function isDivisible(error: unknown): boolean {
 }
 
 /**
- * Joins calls of a statement whose parameters are all arrays: those that come while others are under way are one
- * statement, with their arrays one after the other, and so one transaction. The more load, the fewer transactions.
+ * Joins calls of a statement whose parameters are all arrays. Those that come while others are under way become one
+ * statement, with their arrays one after the other, and so one transaction: load makes them larger, not more.
  *
  * If it fails because of one call, each runs alone, so none gets the error of another.
  */

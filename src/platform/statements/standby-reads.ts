@@ -17,8 +17,8 @@ const ATTEMPTS_MS = [0, 1, 3, 10];
 const FAILED_PAUSE_MS = 1000;
 const BEHIND_PAUSE_MS = 100;
 
-/** A position in the write-ahead log. Positions compare only if their logs are the same. */
-interface Position {
+/** A position in the write-ahead log. Two of them compare only if their logs are the same. */
+interface WalPosition {
   /** Bytes. */
   position: string;
   /**
@@ -43,8 +43,9 @@ const WRITTEN = {
 };
 
 /**
- * What the standby shows to every later statement. The control file names the timeline at the latest after a
- * restartpoint; the receiver knows it at once, but tells only roles with `pg_read_all_stats`. No row on a primary.
+ * What the standby shows to every later statement. No row on a primary. The receiver knows the timeline at once, but
+ * tells it only to roles with `pg_read_all_stats`. For others the control file names it, at the latest after a
+ * restartpoint.
  */
 const REPLAYED = {
   name: 'replayed_position',
@@ -56,15 +57,15 @@ const REPLAYED = {
 };
 
 /**
- * A connection to a standby. The first row of every result is the `Position` that this standby had replayed before
- * the statement began. Both are sent at once, and answered in order, as transactions of their own: so the statement's
- * snapshot is later than the position.
+ * A connection to a standby. The first row of every result is the `WalPosition` that this standby had replayed
+ * before the statement began. Both are sent at once, and answered in order, as transactions of their own: so the
+ * statement's snapshot is later than the position.
  */
 class StandbyClient extends DatabaseClient {
   override query(...args: unknown[]): unknown {
     const [batch] = args as [ReadBatch];
     let position: object | undefined;
-    super.query({ ...REPLAYED, values: [] }, (_error: Error | null, result?: QueryResult<Position>) => {
+    super.query({ ...REPLAYED, values: [] }, (_error: Error | null, result?: QueryResult<WalPosition>) => {
       position = result?.rows[0];
       // It was promoted, or tells no position: another connection may lead to a standby.
       if (!position) this.cut();
@@ -84,17 +85,18 @@ const OUTCOMES = ['standby', 'behind', 'failed', 'paused'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /**
- * Reads on standbys that show everything acknowledged before the read was requested, as the primary does. The
- * standby runs the read and says how far it had replayed before; at the same time, or first if the primary is writing,
- * the primary is asked how far it has written. The answer counts if the standby was as far, on the same timeline. If
- * not, or if anything fails, the primary serves the read.
+ * Reads on standbys that show everything acknowledged before the read was requested, as the primary does:
+ * - The standby runs the read, and says how far it had replayed before.
+ * - The primary says how far it has written: at the same time, or before that while it is writing.
+ * - The answer counts if the standby was as far, on the same timeline. If not, or if anything fails, the primary serves
+ *   the read.
  */
 export class StandbyReads {
   private readonly logger = new Logger(StandbyReads.name);
   private readonly pool: DatabasePool;
   private readonly standby: BatchedPool;
   /** The question that is not sent yet. A read must not join one that is, because the answer may be older. */
-  private question?: Promise<Position>;
+  private question?: Promise<WalPosition>;
   private asked: Promise<unknown> = Promise.resolve();
   private latest?: string;
   /** Whether the primary's position changed between the last two questions. */
@@ -159,7 +161,7 @@ export class StandbyReads {
       if (waitMs > 0) await wait(waitMs);
       const [from, [seen, ...rows]] = await Promise.all([
         written,
-        this.standby.run<Position>(statement, values, { writes: false }),
+        this.standby.run<WalPosition>(statement, values, { writes: false }),
       ]);
       if (seen.log === from.log && BigInt(seen.position) >= BigInt(from.position)) return rows as Row[];
     }
@@ -167,10 +169,10 @@ export class StandbyReads {
   }
 
   /** The primary's position after this call. One question at a time, for all reads that wait for the next. */
-  private written(): Promise<Position> {
+  private written(): Promise<WalPosition> {
     this.question ??= this.asked.then(async () => {
       this.question = undefined;
-      const answer = this.primary.run<Position>(WRITTEN, [], { writes: false });
+      const answer = this.primary.run<WalPosition>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
       const [written] = await answer;
       this.writing = written.position !== this.latest;

@@ -16,6 +16,7 @@ import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
 import { within } from '#platform/timing/waits';
 import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
+import { traced } from './tracing';
 
 /** Reads in a batch. */
 const READ_DEPTH = 32;
@@ -101,8 +102,10 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     values: P,
   ): Promise<Row[]> {
     const parameters = valuesOf(statement, values);
-    if (statement.onStandby && this.standbys) return this.standbys.run<Row>(statement, parameters);
-    return this.reads.run<Row>(statement, parameters, { writes: false });
+    const { standbys } = this;
+    if (statement.onStandby && standbys)
+      return traced(statement, 'read', () => standbys.run<Row>(statement, parameters));
+    return traced(statement, 'read', () => this.reads.run<Row>(statement, parameters, { writes: false }));
   }
 
   /** The first row of a statement that writes. The statement is a transaction of its own. */
@@ -118,7 +121,8 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     statement: TypedStatement<P, Row>,
     values: P,
   ): Promise<Row[]> {
-    return this.writes.run<Row>(statement, valuesOf(statement, values), { writes: true });
+    const parameters = valuesOf(statement, values);
+    return traced(statement, 'write', () => this.writes.run<Row>(statement, parameters, { writes: true }));
   }
 
   /**
@@ -130,7 +134,9 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     values: P,
   ): Promise<Row[]> {
     if (!this.joined.has(statement)) this.joined.set(statement, new JoinedWrites(this.writes, statement));
-    return this.joined.get(statement)!.run<Row>(valuesOf(statement, values) as unknown[][]);
+    const joined = this.joined.get(statement)!;
+    const parameters = valuesOf(statement, values) as unknown[][];
+    return traced(statement, 'joined', (call) => joined.run<Row>(parameters, call));
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -1,10 +1,12 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { namedError } from '#platform/errors/errors';
+import { pause } from '#platform/timing/waits';
 import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { SessionWatch } from '#features/access/session-watch';
 import { EventsSettings } from './events.settings';
 import { EventBatch, type Readers } from './event-batch';
@@ -36,6 +38,9 @@ export class EventHub implements OnModuleDestroy {
   private readonly counts = new Map<string, number>();
   /** All live streams have had the events up to here. */
   private cursor?: string;
+  /** Where the live streams stopped last, before an event of an unknown topic. */
+  private stoppedAt?: string;
+  private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   private leave?: () => void;
   private timer?: NodeJS.Timeout;
   private stopping = false;
@@ -77,33 +82,35 @@ export class EventHub implements OnModuleDestroy {
     this.streams.add(stream);
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
     this.cursor ??= stream.cursor;
-    this.leave ??= this.poller.add(() => this.look());
+    this.leave ??= this.poller.add(() => this.sendNewEvents());
     if (this.stopping) stream.close();
     void this.catchUp(stream);
     return () => {
       unwatch();
       this.streams.delete(stream);
-      if (this.streams.size === 0) this.rest();
+      if (this.streams.size === 0) this.stopFollowing();
     };
   }
 
   onModuleDestroy(): void {
     this.stopping = true;
     for (const stream of this.streams) stream.close();
-    this.rest();
+    this.stopFollowing();
   }
 
-  private rest(): void {
+  private stopFollowing(): void {
     clearInterval(this.timer);
     this.leave?.();
     this.timer = this.leave = this.cursor = undefined;
   }
 
-  private async look(): Promise<void> {
+  private async sendNewEvents(): Promise<void> {
     // Send nothing while it is unknown which sessions have ended.
     const { cursor } = this;
     if (cursor === undefined || !this.sessions.isFresh) return;
-    const events = await this.read(cursor);
+    if (cursor === this.stoppedAt && this.unknown.isResting) return;
+    const { events, isStopped } = await this.readEvents(cursor);
+    if (isStopped) this.stoppedAt = events.at(-1)?.id ?? cursor;
     const asked = new Set(this.streams);
     const readers = await this.readersOf(events, [...asked]);
     // While we waited, the last stream may have left and others may have come.
@@ -120,15 +127,20 @@ export class EventHub implements OnModuleDestroy {
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
-  /** Reads until the stream has everything that the other streams have. */
+  /**
+   * Reads until the stream has everything that the other streams have. Before an event of an unknown topic it waits,
+   * as all streams of this process do: the client's place stays before it, from where a newer replica goes on.
+   */
   private async catchUp(stream: EventStream): Promise<void> {
     stream.live = false;
     try {
       while (!stream.isClosed && this.cursor !== undefined && stream.cursor < this.cursor) {
-        const events = await this.read(stream.cursor);
-        if (events.length === 0) break;
-        stream.send(new EventBatch(events, await this.readersOf(events, [stream])));
-        await stream.drained();
+        const { events, isStopped } = await this.readEvents(stream.cursor);
+        if (events.length > 0) {
+          stream.send(new EventBatch(events, await this.readersOf(events, [stream])));
+          await stream.drained();
+        } else if (isStopped) await pause(REST_MS);
+        else break;
       }
       stream.live = true;
     } catch {
@@ -137,10 +149,12 @@ export class EventHub implements OnModuleDestroy {
     }
   }
 
-  private async read(after: string): Promise<LedgerEvent[]> {
+  private async readEvents(after: string): Promise<{ events: LedgerEvent[]; isStopped: boolean }> {
     const cursor = parseCursor(after)!;
     const rows = await this.database.readAll(READ_OUTBOX, { ...cursor, rows: ROWS, events: EVENTS });
-    return rows.flatMap((row) => eventsOf(row));
+    const events = rows.flatMap((row) => eventsOf(row)).filter(({ id }) => id > after);
+    const end = this.unknown.endOf(events);
+    return { events: events.slice(0, end), isStopped: end < events.length };
   }
 
   private async readersOf(events: LedgerEvent[], streams: EventStream[]): Promise<Readers> {

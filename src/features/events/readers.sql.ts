@@ -1,5 +1,5 @@
 import { statement } from '#platform/postgres/statement';
-import { AUDIENCES, type LedgerEvent } from '#ledger/outbox/ledger-event';
+import { AUDIENCES, type LedgerEvent, subjectOf } from '#ledger/outbox/ledger-event';
 
 /** Who may read an event: all, or the readers of a pool and an account. Nobody, if it has none of them. */
 export interface Audience {
@@ -10,7 +10,7 @@ export interface Audience {
 
 /** Streams and webhooks both ask here. Nobody may read an event whose topic is unknown. */
 export function audienceOf(event: LedgerEvent): Audience {
-  const topic = event.topic === 'transaction.reverted' ? event.reverted : event.topic;
+  const topic = subjectOf(event);
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
   const audience = Object.hasOwn(AUDIENCES, topic) ? AUDIENCES[topic] : undefined;
   return {

@@ -39,7 +39,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.leave = this.poller.add(() => this.look());
+    this.leave = this.poller.add(() => this.findDueWebhooks());
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -48,7 +48,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     await Promise.all(this.running).finally(() => clearTimeout(timer));
   }
 
-  private async look(): Promise<void> {
+  private async findDueWebhooks(): Promise<void> {
     const room = MOST - this.running.size;
     if (room <= 0) return;
     const waiting = await this.database.readAll(WAITING_WEBHOOKS, { after: this.after, most: LOOKED_AT });

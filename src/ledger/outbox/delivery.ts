@@ -3,6 +3,7 @@ import type { Database } from '#platform/database/database';
 import type { EventHandler } from './handler-explorer';
 import { type OutboxCursor, type LedgerEvent, eventsOf } from './ledger-event';
 import { HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from './outbox.sql';
+import type { UnknownTopics } from './unknown-topics';
 
 /** A process holds a consumer for this time, and extends the hold this often while the handler works. */
 const HOLD_MS = 15_000;
@@ -16,7 +17,8 @@ const EVENTS = 1000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 300_000;
 
-export interface Report {
+/** Gets what went wrong. */
+export interface TroubleListener {
   failed: (event: LedgerEvent, error: unknown, waitSeconds: number) => void;
   /** Called when events were removed before the consumer handled them. */
   missed: () => void;
@@ -33,15 +35,20 @@ class EventFailed extends Error {
 
 /** Passes a handler the events that its consumer has not handled, while this process holds the consumer. */
 export class Delivery {
-  /** Whether this process is handling a batch. */
-  busy = false;
+  private busy = false;
   private stopping = false;
 
   constructor(
     readonly handler: EventHandler,
     private readonly database: Database,
-    private readonly report: Report,
+    private readonly troubles: TroubleListener,
+    private readonly unknown: UnknownTopics,
   ) {}
+
+  /** Whether this process may take a batch: it handles none, and has not just left one to a newer version. */
+  get isReady(): boolean {
+    return !this.busy && !this.unknown.isResting;
+  }
 
   /** Stops after the current event. */
   stop(): void {
@@ -62,7 +69,7 @@ export class Delivery {
       const row = await this.database.write(HOLD_CONSUMER, { name, holder, seconds: HOLD_MS / 1000 });
       if (!row) return false;
       const { xid, position, item, failures, missed } = row;
-      if (missed) this.report.missed();
+      if (missed) this.troubles.missed();
       const hold = new Hold(this.database, name, holder, { xid, position: Number(position), item }, began);
       return await this.deliver(hold, failures).finally(() => hold.end());
     } finally {
@@ -81,13 +88,13 @@ export class Delivery {
       // Start counting again if the failed event is not the one that failed before.
       const count = hold.cursor === begin ? failures + 1 : 1;
       const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(count - 1, 20), LONGEST_WAIT_MS) / 1000;
-      this.report.failed(error.event, error.cause, wait);
+      this.troubles.failed(error.event, error.cause, wait);
       await hold.release(count, wait);
       return false;
     }
   }
 
-  /** @returns whether there was any event */
+  /** @returns whether there may be more for this process */
   private async handleBatch(hold: Hold): Promise<boolean> {
     const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
     for (const row of rows) {
@@ -95,13 +102,17 @@ export class Delivery {
       const position = Number(row.position);
       const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
       const events = eventsOf(row);
+      const begin = isBegun ? hold.cursor.item : 0;
+      const end = this.unknown.endOf(events, begin);
       const step = this.handler.isBatched ? count : 1;
-      for (let n = isBegun ? hold.cursor.item : 0; n < count; n += step) {
+      for (let n = begin; n < end; n += step) {
         if (this.stopping || !hold.isSafe) return false;
-        const wanted = events.slice(n, n + step).filter(({ topic }) => this.handler.topics.has(topic));
+        const next = Math.min(n + step, end);
+        const wanted = events.slice(n, next).filter(({ topic }) => this.handler.topics.has(topic));
         if (wanted.length > 0) await this.handle(wanted);
-        hold.cursor = { xid, position, item: Math.min(n + step, count) };
+        hold.cursor = { xid, position, item: next };
       }
+      if (end < count) return false;
     }
     return rows.length > 0;
   }

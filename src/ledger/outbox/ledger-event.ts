@@ -86,6 +86,10 @@ type EventOf<Name extends Topic> = {
 /** An event of one of these topics. */
 export type LedgerEvent<Name extends Topic = Topic> = { [Each in Name]: EventOf<Each> }[Name];
 
+/** The topic that an event is about: one that takes back another is about that one's. */
+export const subjectOf = (event: LedgerEvent): Topic =>
+  event.topic === 'transaction.reverted' ? event.reverted : event.topic;
+
 /** How far the outbox has been read: all rows before one, and the first `item` events of that row. */
 export interface OutboxCursor {
   /** Id of the writing transaction: a decimal string, because xid8 has 64 bits. */

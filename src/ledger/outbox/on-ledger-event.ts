@@ -22,7 +22,8 @@ export interface HandlerMetadata extends Required<ConsumerOptions> {
 /**
  * Calls a provider's method with every event of these topics, in order, one at a time, in one process. The same event
  * comes again if the method throws (with growing waits), or if the process ends before its progress is stored. The
- * method must therefore tolerate repetition.
+ * method must therefore tolerate repetition. While replicas are replaced, those of the version before stop ahead of an
+ * event whose topic they do not know, and leave it and what follows to the new ones (see `UnknownTopics`).
  */
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],

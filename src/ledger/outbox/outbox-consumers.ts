@@ -3,10 +3,11 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter, Gauge } from 'prom-client';
 import { Database } from '#platform/database/database';
 import { within } from '#platform/timing/waits';
-import { Delivery, type Report } from './delivery';
+import { Delivery, type TroubleListener } from './delivery';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxPoller } from './outbox-poller';
 import { ADD_CONSUMER, DUE_CONSUMERS } from './outbox.sql';
+import { UnknownTopics } from './unknown-topics';
 
 /** A handler that still runs after this time is abandoned; its event comes again in another process. */
 const STOP_MS = 4000;
@@ -32,13 +33,15 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
   onApplicationBootstrap(): void {
     for (const handler of this.explorer.find()) {
       const { consumer } = handler;
-      this.deliveries.set(consumer, new Delivery(handler, this.database, this.reportOf(consumer)));
+      const unknown = new UnknownTopics(this.logger, consumer);
+      const troubles = this.listenerFor(consumer);
+      this.deliveries.set(consumer, new Delivery(handler, this.database, troubles, unknown));
       this.failures.inc({ consumer }, 0);
     }
-    if (this.deliveries.size > 0) this.leave = this.poller.add(() => this.look());
+    if (this.deliveries.size > 0) this.leave = this.poller.add(() => this.findDueConsumers());
   }
 
-  private reportOf(consumer: string): Report {
+  private listenerFor(consumer: string): TroubleListener {
     return {
       failed: (event, error, wait) => {
         this.failures.inc({ consumer });
@@ -56,13 +59,13 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     await within(STOP_MS, Promise.all(this.running));
   }
 
-  private async look(): Promise<void> {
+  private async findDueConsumers(): Promise<void> {
     await this.register();
     const rows = await this.database.readAll(DUE_CONSUMERS, { names: [...this.deliveries.keys()] });
     for (const { name, lag, due } of rows) {
       this.lag.set({ consumer: name }, lag);
       const delivery = this.deliveries.get(name)!;
-      if (due && !delivery.busy) this.start(delivery);
+      if (due && delivery.isReady) this.start(delivery);
     }
   }
 

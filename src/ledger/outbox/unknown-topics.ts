@@ -1,0 +1,59 @@
+import type { Logger } from '@nestjs/common';
+import { AUDIENCES, type LedgerEvent, subjectOf } from './ledger-event';
+
+/** Time between two attempts to go on. Meanwhile a process of a newer version takes the event. */
+export const REST_MS = 5000;
+/** If the event is still there after this time, no process of a newer version is running. */
+const GIVE_UP_MS = 3_600_000;
+/** A reader that has not met an event for this time is long past it: a newer version took it. */
+const FORGET_MS = 2 * GIVE_UP_MS;
+
+/**
+ * Keeps a reader of the outbox from passing events whose topic this version does not know. While replicas are replaced
+ * one after another, the older ones stop before such an event and leave it to the newer ones. If none takes it within an
+ * hour, because the newer version was rolled back, this process passes the topic from then on.
+ */
+export class UnknownTopics {
+  private readonly told = new Set<string>();
+  private readonly givenUp = new Set<string>();
+  /** By the event's id: when the reader met it first and last. */
+  private readonly met = new Map<string, { first: number; last: number }>();
+  private restsUntil = -Infinity;
+
+  constructor(
+    private readonly logger: Logger,
+    private readonly reader: string,
+  ) {}
+
+  /** Whether the reader has just stopped, and should not read now. */
+  get isResting(): boolean {
+    return performance.now() < this.restsUntil;
+  }
+
+  /** The place of the first event, from `from` on, before which the reader has to stop; else the number of events. */
+  endOf(events: LedgerEvent[], from = 0): number {
+    const place = events.findIndex((event, n) => n >= from && !this.mayPass(event));
+    return place < 0 ? events.length : place;
+  }
+
+  private mayPass(event: LedgerEvent): boolean {
+    const topic: string = subjectOf(event);
+    if (Object.hasOwn(AUDIENCES, topic) || this.givenUp.has(topic)) return true;
+    const now = performance.now();
+    for (const [id, { last }] of this.met) if (last < now - FORGET_MS) this.met.delete(id);
+    const { first } = this.met.get(event.id) ?? { first: now };
+    this.met.set(event.id, { first, last: now });
+    if (now - first >= GIVE_UP_MS) {
+      this.givenUp.add(topic);
+      this.logger.error(
+        `${this.reader} passes "${topic}" from now on: nobody took event ${event.id} for an hour`,
+      );
+      return true;
+    }
+    this.restsUntil = now + REST_MS;
+    if (!this.told.has(topic))
+      this.logger.warn(`${this.reader} leaves "${topic}" to a newer version, from event ${event.id} on`);
+    this.told.add(topic);
+    return false;
+  }
+}

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { existsSync, readdirSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import type { Logger } from 'pino';
+import '#platform/log/source-maps';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { redactText } from '#platform/log/redact';

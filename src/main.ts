@@ -1,3 +1,4 @@
+import '#platform/log/source-maps';
 import { createLogger } from '#platform/log/logger';
 import { redactText } from '#platform/log/redact';
 import { loadEnvironment } from '#settings/environment';

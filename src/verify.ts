@@ -1,3 +1,4 @@
+import '#platform/log/source-maps';
 import { redactText } from '#platform/log/redact';
 import { loadEnvironment } from '#settings/environment';
 import { USAGE, readOptions, verify } from '#verify/command';

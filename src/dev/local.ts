@@ -1,3 +1,4 @@
+import '#platform/log/source-maps';
 import { start } from './start';
 
 start();

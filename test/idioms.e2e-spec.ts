@@ -465,11 +465,16 @@ describe('middleware, sockets and uploads', () => {
     ]);
   });
 
-  it('browsers on allowed origins may change and delete data', async () => {
+  it('browsers on allowed origins may change and delete data, and name the trace', async () => {
     const { headers } = await ask('rest/things/1', {
       method: 'OPTIONS',
-      headers: { origin: 'https://dapp.example', 'access-control-request-method': 'PATCH' },
+      headers: {
+        origin: 'https://dapp.example',
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization,traceparent',
+      },
     });
+    expect(headers.get('access-control-allow-headers')).toBe('authorization,traceparent');
     const allowed = headers.get('access-control-allow-methods')?.split(', ');
     expect(allowed).toEqual(expect.arrayContaining(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']));
     expect((await ask('rest/things/1', { method: 'PATCH' })).body.data).toEqual({ id: '1' });
@@ -513,9 +518,11 @@ describe('the Logger', () => {
   const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
   beforeAll(() => logging.listen());
 
-  it('keeps what it is given, with the id of the request, and no secrets', async () => {
+  it('keeps what it is given, with the id and the trace of the request, and no secrets', async () => {
     const before = lines.length;
+    const trace = { traceId: 'af'.repeat(16), parentId: 'b7'.repeat(8) };
     const headers = {
+      traceparent: `00-${trace.traceId}-${trace.parentId}-01`,
       'x-request-id': 'the-logging-one',
       'content-type': 'application/json',
       authorization: 'Bearer secret-value',
@@ -528,6 +535,7 @@ describe('the Logger', () => {
       .map((line) => JSON.parse(line) as Record<string, any>)
       .filter(({ reqId }) => reqId === 'the-logging-one');
     expect(entries).toContainEqual(expect.objectContaining({ msg: 'request' }));
+    for (const entry of entries) expect(entry).toMatchObject(trace);
     const logged = entries.filter(({ context }) => context !== undefined);
     const redacted = { a: 1, token: '[redacted]', nested: { Authorization: '[redacted]', list: ['2'] } };
     expect(logged).toEqual([

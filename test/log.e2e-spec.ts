@@ -76,6 +76,23 @@ describe('the log', () => {
     expect(lines.slice(before).join('')).not.toContain(user.token.split('.')[2]);
   });
 
+  it('names the trace of a valid traceparent, and of no other', async () => {
+    const [traceId, parentId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    const before = lines.length;
+    for (const traceparent of [
+      `00-${traceId}-${parentId}-01`,
+      `00-${traceId}-${parentId}-01-more`,
+      undefined,
+    ])
+      await app.get('/health', undefined, traceparent ? { traceparent } : {});
+    const requests = linesOfRequests(lines.slice(before)).filter(({ msg }) => msg === 'request');
+    expect(requests.map((line) => [line.traceId, line.parentId])).toEqual([
+      [traceId, parentId],
+      [undefined, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
   it('takes no address from an invalid message', async () => {
     const before = lines.length;
     for (const message of ['x\ns3cret-line\n', 'x', 7, `x\n0x${'1'.repeat(40)}${'s3cret'.repeat(2000)}`])

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Histogram } from 'prom-client';
+import { traceOf } from '#platform/log/trace-context';
 import type { AuthenticatedUser } from '#features/access/current-user';
 
 /**
@@ -19,9 +20,12 @@ export class HttpMetrics {
     const route = request.routeOptions.url ?? 'unknown';
     const seconds = reply.elapsedTime / 1000;
     this.duration.observe({ method: request.method, route, status: reply.statusCode }, seconds);
+    const trace = traceOf(request.headers.traceparent);
     request.log.info(
       {
         reqId: request.id,
+        traceId: trace?.traceId,
+        parentId: trace?.parentId,
         method: request.method,
         path: pathOf(request.raw.url ?? ''),
         route,

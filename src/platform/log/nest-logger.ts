@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
 import { describeError, redact, redactText } from './redact';
-import { currentRequestId } from './request-context';
+import { currentRequest } from './request-context';
 
 /** NestJS contexts that log every module and route at startup. */
 const WIRING = new Set<string | undefined>([
@@ -14,7 +14,7 @@ const WIRING = new Set<string | undefined>([
 const STACK = /^.*\n\s+at /;
 
 /**
- * Passes lines of the NestJS Logger to pino with the id of the current request: text as `msg`, objects as `data`,
+ * Passes lines of the NestJS Logger to pino with the id and the trace of the current request: text as `msg`, objects as `data`,
  * errors as `err`. The last text is the context, as in ConsoleLogger. Secrets are removed by field name and by form.
  */
 export class NestLogger implements LoggerService {
@@ -59,7 +59,7 @@ export class NestLogger implements LoggerService {
     }
     const [err, ...others] = errors;
     const fields = {
-      reqId: currentRequestId(),
+      ...currentRequest(),
       context,
       stack,
       data: data.length === 0 ? undefined : safely(() => redact(data.length === 1 ? data[0] : data)),

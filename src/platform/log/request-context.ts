@@ -1,19 +1,31 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Trace, traceOf } from './trace-context';
 
-const current = new AsyncLocalStorage<string>();
+/** What log lines say of their request. */
+type RequestContext = { reqId: string } & Partial<Trace>;
 
-/** The id of the request that the running code serves, if any. */
-export const currentRequestId = (): string | undefined => current.getStore();
+/** Only the id, where that is all: no object for each request. */
+const current = new AsyncLocalStorage<string | RequestContext>();
+
+/** The request that the running code serves, if any. */
+export function currentRequest(): RequestContext | undefined {
+  const found = current.getStore();
+  return typeof found === 'string' ? { reqId: found } : found;
+}
+
+function contextOf({ id, headers: { traceparent } }: FastifyRequest): string | RequestContext {
+  return traceparent === undefined ? id : { reqId: id, ...traceOf(traceparent) };
+}
 
 /** Since Node 24 contexts follow promises natively. Before, hooks on every promise cost a tenth of a request. */
 export const canTrackCheaply = Number(process.versions.node.split('.')[0]) >= 24;
 
 /** Runs every request in a context of its own. Call this before other hooks are added. */
 export function trackRequests(fastify: FastifyInstance): void {
-  fastify.addHook('onRequest', (request, _reply, done) => current.run(request.id, done));
+  fastify.addHook('onRequest', (request, _reply, done) => current.run(contextOf(request), done));
   // A body arrives in events of the connection, which do not belong to a request.
   fastify.addHook('preValidation', (request, _reply, done) =>
-    request.body === undefined ? done() : current.run(request.id, done),
+    request.body === undefined ? done() : current.run(contextOf(request), done),
   );
 }

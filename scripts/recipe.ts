@@ -7,9 +7,9 @@ import path from 'node:path';
 const ROOT = path.join(__dirname, '..');
 
 /**
- * Tests that the copy leaves to `npm test`, because no recipe changes what they test: pages in Chromium, contracts on
- * their chain, what `npm start` provides, the client, the indexer, and connections that are lost or wait. The faults
- * show the last three on the Node of the image. That of the recipes is about the repository before them.
+ * Tests that the copy leaves to `npm test`, as recipes bring tests of the little that they change there: pages in
+ * Chromium, contracts on their chain, what `npm start` provides, the client, the indexer, and connections that are lost
+ * or wait. The faults show the last three on the Node of the image. That of the recipes is about the repository before.
  */
 const LEFT_OUT = [
   ...[

@@ -39,9 +39,11 @@ async function spansOf(work: () => Promise<unknown>): Promise<Span[]> {
       const { name, kind } = call;
       spans.set(call, { request: current.getStore(), statement: name, kind, begun: performance.now() });
     },
-    error: (call: StatementCall): unknown => Object.assign(spans.get(call)!, { error: call.error }),
+    error: (call: StatementCall): unknown => Object.assign(spans.get(call) ?? {}, { error: call.error }),
     asyncEnd: (call: StatementCall): void => {
-      const span = spans.get(call)!;
+      const span = spans.get(call);
+      // Background work that began under an earlier subscriber.
+      if (!span) return;
       span.ms = performance.now() - span.begun;
       if (call.calls !== undefined) span.calls = call.calls;
       if (Array.isArray(call.result)) span.rows = call.result.length;

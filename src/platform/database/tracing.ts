@@ -14,7 +14,10 @@ export interface StatementCall {
   result?: unknown;
 }
 
-/** Subscribe with the same name. `start` is published in the caller's async context. */
+/**
+ * Subscribe with the same name. `start` is published in the caller's async context. A call that began before, for other
+ * subscribers, has only an end.
+ */
 const channel = tracingChannel<unknown, StatementCall>('database:statement');
 
 /** Tells subscribers when the call starts, ends and fails. Nobody pays for it while there are none. */

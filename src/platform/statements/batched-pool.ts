@@ -1,7 +1,8 @@
 import { ReadBatch } from '#platform/postgres/read-batch';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
-import { type StatementConnection, StatementPool } from './statement-pool';
+import type { StatementConnection } from './statement-connection';
+import { StatementPool } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** Statements that go together although another connection is free. */

@@ -5,7 +5,7 @@ import type { BoundStatement } from '#platform/postgres/statement';
 import { StatementBatch } from '#platform/postgres/statement-batch';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
-import type { StatementClient } from './statement-pool';
+import type { StatementClient } from './statement-connection';
 import type { Work } from './work-queue';
 
 /** The server's clock is read again after this time. */

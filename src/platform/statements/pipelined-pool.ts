@@ -1,7 +1,8 @@
 import { isParsed } from '#platform/postgres/pg-internals';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { GuardedQuery, ServerClock } from './deadline';
-import { type StatementClient, type StatementConnection, StatementPool } from './statement-pool';
+import type { StatementClient, StatementConnection } from './statement-connection';
+import { StatementPool } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** What a connection needs to know for sending statements. */

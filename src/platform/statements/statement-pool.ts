@@ -1,30 +1,15 @@
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import { LIMITS } from '#platform/postgres/budget';
-import type { DatabaseClient } from '#platform/postgres/database-pool';
 import { LOCKED, NOT_PREPARED, isRepeatable, retiresConnection } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, OutcomeUnknown, StatementSkipped } from '#platform/postgres/unavailable';
 import { afterIo } from '#platform/timing/waits';
 import { Outage } from './outage';
+import type { StatementClient, StatementConnection } from './statement-connection';
 import { type Work, WorkQueue, older } from './work-queue';
 
 /** Statements that may wait to be sent. More would be answered too late. */
 const MAX_WAITING = 1000;
-
-export type StatementClient = PoolClient & DatabaseClient;
-
-/** A connection of the pool while it has statements to run. */
-export interface StatementConnection {
-  /** Undefined while the pool is connecting. */
-  client?: StatementClient;
-  /** Statements without an answer, in the order they were sent. */
-  sent: Set<Work>;
-  /** It gets no more statements and closes after its last answer. */
-  retired: boolean;
-  release: (destroy: boolean) => void;
-  /** Waits for the answer to the oldest statement. */
-  watchdog?: { stop: () => void; oldest: Work };
-}
 
 export interface RunOptions {
   /** Whether it may change something, as it does unless this says otherwise. */

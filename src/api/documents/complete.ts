@@ -1,12 +1,12 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
 import type {
   HeaderObject,
   MediaTypeObject,
+  OpenAPIObject,
   OperationObject,
   ParameterObject,
   ReferenceObject,
   ResponseObject,
-} from '@nestjs/swagger/dist/interfaces/open-api-spec.interface';
+} from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';

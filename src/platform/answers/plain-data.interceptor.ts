@@ -6,10 +6,10 @@ import {
   type Type,
   UseInterceptors,
 } from '@nestjs/common';
-import { INTERCEPTORS_METADATA, PATH_METADATA } from '@nestjs/common/constants';
-import { type ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
 import { type Observable, map } from 'rxjs';
+import { INTERCEPTORS_METADATA, PATH_METADATA } from '#platform/foreign/nest-internals';
 import { JsonText } from './json-text';
 import { CursorPage, LegacyEnvelope, Page } from './pagination';
 
@@ -43,7 +43,7 @@ const PLAIN_DATA = new PlainData();
  * Call this before the routes are created.
  */
 export function givePlainData(app: INestApplication): void {
-  const { config } = app as unknown as { config: ApplicationConfig };
+  const config = app.get(ApplicationConfig);
   const everywhere =
     config.getGlobalInterceptors().length > 0 || config.getGlobalRequestInterceptors().length > 0;
   const scanner = new MetadataScanner();

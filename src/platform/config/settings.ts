@@ -1,6 +1,7 @@
 import { Transform, plainToInstance } from 'class-transformer';
-import { getMetadataStorage, validateSync } from 'class-validator';
+import { validateSync } from 'class-validator';
 import { isIP } from 'node:net';
+import { rulesOf } from '#platform/foreign/class-validator-internals';
 
 /** A whole number without a sign. */
 export const Integer = (): PropertyDecorator =>
@@ -52,11 +53,7 @@ type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) ext
 
 /** Names of the settings of an area: every field with a rule. */
 export const namesOf = (area: AreaClass): string[] => [
-  ...new Set(
-    getMetadataStorage()
-      .getTargetValidationMetadatas(area, '', false, false)
-      .map(({ propertyName }) => propertyName),
-  ),
+  ...new Set(rulesOf(area).map(({ propertyName }) => propertyName)),
 ];
 
 /** An empty variable counts as not set, because Kubernetes and compose files cannot unset one. */

@@ -1,8 +1,13 @@
 import { Injectable, RequestMethod, type Type } from '@nestjs/common';
-import { METHOD_METADATA, MODULE_PATH, PATH_METADATA, VERSION_METADATA } from '@nestjs/common/constants';
 import { ApplicationConfig, MetadataScanner, ModulesContainer } from '@nestjs/core';
-import { RoutePathFactory } from '@nestjs/core/router/route-path-factory';
 import type { RouteOptions } from 'fastify';
+import {
+  METHOD_METADATA,
+  MODULE_PATH,
+  PATH_METADATA,
+  RoutePathFactory,
+  VERSION_METADATA,
+} from '#platform/foreign/nest-internals';
 
 type Handler = (...args: unknown[]) => unknown;
 type PathOptions = Parameters<RoutePathFactory['create']>[0];
@@ -26,8 +31,10 @@ declare module 'fastify' {
  * Knows which handler of which controller each Fastify route calls. So what decorators say about a route can be read
  * once at startup, and hooks that run before NestJS can use it.
  *
- * The function that NestJS gives to Fastify names neither. So this class creates the paths of all handlers as NestJS
- * does, with NestJS's own factory. Handlers with the same path (versions, constraints) are matched in NestJS's order.
+ * NestJS hands Fastify a wrapper that names neither the handler nor its controller. It carries the handler's metadata,
+ * so `@RouteConfig()` could name the handler, but not the controller: a handler that several controllers inherit is one
+ * function with one metadata. So this class makes the paths of all handlers with NestJS's own factory, and finds a
+ * route's handler by its path. Handlers with the same path (versions, constraints) come in NestJS's order.
  */
 @Injectable()
 export class RouteTargets {

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
 import { SkipThrottle, Throttle, type ThrottlerOptions } from '@nestjs/throttler';
+import { ExecutionContextHost } from '#platform/foreign/nest-internals';
 import {
   THROTTLER_BLOCK_DURATION,
   THROTTLER_KEY_GENERATOR,
@@ -8,7 +8,7 @@ import {
   THROTTLER_SKIP,
   THROTTLER_TRACKER,
   THROTTLER_TTL,
-} from '@nestjs/throttler/dist/throttler.constants';
+} from '#platform/foreign/throttler-internals';
 import type { RouteTarget } from '#platform/http/route-targets';
 
 /** Settings in the `config` of Fastify's own routes, in the same form as those of the decorators. */

@@ -1,7 +1,6 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import type { ThrottlerStorage } from '@nestjs/throttler';
-import type { ThrottlerStorageRecord } from '@nestjs/throttler/dist/throttler-storage-record.interface';
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
 import { trackerKey } from '#platform/http/client-address';
@@ -86,7 +85,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     limit: number,
     _blockDuration: number,
     throttlerName: string,
-  ): Promise<ThrottlerStorageRecord> {
+  ): ReturnType<ThrottlerStorage['increment']> {
     const count = await this.count(trackerKey(key), `${throttlerName}:guard:${ttl}`, limit, ttl);
     const { hits: totalHits, secondsLeft: timeToExpire } = count;
     const isBlocked = totalHits > count.limit;

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { ThrottlerModuleOptions, ThrottlerStorage } from '@nestjs/throttler';
-import { THROTTLER_LIMIT } from '@nestjs/throttler/dist/throttler.constants';
+import { THROTTLER_LIMIT } from '#platform/foreign/throttler-internals';
 import type { LimitsSettings } from './limits.settings';
 
 type SkipIf = (context: ExecutionContext) => boolean;

@@ -5,13 +5,13 @@ import {
   type TransformFnParams,
   plainToInstance,
 } from 'class-transformer';
-import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
 import {
   type ValidationArguments,
   type ValidatorConstraintInterface,
   ValidationTypes,
   getMetadataStorage,
 } from 'class-validator';
+import { OF_A_FUNCTION, defaultMetadataStorage, rulesOf } from '#platform/foreign/class-validator-internals';
 
 type Class = new () => Record<string, unknown>;
 type Check = (value: unknown, dto: Record<string, unknown>) => boolean;
@@ -46,7 +46,7 @@ export function compileRules(dto: unknown): CompiledRules | undefined {
   const fields = fieldsOf(dto, () => (isAsync = true));
   if (!fields) return undefined;
   return (source) => {
-    if (isAsync || !isBare(Object.getPrototypeOf(source))) return undefined;
+    if (isAsync || !isBare(source)) return undefined;
     const made = new dto();
     for (const name of Object.keys(source)) {
       const field = fields.get(name);
@@ -76,7 +76,7 @@ function fieldsOf(dto: Class, onPromise: () => void): Map<string, Field> | undef
   const fields = new Map<string, Field>();
   if (defaultMetadataStorage.getExposedMetadatas(dto).length > 0) return undefined;
   if (defaultMetadataStorage.getExcludedMetadatas(dto).length > 0) return undefined;
-  for (const rule of storage.getTargetValidationMetadatas(dto, '', false, false)) {
+  for (const rule of rulesOf(dto)) {
     const { propertyName: name, constraints, each, groups, validateIf } = rule;
     const conversions = conversionsOf(dto, name);
     if (!conversions || groups?.length || validateIf || name in dto.prototype) return undefined;
@@ -108,7 +108,8 @@ function conversionsOf(dto: Class, name: string): Conversion[] | undefined {
   const conversions: Conversion[] = [];
   const type = defaultMetadataStorage.findTypeMetadata(dto, name);
   if (type) {
-    const { typeFunction, reflectedType, options } = type;
+    const { typeFunction, options } = type;
+    const reflectedType = type.reflectedType as unknown;
     // A function with parameters may answer differently each time. Other reflected types are made, such as Set.
     if (options?.discriminator || typeFunction?.length !== 0 || !REFLECTED.includes(reflectedType))
       return undefined;
@@ -136,8 +137,6 @@ const SCALARS = new Map<unknown, (value: unknown) => unknown>([
   [Boolean, Boolean],
   [Date, (value) => new Date(value as string)],
 ]);
-/** The name that class-validator gives to the class of a rule that is a function. */
-const OF_A_FUNCTION = 'CustomConstraint';
 
 /** The type of a field as TypeScript tells it. class-transformer would make a list of another type, such as Set. */
 const REFLECTED: unknown[] = [undefined, Object, Array, String, Number, Boolean, Date];
@@ -172,11 +171,12 @@ function checkOf(
 
 const isClass = (dto: unknown): dto is Class => typeof dto === 'function';
 
-/** Whether sources with this prototype inherit nothing but the methods of objects. Fastify's queries have their own. */
-const isBare = (prototype: object | null): boolean =>
-  prototype === null ||
-  prototype === Object.prototype ||
-  (Object.getPrototypeOf(prototype) === null && Reflect.ownKeys(prototype).length === 0);
+/** Whether it inherits nothing but the methods of objects. Fastify's queries have an empty prototype of their own. */
+function isBare(source: object): boolean {
+  const prototype = Object.getPrototypeOf(source) as object | null;
+  if (prototype === null || prototype === Object.prototype) return true;
+  return Object.getPrototypeOf(prototype) === null && Reflect.ownKeys(prototype).length === 0;
+}
 
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';

@@ -1,16 +1,11 @@
 import { type CanActivate, type ExecutionContext, Injectable, Module, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants';
-import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
-import { defaultMetadataStorage } from 'class-transformer/cjs/storage';
-import { getMetadataStorage } from 'class-validator';
+import { DECORATORS } from '@nestjs/swagger';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import { validationFailed } from '#platform/errors/errors';
+import { defaultMetadataStorage, rulesOf } from '#platform/foreign/class-validator-internals';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '#platform/foreign/nest-internals';
 import type { RouteTarget } from '#platform/http/route-targets';
-
-/** Where the decorators of @nestjs/swagger store their data. The package does not export these names. */
-const DOCUMENTED_PARAMETERS = 'swagger/apiParameters';
-const DOCUMENTED_FIELDS = 'swagger/apiModelPropertiesArray';
 
 /** The parameter that clients add to bypass caches. */
 const AGAINST_CACHES = '_';
@@ -73,14 +68,16 @@ function namesOf({ controller, handler, method }: RouteTarget): Set<string> | un
 }
 
 const documented = (target: object): { in?: string; name?: string }[] =>
-  (Reflect.getMetadata(DOCUMENTED_PARAMETERS, target) ?? []) as { in?: string; name?: string }[];
+  (Reflect.getMetadata(DECORATORS.API_PARAMETERS, target) ?? []) as { in?: string; name?: string }[];
 
 /** Fields of a class with rules or documentation, by the names that clients use. Undefined without any. */
 function fieldsOf(type: unknown): string[] | undefined {
   if (typeof type !== 'function') return undefined;
-  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
-  const described = (Reflect.getMetadata(DOCUMENTED_FIELDS, (type as Type).prototype as object) ??
-    []) as string[];
+  const rules = rulesOf(type as Type);
+  const described = (Reflect.getMetadata(
+    DECORATORS.API_MODEL_PROPERTIES_ARRAY,
+    (type as Type).prototype as object,
+  ) ?? []) as string[];
   const renamed = defaultMetadataStorage.getExposedMetadatas(type);
   const fields = [
     ...rules.map(({ propertyName }) => propertyName),

@@ -1,7 +1,8 @@
-import { ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
-import { type ValidatorOptions, getMetadataStorage } from 'class-validator';
+import { ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
+import type { ValidatorOptions } from 'class-validator';
 import { MAX_DETAILS, validationFailed } from '#platform/errors/errors';
 import { describeViolations } from '#platform/errors/violations';
+import { rulesOf } from '#platform/foreign/class-validator-internals';
 import { type CompiledRules, TRANSFORM_OPTIONS, compileRules } from './compiled-rules';
 
 /** Levels of nested lists and objects in a field. No request needs more, and the transformation is recursive. */
@@ -71,10 +72,7 @@ export class DtoPipe extends ValidationPipe {
 }
 
 function hasRules(dto: unknown): boolean {
-  return (
-    typeof dto === 'function' &&
-    getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false).length > 0
-  );
+  return typeof dto === 'function' && rulesOf(dto as Type).length > 0;
 }
 
 /** Replaces null with the default of its field, in nested DTOs too. */

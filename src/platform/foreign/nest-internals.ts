@@ -1,0 +1,26 @@
+/**
+ * Every part of NestJS that its packages do not export for users, with the reason why we need it. Others import these
+ * from here; nest-internals.spec.ts checks each on the installed version.
+ */
+
+/**
+ * Where decorators store what they say. The packages offer no other way to read it before a request comes: the paths,
+ * methods and versions of handlers, for RouteTargets; their interceptors, for PlainData; the sources of their
+ * parameters, for QueryParametersGuard.
+ */
+export {
+  INTERCEPTORS_METADATA,
+  METHOD_METADATA,
+  MODULE_PATH,
+  PATH_METADATA,
+  ROUTE_ARGS_METADATA,
+  VERSION_METADATA,
+} from '@nestjs/common/constants';
+/** With what the keys of ROUTE_ARGS_METADATA begin: `${RouteParamtypes.QUERY}:0` for `@Query()`. */
+export { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
+/** The text of the exception when a guard refuses: only by it can the error say the documented text instead. */
+export { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
+/** What guards get. Functions of `@Throttle` take it too, and are called before NestJS has made one. */
+export { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
+/** Makes the paths of a handler from prefix, module, controller and versions, as the router does. */
+export { RoutePathFactory } from '@nestjs/core/router/route-path-factory';

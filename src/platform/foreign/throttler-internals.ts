@@ -1,0 +1,17 @@
+/**
+ * Every part of @nestjs/throttler that it does not export, with the reason why we need it. Others import these from
+ * here; throttler-internals.spec.ts checks each on the installed version.
+ */
+
+/**
+ * Where `@Throttle` and `@SkipThrottle` store what they say, with the name of the limit behind. RouteLimits reads it
+ * at the start, because requests are counted before NestJS asks any guard.
+ */
+export {
+  THROTTLER_BLOCK_DURATION,
+  THROTTLER_KEY_GENERATOR,
+  THROTTLER_LIMIT,
+  THROTTLER_SKIP,
+  THROTTLER_TRACKER,
+  THROTTLER_TTL,
+} from '@nestjs/throttler/dist/throttler.constants';

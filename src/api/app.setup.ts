@@ -17,6 +17,7 @@ import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
 import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { ApiError } from '#platform/errors/errors';
+import { type OnError, reportErrors } from '#platform/errors/report';
 import { allowedOrigins } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
 import { RouteTargets } from '#platform/http/route-targets';
@@ -49,6 +50,8 @@ export interface AppOptions {
   modules?: AppImports;
   /** Runs before the application starts. Register plugins, WebSocket adapters and global interceptors here. */
   prepare?: (app: NestFastifyApplication) => unknown;
+  /** Gets what becomes a 5xx, with its request: for Sentry and the like. It cannot change the answer. */
+  onError?: OnError;
   /** Whether lines of the NestJS Logger carry the request id. `canTrackCheaply` is the default. */
   requestIds?: boolean;
   /** Creates the application. Tests override providers here. */
@@ -66,6 +69,7 @@ export async function createApp(
   {
     modules = [],
     prepare,
+    onError,
     requestIds = canTrackCheaply,
     create = (module, adapter, options) => NestFactory.create(module, adapter, options),
   }: AppOptions = {},
@@ -79,6 +83,7 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   fastify.removeContentTypeParser('text/plain');
+  if (onError) reportErrors(fastify, onError);
   if (requestIds) trackRequests(fastify);
   // The default is not to cache: most answers are private, or true only at this moment.
   const headers = { ...securityHeaders(), 'cache-control': 'no-store' };

@@ -3,6 +3,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
 import { hideText } from '#platform/errors/error.filter';
+import { giveErrorForm } from './base-filter';
 import { JsonText } from './json-text';
 import { CursorPage, LegacyEnvelope, Page } from './pagination';
 import { sendText } from './send-text';
@@ -49,7 +50,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     this.instance.decorateReply('errorCode', '');
   }
 
-  /** NestJS passes a status only with error bodies. Handlers have already set theirs. */
+  /** A `status` here means that the body is an error's: the status of a success is on the reply already. */
   override reply(response: FastifyReply, payload: unknown, status?: number): FastifyReply {
     if (status !== undefined || !takesEnvelope(response, payload))
       return super.reply(response, withoutEnvelope(response, payload), status);
@@ -94,6 +95,10 @@ export class EnvelopeAdapter extends FastifyAdapter {
     });
   }
 }
+
+// Libraries look for the adapter by this name, such as nestjs-cls, which would silently mount nothing.
+Object.defineProperty(EnvelopeAdapter, 'name', { value: FastifyAdapter.name });
+giveErrorForm((adapter) => adapter instanceof EnvelopeAdapter);
 
 const hasNoBody = (status: number): boolean => status === 204 || status === 205 || status === 304;
 

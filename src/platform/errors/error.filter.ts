@@ -1,11 +1,12 @@
 import { ArgumentsHost, Catch, ExceptionFilter, HttpException, NotFoundException } from '@nestjs/common';
-import { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { FORBIDDEN_MESSAGE } from '#platform/foreign/nest-internals';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import type { ErrorCode } from './error-codes';
 import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
+import { report } from './report';
 import { describeViolations } from './violations';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -172,7 +173,10 @@ export function sendError(
   const unknownRoute = request.is404 && error instanceof NotFoundException;
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const { status, body } = describeError(unknownRoute ? notFound() : error, reads);
-  if (status >= 500) request.log.error({ reqId: request.id, code: body.code, err: error }, body.error);
+  if (status >= 500) {
+    request.log.error({ reqId: request.id, code: body.code, err: error }, body.error);
+    report(error, request);
+  }
   const text = toJson(body);
   const headers = {
     'content-type': JSON_TYPE,

@@ -1,6 +1,8 @@
 import type { Config } from 'jest';
 import { tmpdir } from 'node:os';
-import { startPostgres } from '#dev/postgres';
+// Relative: jest loads this file outside of its own module system, where #dev would lead to a build.
+
+import { startPostgres } from '../../src/dev/postgres';
 
 /** Gives the run a PostgreSQL server of its own, unless TEST_DATABASE_URL names one. */
 export default async function start(

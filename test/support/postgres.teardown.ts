@@ -1,4 +1,4 @@
-import type { LocalPostgres } from '#dev/postgres';
+import type { LocalPostgres } from '../../src/dev/postgres';
 
 /** Stops the server that postgres.global.ts started, if it did. */
 export default async function stop(): Promise<void> {

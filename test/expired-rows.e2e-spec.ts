@@ -5,8 +5,7 @@ import type { Counter } from 'prom-client';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { Database } from '#platform/database/database';
 import { ExpiredRows } from '#platform/database/expired-rows';
-import { REMOVE_EXPIRED_NONCES } from '#features/access/expired-nonces';
-import { ISSUE_NONCES } from '#features/access/sign-in.sql';
+import { ISSUE_NONCES, REMOVE_EXPIRED_NONCES } from '#features/access/sign-in.sql';
 import { createApp } from '#api/app.setup';
 import { TEN, until, useApp } from './support/app';
 

@@ -183,7 +183,7 @@ describe('ESLint', () => {
     '../pools/pools.service',
     '#features/pools/pools.dto',
     '#features/pools/pools.controller',
-    '#features/pools/expired-answers',
+    '#features/events/event-hub',
     '#features/access/session-feed',
     '#features/access/pools.service',
     '#settings/environment',

@@ -8,15 +8,13 @@ import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { CHAIN_FACTS, CHAIN_STATE } from '#ledger/chain/chain.sql';
 import * as outbox from '#ledger/outbox/outbox.sql';
-import { REMOVE_EXPIRED_NONCES } from '#features/access/expired-nonces';
 import * as sessions from '#features/access/sessions.sql';
-import { FIND_NONCE, ISSUE_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
+import { FIND_NONCE, ISSUE_NONCES, REMOVE_EXPIRED_NONCES, SIGN_IN } from '#features/access/sign-in.sql';
 import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import * as events from '#features/events/events.sql';
 import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_CALL } from '#features/payments/calls.sql';
-import { REMOVE_EXPIRED_ANSWERS } from '#features/pools/expired-answers';
 import * as pools from '#features/pools/pools.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
@@ -369,7 +367,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(POOL_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),
     run(DRAW_TO_CALL, {}),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
-    run(REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
+    run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
     run(outbox.READ_OUTBOX, { ...cursor, rows: 20, events: 20 }),
     run(outbox.ADD_CONSUMER, { name: 'another', fromNow: true }),
     run(outbox.DUE_CONSUMERS, { names: ['reader'] }),

@@ -4,8 +4,8 @@ import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { createSecretKey } from 'node:crypto';
+import { expiring } from '#platform/database/expired-rows';
 import { AccessSettings } from './access.settings';
-import { ExpiredNonces } from './expired-nonces';
 import { JwtAuthGuard } from './auth.guard';
 import { JwtStrategy } from './jwt.strategy';
 import { TOKEN_LIFETIME_SECONDS } from './lifetimes';
@@ -13,6 +13,8 @@ import { Nonce } from './nonce.entity';
 import { SessionFeed } from './session-feed';
 import { SessionWatch } from './session-watch';
 import { Sessions } from './sessions';
+import { REMOVE_EXPIRED_ENDINGS } from './sessions.sql';
+import { REMOVE_EXPIRED_NONCES } from './sign-in.sql';
 import { User } from './user.entity';
 
 /** Who calls: users and their nonces, tokens and sessions, and the guard of every endpoint. */
@@ -30,7 +32,8 @@ import { User } from './user.entity';
     }),
   ],
   providers: [
-    ExpiredNonces,
+    expiring('nonces', REMOVE_EXPIRED_NONCES),
+    expiring('session_endings', REMOVE_EXPIRED_ENDINGS),
     SessionFeed,
     Sessions,
     SessionWatch,

@@ -1,16 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
-import { ExpiredRows } from '#platform/database/expired-rows';
 import { invalidToken } from '#platform/errors/errors';
 import type { Session } from './current-user';
 import { SessionFeed } from './session-feed';
-import {
-  type Ending,
-  END_ALL_SESSIONS,
-  END_SESSION,
-  REMOVE_EXPIRED_ENDINGS,
-  SESSION_LIVES,
-} from './sessions.sql';
+import { type Ending, END_ALL_SESSIONS, END_SESSION, SESSION_LIVES } from './sessions.sql';
 
 /** The year 9999. PostgreSQL refuses much later times, and no token of this service is valid that long. */
 const LAST_TIME_S = 253_402_300_799;
@@ -36,9 +29,7 @@ export class Sessions {
   constructor(
     private readonly database: Database,
     private readonly feed: SessionFeed,
-    expired: ExpiredRows,
   ) {
-    expired.register('session_endings', REMOVE_EXPIRED_ENDINGS);
     feed.onEndings((endings) => this.forget(endings));
   }
 

@@ -1,3 +1,4 @@
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { NONCE_LIFETIME_SECONDS } from './lifetimes';
 
@@ -32,6 +33,13 @@ export const FIND_NONCE = statement<{ nonce: string; address: string }, { found:
   `
     SELECT true AS found FROM nonces
     WHERE nonce = :nonce AND expires_at > now() AND (address IS NULL OR address = :address)`,
+);
+
+/** Of nonces that nobody used. */
+export const REMOVE_EXPIRED_NONCES = statement<ExpiryParameters, ExpiryResult>(
+  'remove_expired_nonces',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('nonces', 'expires_at', 'now()'),
 );
 
 interface SignIns {

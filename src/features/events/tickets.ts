@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { Database } from '#platform/database/database';
-import { ExpiredRows } from '#platform/database/expired-rows';
 import { invalidToken } from '#platform/errors/errors';
 import type { Session } from '#features/access/current-user';
 import type { EventTicket } from './events.dto';
-import { ISSUE_TICKET, REDEEM_TICKET, REMOVE_EXPIRED_TICKETS } from './events.sql';
+import { ISSUE_TICKET, REDEEM_TICKET } from './events.sql';
 
 const LIFETIME_SECONDS = 30;
 const digestOf = (ticket: string): string => createHash('sha256').update(ticket).digest('hex');
@@ -16,12 +15,7 @@ const digestOf = (ticket: string): string => createHash('sha256').update(ticket)
  */
 @Injectable()
 export class Tickets {
-  constructor(
-    private readonly database: Database,
-    expired: ExpiredRows,
-  ) {
-    expired.register('event_tickets', REMOVE_EXPIRED_TICKETS);
-  }
+  constructor(private readonly database: Database) {}
 
   async issue(session: Session): Promise<EventTicket> {
     const ticket = randomBytes(24).toString('base64url');

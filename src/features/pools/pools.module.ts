@@ -1,13 +1,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
+import { expiring } from '#platform/database/expired-rows';
 import { AccessModule } from '#features/access/access.module';
-import { ExpiredAnswers } from './expired-answers';
 import { IdempotencyKey } from './idempotency-key.entity';
 import { PoolMember } from './pool-member.entity';
 import { Pool } from './pool.entity';
 import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
+import { REMOVE_EXPIRED_ANSWERS } from './pools.sql';
 import { Transaction } from './transaction.entity';
 import { YieldAccrual } from './yield-accrual.entity';
 
@@ -19,7 +20,7 @@ import { YieldAccrual } from './yield-accrual.entity';
   controllers: [PoolsController],
   providers: [
     PoolsService,
-    ExpiredAnswers,
+    expiring('idempotency_keys', REMOVE_EXPIRED_ANSWERS),
     makeCounterProvider({
       name: 'pools_created_total',
       help: 'Pools created through the API, by type',

@@ -1,5 +1,6 @@
 import { type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 
@@ -213,4 +214,11 @@ export const LEAVE_POOL = statement<
     SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = :caller) AS role,
       (SELECT json_build_object('poolId', pool_id)::text FROM gone) AS data
     FROM pools p WHERE p.id = :pool`,
+);
+
+/** Of requests with an Idempotency-Key: nobody can ask for these answers any more. */
+export const REMOVE_EXPIRED_ANSWERS = statement<ExpiryParameters, ExpiryResult>(
+  'remove_expired_answers',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('idempotency_keys', 'created_at', `now() - interval '24 hours'`),
 );

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '#platform/database/database';
-import { ExpiredRows } from '#platform/database/expired-rows';
 import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#features/events/readers.sql';
-import { FAN_OUT, REMOVE_OLD_DELIVERIES } from './deliveries.sql';
+import { FAN_OUT } from './deliveries.sql';
 
 /** Turns events into deliveries, which are kept for seven days. */
 @Injectable()
@@ -13,10 +12,7 @@ export class WebhookFanOut {
   constructor(
     private readonly database: Database,
     private readonly poller: OutboxPoller,
-    expired: ExpiredRows,
-  ) {
-    expired.register('webhook_deliveries', REMOVE_OLD_DELIVERIES);
-  }
+  ) {}
 
   @OnLedgerEvents(TOPICS, { consumer: 'webhooks' })
   async onEvents(events: LedgerEvent[]): Promise<void> {

@@ -1,10 +1,11 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
-import { ExpiredEvents } from './expired-events';
+import { expiring } from '#platform/database/expired-rows';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxConsumers } from './outbox-consumers';
 import { OutboxPoller } from './outbox-poller';
+import { REMOVE_OLD_EVENTS } from './outbox.sql';
 
 /**
  * Calls methods marked with `@OnLedgerEvent` when something happens to pools, the ledger or draws. Needs the
@@ -13,7 +14,8 @@ import { OutboxPoller } from './outbox-poller';
 @Module({
   imports: [DiscoveryModule],
   providers: [
-    ExpiredEvents,
+    // After seven days, whether or not they were read.
+    expiring('outbox', REMOVE_OLD_EVENTS),
     HandlerExplorer,
     OutboxConsumers,
     OutboxPoller,

@@ -1,4 +1,10 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import {
+  type FactoryProvider,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
 import { OutageLog } from '#platform/log/outage-log';
@@ -64,7 +70,7 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     @InjectMetric('expired_rows_removed_total') private readonly removed: Counter<'table'>,
   ) {}
 
-  /** Call this before the application has started, with a statement of `removeExpired`. */
+  /** Modules list a provider made by `expiring` instead of calling this. */
   register(table: string, statement: TypedStatement<ExpiryParameters, ExpiryResult>): void {
     this.tables.push({ table, statement, after: null, startedAt: 0 });
   }
@@ -124,3 +130,16 @@ export class ExpiredRows implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 }
+
+/**
+ * A provider that has a table's expired rows removed: `providers: [expiring('nonces', REMOVE_EXPIRED_NONCES)]`.
+ * @param statement of `removeExpired`
+ */
+export const expiring = (
+  table: string,
+  statement: TypedStatement<ExpiryParameters, ExpiryResult>,
+): FactoryProvider<void> => ({
+  provide: Symbol(`expired rows of ${table}`),
+  inject: [ExpiredRows],
+  useFactory: (rows: ExpiredRows) => rows.register(table, statement),
+});

@@ -7,8 +7,9 @@ const POLL_MS = 250;
 type Task = () => Promise<void>;
 
 /**
- * The only loop of a process that reads the outbox; it runs while anyone listens. It polls, because a notification
- * comes at commit, when an older transaction may still prevent the event from being read.
+ * The one polling loop of a process. Consumers, streams and the sender of webhooks each add a task; it runs while there
+ * is one. It polls, because a notification comes at commit, when an older transaction may still prevent the event from
+ * being read.
  */
 @Injectable()
 export class OutboxPoller implements OnModuleDestroy {

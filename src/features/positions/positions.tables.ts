@@ -1,0 +1,2 @@
+/** Tables of this room without an entity: what positions are reckoned from. Only the indexer writes them. */
+export const TABLES = ['pool_weights', 'accrual_rates'];

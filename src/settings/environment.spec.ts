@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { POOL_TYPES } from '#values/types';
 import { type Environment, SETTINGS, loadEnvironment } from './environment';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
-const CONTRACTS = `individual=${address('1')},cooperative=${address('2')},lottery=${address('3')},rotating=${address('4')}`;
+/** individual=0x1…,cooperative=0x2…,lottery=0x3… */
+const CONTRACTS = POOL_TYPES.map((type, i) => `${type}=${address(`${i + 1}`)}`).join();
 const REQUIRED = {
   DATABASE_URL: 'postgres://user:hidden-password@db.internal:5432/savings',
   JWT_SECRET: 'a secret that has at least 32 bytes',
@@ -57,7 +59,7 @@ describe('defaults', () => {
     });
     for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
       expect(environment).not.toHaveProperty(name);
-    expect([...environment.POOL_CONTRACTS.values()]).toEqual(Array(4).fill([address('0')]));
+    expect([...environment.POOL_CONTRACTS.values()]).toEqual(POOL_TYPES.map(() => [address('0')]));
   });
 
   it('apply to empty variables too', () => {
@@ -156,7 +158,7 @@ const WRONG: Record<string, string[]> = {
   VERIFY_INTERVAL: ['-1', '86401', '1m'],
   INDEXER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
-    'individual,cooperative,lottery,rotating',
+    POOL_TYPES.join(),
     `individual=${address('1')}`,
     CONTRACTS.replace(address('2'), '0x12'),
     CONTRACTS.replace('lottery', 'lotery'),
@@ -201,12 +203,11 @@ describe('parsing', () => {
   const load = (variables: NodeJS.ProcessEnv): Environment => loadEnvironment({ ...REQUIRED, ...variables });
 
   it('gives POOL_CONTRACTS by type, lower-cased, in any order, with spaces', () => {
-    const mixed = ` rotating = 0x${'Ab'.repeat(20)} , lottery=${address('3')},cooperative=${address('2')},individual=${address('1')}`;
+    const [last, ...others] = CONTRACTS.split(',').reverse();
+    const mixed = ` ${last.split('=')[0]} = 0x${'Ab'.repeat(20)} , ${others.join()}`;
     expect([...load({ POOL_CONTRACTS: mixed }).POOL_CONTRACTS]).toEqual([
-      ['individual', [address('1')]],
-      ['cooperative', [address('2')]],
-      ['lottery', [address('3')]],
-      ['rotating', [`0x${'ab'.repeat(20)}`]],
+      ...POOL_TYPES.slice(0, -1).map((type, i) => [type, [address(`${i + 1}`)]]),
+      [POOL_TYPES.at(-1), [`0x${'ab'.repeat(20)}`]],
     ]);
   });
 

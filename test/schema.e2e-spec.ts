@@ -17,6 +17,7 @@ import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#f
 import { DRAW_TO_CALL, POOL_TO_CALL } from '#features/payments/calls.sql';
 import * as pools from '#features/pools/pools.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
+import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
@@ -361,7 +362,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(pools.FIRST_ANSWER, { user, key: 'key7' }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...page }),
     run(transactions.LIST_TRANSACTIONS, { ...me, ...deposits }),
-    run(transactions.LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
+    run(LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
     run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
     run(POOL_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),

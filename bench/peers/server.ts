@@ -18,6 +18,7 @@ import * as lottery from '#features/lottery/lottery.sql';
 import { POOL_CURSOR } from '#features/pools/pools.dto';
 import * as pools from '#features/pools/pools.sql';
 import { LIST_POSITIONS } from '#features/positions/positions.sql';
+import { DEEP_OFFSET, LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
 import { TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
 import * as transactions from '#features/transactions/transactions.sql';
 import * as users from '#features/users/users.sql';
@@ -143,10 +144,7 @@ async function listen(connect: Connect): Promise<void> {
     const { page, limit, type = null } = query;
     const { userId: user, address: caller } = callerOf(request);
     const offset = (page - 1) * limit;
-    const statement =
-      offset > transactions.DEEP_OFFSET
-        ? transactions.LIST_DEEP_TRANSACTIONS
-        : transactions.LIST_TRANSACTIONS;
+    const statement = offset > DEEP_OFFSET ? LIST_DEEP_TRANSACTIONS : transactions.LIST_TRANSACTIONS;
     return list(
       reply,
       await row(reads, statement, { user, caller, type, limit, offset }),

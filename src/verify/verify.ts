@@ -24,7 +24,7 @@ export interface Options {
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Statement timeout, enough for a pool or address with millions of transactions. */
 const STATEMENT_TIMEOUT_MS = 300_000;
-/** Pools that changed meanwhile are counted again until only so few are left, which one statement can count. */
+/** Pools that changed meanwhile are counted again, until so few are left that one statement can count them. */
 const FEW_CHANGED_POOLS = 2000;
 const MAX_ROUNDS = 5;
 /** Number of pools, with all their accounts, that are compared with the chain at once. */

@@ -70,7 +70,7 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     before: ReturnType<Sessions['verified']>,
   ): Promise<boolean> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
-    const known = before ?? (await this.remember(context, request));
+    const known = before ?? (await this.signedIn(context, request));
     // A user set here counts as authenticated, in the log too, so set it only after the check.
     request.user = undefined;
     await this.sessions.check(known);
@@ -78,13 +78,17 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     return true;
   }
 
-  private async remember(
+  /** Verifies the token. */
+  private async signedIn(
     context: ExecutionContext,
     request: AuthenticatedRequest,
-  ): Promise<ReturnType<Sessions['add']>> {
+  ): Promise<ReturnType<Sessions['remember']>> {
     await super.canActivate(context);
     const { authorization: header = '' } = request.headers;
-    return this.sessions.add(header, request.user as Session, header.length <= MAX_HEADER_LENGTH);
+    const session = request.user as Session;
+    return header.length <= MAX_HEADER_LENGTH
+      ? this.sessions.remember(header, session)
+      : this.sessions.once(session);
   }
 
   /** @param reason the error of passport-jwt, which checks the expiry only of tokens with a valid signature */

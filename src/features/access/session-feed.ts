@@ -92,7 +92,8 @@ export class SessionFeed implements OnModuleInit, OnApplicationShutdown {
     const { rows } = await within(
       ANSWER_MS,
       client.query<NonNullable<typeof LOOK_FOR_ENDINGS.row>>({ name, text, values }),
-      // Such an answer is as complete as any, however late, and `fresh` knows its age.
+      // After a stall of this process the answer may be in the socket already, so `within` looks there before it gives
+      // up. A late answer is as complete as any; `fresh` counts its age from the start of the poll.
       () => new Error('no answer in time'),
     );
     const [{ snapshot, standby, endings }] = rows;

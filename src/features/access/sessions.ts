@@ -44,10 +44,14 @@ export class Sessions {
     return checkedIn === this.feed.term && this.feed.fresh;
   }
 
-  /** @param keep whether to remember it; headers with more than a token in them would let clients fill the memory */
-  add(header: string, session: Session, keep: boolean): Known {
-    const known: Known = { session, endings: 0 };
-    if (!keep) return known;
+  /** A session that is not remembered: it serves one request. */
+  once(session: Session): Known {
+    return { session, endings: 0 };
+  }
+
+  /** Remembers the session by its whole header, so headers must be short: clients could fill the memory. */
+  remember(header: string, session: Session): Known {
+    const known = this.once(session);
     this.known.delete(header);
     if (this.known.size >= MAX_KNOWN) {
       // The oldest entry, since a Map keeps the order of insertion.

@@ -32,7 +32,7 @@ interface ListParameters {
   limit: number;
 }
 
-/** Of pool_members: the caller's pools of one type. Their own have an index by type, so that others are not read. */
+/** Parts of pool_members: the caller's pools of one type, one part a role, because each role has an index of its own. */
 const OF_TYPE = ['OWNER', 'MEMBER'].map(
   (role) => `pool_members WHERE address = :caller AND role = '${role}' AND type = :type`,
 );
@@ -142,7 +142,10 @@ const NEW_POOLS_TYPES = {
   amounts: 'numeric[]',
 } as const;
 
-/** The database's function create_pools writes the pools, their members, their DEPOSITs and all that is derived. */
+/**
+ * new_pools is a view. Its INSTEAD OF trigger create_pools writes the pools, their members, their DEPOSITs and all that
+ * is derived. A trigger, because derived tables refuse every write that does not come from one.
+ */
 export const CREATE_POOLS = statement<NewPools, never>(
   'create_pools',
   NEW_POOLS_TYPES,
@@ -152,8 +155,8 @@ export const CREATE_POOLS = statement<NewPools, never>(
 );
 
 /**
- * The same with an idempotency key for each pool. Returns the pools that it creates: none whose key is in use, because
- * another request holds its lock, or it has a record that is less than a day old; and one if several have the same key.
+ * The same with an idempotency key for each pool. Returns the pools that it creates. It creates none for a key that is
+ * in use: another request holds its lock, or its record is less than a day old. Of several with one key it creates one.
  */
 export const CREATE_POOLS_ONCE = statement<
   NewPools & { keys: string[]; requestHashes: string[]; answers: string[] },
@@ -198,7 +201,7 @@ export const FIRST_ANSWER = statement<
 );
 
 /**
- * The triggers of pool_members update the derived rows. `role` is the caller's role before this statement, null for
+ * Triggers of pool_members update the derived rows. `role` is the caller's role before this statement, null for
  * outsiders. `data` is null when the caller was not a member, or another request has just ended the membership.
  */
 export const LEAVE_POOL = statement<

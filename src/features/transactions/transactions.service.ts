@@ -6,6 +6,7 @@ import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { idRange } from './id-range';
+import { DEEP_OFFSET, LIST_DEEP_TRANSACTIONS } from './deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
 import {
   BY_CURSOR,
@@ -15,8 +16,6 @@ import {
   type TransactionItem,
 } from './transactions.dto';
 import {
-  DEEP_OFFSET,
-  LIST_DEEP_TRANSACTIONS,
   LIST_POOL_TRANSACTIONS,
   LIST_TRANSACTIONS,
   TRANSACTION_BY_HASH,

@@ -4,14 +4,14 @@ import { statement } from '#platform/postgres/statement';
 import { isReader } from '#features/pools/pools.sql';
 
 /** `last` is the id of the last item. */
-interface ListRow {
+export interface ListRow {
   total: number;
   data: string;
   last: string | null;
 }
 
 /** `type` null: all types. */
-interface ListParameters {
+export interface ListParameters {
   caller: string;
   type: TransactionType | null;
   limit: number;
@@ -24,7 +24,7 @@ const TRANSACTION_FIELDS = `
 export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
 
 /** The sum of the counts of the wanted type. `:type` is that type, or null for all. */
-const total = (deposits: string, withdrawals: string, claims: string): string => `
+export const total = (deposits: string, withdrawals: string, claims: string): string => `
   CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
     WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
 
@@ -37,12 +37,12 @@ const branches = (where: string, limit: string): string =>
   ).join(' UNION ALL ');
 
 /** The newest of all branches, newest first. No branch is read further than needed. */
-const newest = (where: string[], limit: string): string => `
+export const newest = (where: string[], limit: string): string => `
   SELECT id FROM (${where.map((each) => branches(each, limit)).join(' UNION ALL ')}) merged
   ORDER BY id DESC LIMIT ${limit}`;
 
 /** For FROM: the rows with the ids from `page` as JSON, and the last of these ids. */
-const items = (page: string): string => `
+export const items = (page: string): string => `
   (SELECT coalesce(json_agg(${TRANSACTION_ITEM}), '[]')::text AS data, (array_agg(t.id))[count(*)] AS last
    FROM (${page}) page JOIN LATERAL (SELECT * FROM transactions WHERE id = page.id OFFSET 0) t ON true)`;
 
@@ -50,7 +50,7 @@ const items = (page: string): string => `
 export const OWN = ['owner_id = :user', 'account = :caller AND NOT by_owner'];
 
 /** Pools that the caller is a member of, with the count and the newest of their transactions of the wanted type. */
-const MEMBERSHIPS = `
+export const MEMBERSHIPS = `
   memberships AS MATERIALIZED (
     SELECT p.id, ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS count,
       CASE WHEN :type IS NULL THEN greatest(p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id)
@@ -64,22 +64,29 @@ const MEMBERSHIPS = `
 export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
 
 /**
- * Everything the caller may read: the transactions of the caller's own pools, those of pools that the caller is a
- * member of, and the caller's payments into pools of others.
- *
  * A page and the pages before it have n rows together. So only n of the pools that the caller is a member of can have
- * rows there: those whose newest row is newest. Rows older than the newest row of the n-th of these pools cannot be
- * there. A member's own payments are found twice.
+ * rows there: those whose newest row is newest.
+ */
+const CANDIDATES = `
+    candidates AS MATERIALIZED (
+      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
+    )`;
+
+/** The newest row of the n-th of these pools. Older rows of any of them cannot be on the page. */
+const OLDEST = `
+    oldest AS MATERIALIZED (
+      SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
+    )`;
+
+/**
+ * Everything the caller may read: the transactions of the caller's own pools, those of pools that the caller is a
+ * member of, and the caller's payments into pools of others. A member's own payments are found twice.
  */
 export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
   'list_transactions',
   { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
-    WITH ${MEMBERSHIPS}, candidates AS MATERIALIZED (
-      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
-    ), oldest AS MATERIALIZED (
-      SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
-    )
+    WITH ${MEMBERSHIPS}, ${CANDIDATES}, ${OLDEST}
     SELECT (
         (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :caller)
         + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
@@ -96,63 +103,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
   { onStandby: true },
 );
 
-/** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
-export const DEEP_OFFSET = 1000;
-
-/**
- * The same for a page far from the start. In the caller's own rows, the days before the page are skipped by their
- * counts (ids are UUIDv7 of the creation time, so a day is a range of ids). For pools that the caller is a member of,
- * the ids before the page are read from the index, so that part costs as much as the offset.
- */
-export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string }, ListRow>(
-  'list_deep_transactions',
-  { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
-  `
-    WITH ${MEMBERSHIPS}, own_days AS MATERIALIZED (
-      SELECT day, sum(${total('deposits', 'withdrawals', 'claims')}) AS count
-      FROM account_days WHERE address = :caller GROUP BY day
-    ), whole AS MATERIALIZED (
-      SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + (SELECT coalesce(sum(count), 0) FROM memberships))::bigint AS total
-    ), reach AS MATERIALIZED (
-      SELECT CASE WHEN total > :offset THEN :limit + :offset ELSE 0 END AS rows FROM whole
-    ), member_ids AS MATERIALIZED (
-      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND (:type IS NULL OR t.type = :type)
-      WHERE c.count <= reach.rows
-      UNION ALL
-      SELECT t.id FROM reach, memberships c
-      CROSS JOIN LATERAL (${newest(['pool_id = c.id'], '(SELECT rows FROM reach)')}) t
-      WHERE c.count > reach.rows AND reach.rows > 0
-    ), ends AS MATERIALIZED (
-      SELECT array_agg((lpad(to_hex(extract(epoch FROM day + 1)::bigint * 1000), 12, '0') || repeat('0', 20))::uuid
-        ORDER BY day) AS ids FROM own_days
-    ), page_start AS MATERIALIZED (
-      SELECT ids[n] AS below, newer FROM (
-        SELECT n, sum(own) OVER newest_first - own + sum(others) OVER newest_first AS newer FROM (
-          SELECT n, sum(own) AS own, sum(others) AS others FROM (
-            SELECT row_number() OVER (ORDER BY day)::int AS n, count AS own, 0 AS others FROM own_days
-            UNION ALL
-            SELECT width_bucket(id, ids), 0, count(*) FROM member_ids, ends WHERE ids IS NOT NULL GROUP BY 1
-          ) parts GROUP BY n
-        ) days WINDOW newest_first AS (ORDER BY n DESC)
-      ) days, ends WHERE n > 0 AND newer <= :offset ORDER BY n LIMIT 1
-    ), start AS MATERIALIZED (
-      SELECT coalesce((SELECT below FROM page_start), ${uuidOf('f')}) AS below,
-        :offset - coalesce((SELECT newer FROM page_start), 0)::bigint AS skipped
-    )
-    SELECT whole.total::int, list.data, list.last
-    FROM whole, ${items(`
-      SELECT DISTINCT id FROM (
-        (${newest(
-          OWN.map((own) => `${own} AND id < (SELECT below FROM start)`),
-          '(SELECT :limit + skipped FROM start, whole WHERE total > :offset UNION ALL SELECT 0 LIMIT 1)',
-        )})
-        UNION ALL
-        SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
-      ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
-  { onStandby: true },
-);
-
-/** An outsider's payments into one pool. Found by account, as the pool may be large: `IS TRUE` avoids its index. */
+/** An outsider's payments into one pool. `IS TRUE` makes the planner find them by account, as the pool may be large. */
 export const OUTSIDE = 'account = :caller AND NOT by_owner AND (pool_id = :pool) IS TRUE';
 
 /**

@@ -32,7 +32,7 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   onApplicationBootstrap(): void {
     this.running = this.run();
-    // Whoever waits for `ended` gets the error.
+    // `ended` passes the error on. Without this the process would also see an unhandled rejection.
     this.running.catch(() => undefined);
   }
 

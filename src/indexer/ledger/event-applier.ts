@@ -15,7 +15,7 @@ import * as sql from './event-writer.sql';
 import { type Reach, applyToPositions } from './position-writer';
 import { Tally, refusal } from './set-aside';
 
-/** Events of unknown pools that one round looks at. */
+/** How many events of unknown pools one search for new pools reads. */
 const EVENTS_PER_SEARCH = 10_000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 

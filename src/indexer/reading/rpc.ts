@@ -41,11 +41,15 @@ class Retryable extends Error {
 /** The endpoint does not take so many calls in one request. */
 class BatchRefused extends Error {}
 
-/**
- * Timeout of one answer; time after which there are no more retries; wait before the first retry, which doubles. The
- * first two together are shorter than the time after which a leader's heartbeat is stale.
- */
-const TIMES = { answerMs: 2500, patienceMs: 5000, backoffMs: 100 };
+/** `answerMs` and `patienceMs` together are shorter than the time after which a leader's heartbeat is stale. */
+const TIMES = {
+  /** Timeout of one answer. */
+  answerMs: 2500,
+  /** After this time nothing is tried again. */
+  patienceMs: 5000,
+  /** Wait before the second try. It doubles before each further one. */
+  backoffMs: 100,
+};
 /** A larger answer is refused, so that no endpoint can exhaust our memory. A full batch of events has about 8 MB. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 /** A batch that has to be split is sent in so many requests at a time. */

@@ -6,7 +6,7 @@ import { Source } from './source';
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
 
-/** An endpoint that is further behind the best head, or for longer, is left for another. */
+/** An endpoint lags, and is left for another, if it is more blocks behind the best head, or behind it for longer. */
 const LAG_BLOCKS = 5;
 const LAG_MS = 10_000;
 /** An endpoint that is behind and has had no new head for this long may be on an abandoned branch. */

@@ -191,7 +191,7 @@ function questionsOf({ id, contract, block, accounts, positions }: Holding): Que
   return [
     { kind: 'chain.total', id, wanted: total, call: ethCall(contract, totalOf, block) },
     ...accounts.map(({ account, amount }) => ask('chain.balance', 'balanceOf', account, BigInt(amount))),
-    // Where both say the same, it is asked for above.
+    // Where position and ledger agree, the question above is enough.
     ...positions
       .filter(({ account, balance }) => balance !== amounts.get(account))
       .map(({ account, balance }) => ask('chain.position', 'balanceOf', account, BigInt(balance))),

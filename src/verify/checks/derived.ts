@@ -82,8 +82,8 @@ export class DerivedComparison {
   }
 
   /**
-   * What accounts hold and have earned, against a replay of the pools' events. After `events` and `pools`, which tell
-   * where the events themselves are in doubt.
+   * Compares what accounts hold and have earned with a replay of the pools' events. Call it after `events` and `pools`:
+   * they find the pools whose events are themselves in doubt, and these are left out.
    */
   async positions(ids: string[]): Promise<void> {
     const clear = ids.filter((id) => !this.disputed.has(id));

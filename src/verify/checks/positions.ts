@@ -6,7 +6,7 @@ import { type PoolEvent, YieldModel } from './yield-model';
 type Row = Record<string, string>;
 type Rows = Record<sql.Table, Map<string, Row>>;
 
-/** A value of a row that is not what the events make it. */
+/** A stored value that differs from the one computed from the events. */
 export interface PositionValue {
   table: sql.Table;
   pool: string;
@@ -19,7 +19,7 @@ export interface PositionValue {
 /** Rows sent at once. */
 const ROWS_PER_INSERT = 5000;
 
-/** Replays the events of pools. The caller sees to it that they do not change meanwhile. */
+/** Replays the events of pools. The caller's transaction keeps them from changing. */
 async function replayed(client: Client, ids: string[]): Promise<{ model: YieldModel; events: number }> {
   const model = new YieldModel();
   let events = 0;
@@ -41,7 +41,7 @@ async function replayed(client: Client, ids: string[]): Promise<{ model: YieldMo
   return { model, events };
 }
 
-/** The rows that the model's state makes. */
+/** The rows that the database should have for the state of the model. */
 function rowsOf({ pools }: YieldModel): Rows {
   const rows: Rows = { pool_weights: new Map(), accrual_rates: new Map(), positions: new Map() };
   for (const [id, { total, offset, accruals, accounts }] of pools) {
@@ -79,7 +79,7 @@ function rowsOf({ pools }: YieldModel): Rows {
   return rows;
 }
 
-/** Holds the positions of pools, as one snapshot has them, against their events. */
+/** Compares the positions of pools with their events, both in one snapshot. */
 export async function comparePositions(
   client: Client,
   ids: string[],
@@ -105,7 +105,7 @@ export async function comparePositions(
   }
 }
 
-/** Makes the rows of pools anew from their events. In a transaction; the indexer waits until its end. */
+/** Writes the rows of pools again from their events. Call it in a transaction; the indexer waits for its end. */
 export async function rebuildPositions(client: Client, ids: string[]): Promise<void> {
   await client.query(LOCK_CURSOR);
   const rows = rowsOf((await replayed(client, ids)).model);

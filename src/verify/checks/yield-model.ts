@@ -10,14 +10,14 @@
  *     perUnit[n]   = perUnit[n - 1] + perWeight[n] * (time[n] - time[n - 1]),   perUnit[1] = 0
  *     offset       = total * time[n]                                            of the pool
  *
- * An account takes part in the accruals `a` to `b` that came since its last change before its next deposit,
- * withdrawal or claim, and when it is asked what it can claim:
+ * An account is settled right before its next deposit, withdrawal or claim, and when it is asked what it can claim. It
+ * then takes part in the accruals `a` to `b`, all that came since it was last settled:
  *
  *     owed  += (balance * time[a] - offset) * perWeight[a] / 2^128
  *     owed  += balance * (perUnit[b] - perUnit[a]) / 2^128
  *     offset = balance * time[b]
  *
- * Doing that at other moments may round otherwise, so it must be stored with these events and with no others.
+ * Settling at other moments may round differently, so the result is stored with these events and with no others.
  *
  * This arithmetic also stands in contracts/SavingsPool.sol, src/indexer/ledger/positions.ts and
  * src/features/positions/positions.sql.ts: a change to one is a change to all four. They share no code on purpose, so
@@ -75,9 +75,8 @@ export class YieldModel {
   readonly pools = new Map<string, Pool>();
 
   /**
-   * @returns false if SavingsPool cannot have emitted the event: a withdrawal beyond the balance or an accrual without
-   * any weight changes nothing, and neither does an event of another kind; of a claim of more or less than is owed the
-   * part that is owed is taken off
+   * @returns false if SavingsPool cannot have emitted the event. A withdrawal beyond the balance, an accrual without any
+   * weight and an event of another kind change nothing. A claim of another amount than is owed takes off what it can.
    */
   apply({ kind, pool: id, account: holder, amount, time }: PoolEvent): boolean {
     const pool = this.pools.get(id) ?? newPool();

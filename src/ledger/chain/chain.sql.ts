@@ -34,7 +34,7 @@ export const CHAIN_FACTS = statement<
 );
 /**
  * SQL: number and time of the last block whose events count; no row before any does. Its time is null if it is below
- * the head and its header was not stored.
+ * the last block read and its header was not stored.
  */
 export const EFFECTIVE_BLOCK = `
   (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time

@@ -1,5 +1,4 @@
 import { Injectable, Logger, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
-import { ThrottlerStorageRedisService } from '@nest-lab/throttler-storage-redis';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import type { Cluster, Redis } from 'ioredis';
 import { once } from 'node:events';
@@ -8,9 +7,8 @@ import { within } from '#platform/timing/waits';
 import { LimitsSettings } from './limits.settings';
 import { type Count, MemoryCounter } from './memory-counter';
 import { connectRedis } from './redis';
+import { RedisCounter } from './redis-counter';
 
-/** No block that outlasts the window: only the number of hits in it counts. */
-const NEVER_BLOCK = Number.MAX_SAFE_INTEGER;
 /** Longest wait for Redis before a request is counted here instead. */
 const PATIENCE_MS = 400;
 /** Time between two checks of Redis. */
@@ -30,7 +28,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
   private readonly logger = new Logger(RateLimitStorage.name);
   private readonly memory = new MemoryCounter();
   private readonly client?: Redis | Cluster;
-  private readonly shared?: ThrottlerStorage;
+  private readonly shared?: RedisCounter;
   private timer?: NodeJS.Timeout;
   private isAsking = false;
   private answers?: boolean;
@@ -40,7 +38,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     if (REDIS_URL) {
       this.client = connectRedis(REDIS_URL);
       this.client.on('error', () => undefined);
-      this.shared = new ThrottlerStorageRedisService(this.client as Redis);
+      this.shared = new RedisCounter(this.client);
     } else {
       this.logger.log('REDIS_URL is not set: rate limits hold per process');
     }
@@ -68,8 +66,8 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
    */
   count(client: string, name: string, limit: number, windowMs: number): Count | Promise<Count> {
     if (!this.shared || this.status !== 'connected') return this.memory.count(client, name, limit, windowMs);
-    return answerOf(this.shared.increment(client, windowMs, NEVER_BLOCK, windowMs, name)).then(
-      ({ totalHits, timeToExpire }) => ({ hits: totalHits, limit, secondsLeft: timeToExpire }),
+    return answerOf(this.shared.count(client, name, windowMs)).then(
+      (counted) => ({ ...counted, limit }),
       (error: Error) => {
         this.failedUntil = Date.now() + PAUSE_MS;
         this.lost(error);

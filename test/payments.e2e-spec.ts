@@ -1,3 +1,4 @@
+import { byPoolType } from '#values/types';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther } from 'viem';
@@ -344,7 +345,9 @@ describe('before the chain is known', () => {
 
 describe('the configuration', () => {
   const [OLD, NEW, OTHER] = ['aa', 'bb', 'cc'].map((byte) => `0x${byte.repeat(20)}`);
-  const contracts = `individual=${OLD},individual=${NEW},cooperative=${OTHER},lottery=${OTHER},rotating=${OTHER}`;
+  const newest = { ...byPoolType(() => OTHER), individual: NEW };
+  const named = Object.entries(newest).map(([type, address]) => `${type}=${address}`);
+  const contracts = [`individual=${OLD}`, ...named].join();
   const local = { NODE_ENV: 'development', RPC_URL: 'http://127.0.0.1:8545' };
   const app = useApp({
     ...local,
@@ -361,8 +364,8 @@ describe('the configuration', () => {
     expect(body.data).toEqual({
       chainId: null,
       token: null,
-      contracts: { individual: NEW, cooperative: OTHER, lottery: OTHER, rotating: OTHER },
-      formerContracts: { individual: [OLD], cooperative: [], lottery: [], rotating: [] },
+      contracts: newest,
+      formerContracts: { ...byPoolType(() => []), individual: [OLD] },
       minimumDeposit: '10',
       signIn: {
         domains: ['app.example.org'],

@@ -22,7 +22,6 @@ import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transacti
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
 import * as deliveries from '#features/webhooks/deliveries.sql';
-import * as webhooks from '#features/webhooks/webhooks.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -416,22 +415,6 @@ describe('a hot statement reads few rows, by index', () => {
         run(POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
       ]),
     ),
-    run(webhooks.CREATE_WEBHOOK, {
-      id: uuidv7(),
-      user,
-      address: caller,
-      url: 'https://example.org',
-      topics: ['pool.created'],
-      secret: 'secret',
-    }),
-    run(webhooks.LIST_WEBHOOKS, { user, limit: 20, offset: 0 }),
-    run(webhooks.DELETE_WEBHOOK, { user, webhook: "md5('webhook7')::uuid" }),
-    run(webhooks.LIST_DELIVERIES, { user, webhook: "md5('webhook7')::uuid", limit: 20, offset: 0 }),
-    run(webhooks.RETRY_DELIVERY, {
-      user,
-      webhook: "md5('webhook7')::uuid",
-      delivery: "md5('delivery7')::uuid",
-    }),
     run(deliveries.FAN_OUT, {
       ids: ['x', 'y'],
       topics: ['yield.accrued', 'tickets.issued'],

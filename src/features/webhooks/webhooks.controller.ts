@@ -1,5 +1,4 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import type { JsonText } from '#platform/answers/json-text';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
@@ -32,7 +31,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   create(
     @CurrentUser() user: AuthenticatedUser,
     @Body() request: CreateWebhookRequest,
-  ): Promise<JsonText<CreatedWebhook>> {
+  ): Promise<CreatedWebhook> {
     return this.webhooks.create(user, request);
   }
 
@@ -56,7 +55,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     description: 'Nothing more is sent to it, but for what is being sent at this moment.',
     errors: ['invalid_json', 401, 404, 413, 415],
   })
-  delete(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<JsonText<DeletedWebhook>> {
+  delete(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<DeletedWebhook> {
     return this.webhooks.delete(user, id);
   }
 
@@ -88,7 +87,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     @CurrentUser() user: AuthenticatedUser,
     @Param('id') id: string,
     @Param('delivery') delivery: string,
-  ): Promise<JsonText<DeliveryItem>> {
+  ): Promise<DeliveryItem> {
     return this.webhooks.retry(user, id, delivery);
   }
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { Resolver } from 'node:dns/promises';
 import { expiring } from '#platform/database/expired-rows';
@@ -9,11 +10,12 @@ import { REMOVE_OLD_DELIVERIES } from './deliveries.sql';
 import { WebhookClient } from './webhook-client';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
+import { Webhook, WebhookDelivery } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
 @Module({
-  imports: [AccessModule, OutboxModule, PoolsModule],
+  imports: [AccessModule, OutboxModule, PoolsModule, TypeOrmModule.forFeature([Webhook, WebhookDelivery])],
   controllers: [WebhooksController],
   providers: [
     WebhookClient,
@@ -28,6 +30,6 @@ import { WebhooksService } from './webhooks.service';
       labelNames: ['outcome'],
     }),
   ],
-  exports: [WebhooksService],
+  exports: [WebhooksService, TypeOrmModule],
 })
 export class WebhooksModule {}

@@ -1,15 +1,19 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { randomBytes } from 'node:crypto';
+import { Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
-import { Database } from '#platform/database/database';
+import { Transactions } from '#platform/database/transactions';
 import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { AuthenticatedUser } from '#features/access/current-user';
-import { WebhooksSettings } from './webhooks.settings';
+import { User } from '#features/access/user.entity';
 import { problemOf } from './webhook-target';
+import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
   CreatedWebhook,
@@ -19,74 +23,141 @@ import type {
   ListWebhooksQuery,
   WebhookItem,
 } from './webhooks.dto';
-import {
-  CREATE_WEBHOOK,
-  DELETE_WEBHOOK,
-  LIST_DELIVERIES,
-  LIST_WEBHOOKS,
-  MAX_WEBHOOKS,
-  RETRY_DELIVERY,
-} from './webhooks.sql';
+import { WebhooksSettings } from './webhooks.settings';
+
+/** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
+const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
+const FIRST_EVENT = `lpad(to_hex(${END_OF_OUTBOX}::text::bigint), 12, '0')`;
+
+const ITEM = { id: true, url: true, topics: true, createdAt: true } as const;
+const itemOf = ({ id, url, topics, createdAt }: Webhook): WebhookItem => ({
+  id,
+  url,
+  topics,
+  createdAt: createdAt.toISOString(),
+});
+
+/** All but the body, which is long. */
+const DELIVERY = {
+  id: true,
+  eventId: true,
+  topic: true,
+  status: true,
+  attempts: true,
+  lastStatus: true,
+  lastError: true,
+  nextAttemptAt: true,
+  createdAt: true,
+  deliveredAt: true,
+} as const;
+const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
+  id: delivery.id,
+  eventId: delivery.eventId,
+  topic: delivery.topic,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  lastStatus: delivery.lastStatus,
+  lastError: delivery.lastError,
+  nextAttemptAt: delivery.status === 'PENDING' ? delivery.nextAttemptAt.toISOString() : null,
+  createdAt: delivery.createdAt.toISOString(),
+  deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
+});
+
+const pageOf = <Item>(items: Item[], total: number, query: ListWebhooksQuery): Page<Item> =>
+  new Page(new JsonText(JSON.stringify(items)), total, query);
+const within = ({ page, limit }: ListWebhooksQuery): { skip: number; take: number } => ({
+  skip: (page - 1) * limit,
+  take: limit,
+});
 
 /** The webhooks of a user. To others they do not exist. */
 @Injectable()
 export class WebhooksService {
   constructor(
-    private readonly database: Database,
+    @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
+    @InjectRepository(WebhookDelivery) private readonly sent: Repository<WebhookDelivery>,
+    private readonly transactions: Transactions,
     private readonly environment: WebhooksSettings,
     private readonly poller: OutboxPoller,
   ) {}
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
   async create(
-    { userId: user, address }: AuthenticatedUser,
+    { userId, address }: AuthenticatedUser,
     { url, topics }: CreateWebhookRequest,
-  ): Promise<JsonText<CreatedWebhook>> {
+  ): Promise<CreatedWebhook> {
     const problem = problemOf(url, this.environment);
     if (problem) throw validationFailed({ field: 'url', message: problem });
     const secret = `whsec_${randomBytes(32).toString('base64url')}`;
-    const webhook = { id: uuidv7(), user, address, url, topics: topics ?? null, secret };
-    // Concurrent requests may want the same slot; at least one of them gets it each time.
-    for (let attempt = 0; attempt < MAX_WEBHOOKS; attempt++) {
-      const { full, data } = (await this.database.write(CREATE_WEBHOOK, webhook))!;
-      if (data !== null) return new JsonText(data);
-      if (full) break;
-    }
-    throw new ApiError(409, `At most ${MAX_WEBHOOKS} webhooks`);
+    const id = uuidv7();
+    return this.transactions.write(async (manager) => {
+      const webhooks = manager.withRepository(this.webhooks);
+      // Requests of the same user wait for each other here, so none counts what another is about to add.
+      const lock = { mode: 'for_no_key_update' } as const;
+      await manager.findOne(User, { select: { id: true }, where: { id: userId }, lock });
+      const taken = await webhooks.find({ select: { slot: true }, where: { userId } });
+      const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
+      if (slot === undefined) throw new ApiError(409, `At most ${SLOTS.length} webhooks`);
+      const firstEvent = (): string => FIRST_EVENT;
+      await webhooks.insert({ id, userId, address, slot, url, topics: topics ?? null, secret, firstEvent });
+      return { ...itemOf(await webhooks.findOneOrFail({ select: ITEM, where: { id } })), secret };
+    });
   }
 
   async list({ userId }: AuthenticatedUser, query: ListWebhooksQuery): Promise<Page<WebhookItem>> {
-    const { page, limit } = query;
-    const row = await this.database.read(LIST_WEBHOOKS, { user: userId, limit, offset: (page - 1) * limit });
-    return new Page(new JsonText(row!.data), row!.total, query);
+    const [webhooks, total] = await this.transactions.read((manager) =>
+      manager
+        .withRepository(this.webhooks)
+        .findAndCount({ select: ITEM, where: { userId }, order: { id: 'DESC' }, ...within(query) }),
+    );
+    return pageOf(webhooks.map(itemOf), total, query);
   }
 
   /** @throws ApiError 404 */
-  async delete({ userId }: AuthenticatedUser, id: string): Promise<JsonText<DeletedWebhook>> {
-    const row = await this.database.write(DELETE_WEBHOOK, { user: userId, webhook: knownForm(id) });
-    if (!row) throw notFound();
-    return new JsonText(row.data);
+  async delete({ userId }: AuthenticatedUser, text: string): Promise<DeletedWebhook> {
+    const id = knownForm(text).toLowerCase();
+    const { affected } = await this.transactions.write((manager) =>
+      manager.withRepository(this.webhooks).delete({ id, userId }),
+    );
+    if (!affected) throw notFound();
+    return { id };
   }
 
   /** @throws ApiError 404 */
   async deliveries(
     { userId }: AuthenticatedUser,
-    id: string,
+    text: string,
     query: ListDeliveriesQuery,
   ): Promise<Page<DeliveryItem>> {
-    const { page, limit } = query;
-    const parameters = { user: userId, webhook: knownForm(id), limit, offset: (page - 1) * limit };
-    const row = await this.database.read(LIST_DELIVERIES, parameters);
-    if (!row) throw notFound();
-    return new Page(new JsonText(row.data), row.total, query);
+    const id = knownForm(text);
+    const [deliveries, total] = await this.transactions.read(async (manager) => {
+      if (!(await manager.withRepository(this.webhooks).existsBy({ id, userId }))) throw notFound();
+      const order = { eventId: 'DESC' } as const;
+      return manager
+        .withRepository(this.sent)
+        .findAndCount({ select: DELIVERY, where: { webhookId: id }, order, ...within(query) });
+    });
+    return pageOf(deliveries.map(deliveryOf), total, query);
   }
 
-  /** @throws ApiError 404 */
-  async retry({ userId }: AuthenticatedUser, id: string, delivery: string): Promise<JsonText<DeliveryItem>> {
-    const parameters = { user: userId, webhook: knownForm(id), delivery: knownForm(delivery) };
-    const row = await this.database.write(RETRY_DELIVERY, parameters);
-    if (!row) throw notFound();
+  /**
+   * Sends a delivery again at once and restarts its day. The number of attempts continues.
+   * @throws ApiError 404
+   */
+  async retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
+    const [webhookId, id] = [knownForm(webhook), knownForm(delivery)];
+    const retried = await this.transactions.write(async (manager) => {
+      if (!(await manager.withRepository(this.webhooks).existsBy({ id: webhookId, userId })))
+        throw notFound();
+      const sent = manager.withRepository(this.sent);
+      await sent.update(
+        { id, webhookId },
+        { status: 'PENDING', nextAttemptAt: () => 'now()', firstAttemptAt: null, deliveredAt: null },
+      );
+      return sent.findOne({ select: DELIVERY, where: { id, webhookId } });
+    });
+    if (!retried) throw notFound();
     this.poller.hurry();
-    return new JsonText(row.data);
+    return deliveryOf(retried);
   }
 }

@@ -5,6 +5,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
 import { ExpiredRows } from './expired-rows';
+import { Transactions } from './transactions';
 
 const connections = makeGaugeProvider({
   name: 'database_connections',
@@ -42,8 +43,8 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, ExpiredRows, connections, expired, standbyReads],
-      exports: [Database, ExpiredRows, connections],
+      providers: [Database, Transactions, ExpiredRows, connections, expired, standbyReads],
+      exports: [Database, Transactions, ExpiredRows, connections],
     };
   }
 }

@@ -3,7 +3,7 @@ import multipart from '@fastify/multipart';
 import { WsAdapter } from '@nestjs/platform-ws';
 import { Controller, Get, Header, HttpCode, Module, Post, Query } from '@nestjs/common';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { LegacyEnvelope } from '#platform/answers/pagination';
+import { TopLevelCopy } from '#platform/answers/pagination';
 import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from './support/app';
 import { ExampleModule } from './support/example/example.module';
@@ -36,9 +36,9 @@ class TextsController {
     return TEXT;
   }
 
-  @Get('legacy')
-  legacy(): LegacyEnvelope<{ text: string }> {
-    return new LegacyEnvelope({ text: TEXT });
+  @Get('top-level-copy')
+  topLevelCopy(): TopLevelCopy<{ text: string }> {
+    return new TopLevelCopy({ text: TEXT });
   }
 }
 
@@ -138,7 +138,7 @@ describe('ETag', () => {
 
   it.each([
     '/auth/nonce',
-    '/texts/legacy',
+    '/texts/top-level-copy',
     '/health',
     '/health/live',
     '/metrics',
@@ -213,14 +213,17 @@ describe('compression', () => {
     ]);
   });
 
-  it.each(['/texts?characters=7000', '/texts/legacy', '/metrics', '/health', '/example/answers/file'])(
-    'not of small answers, nor of sign-in, nor of what has no envelope: %s',
-    async (url) => {
-      const { statusCode, headers } = await get(url, { 'accept-encoding': 'gzip, br' });
-      expect([statusCode, headers['content-encoding']]).toEqual([200, undefined]);
-      expect(String(headers.vary)).not.toContain('Accept-Encoding');
-    },
-  );
+  it.each([
+    '/texts?characters=7000',
+    '/texts/top-level-copy',
+    '/metrics',
+    '/health',
+    '/example/answers/file',
+  ])('not of small answers, nor of sign-in, nor of what has no envelope: %s', async (url) => {
+    const { statusCode, headers } = await get(url, { 'accept-encoding': 'gzip, br' });
+    expect([statusCode, headers['content-encoding']]).toEqual([200, undefined]);
+    expect(String(headers.vary)).not.toContain('Accept-Encoding');
+  });
 
   it('of the OpenAPI document, which has an ETag too', async () => {
     const { headers, rawPayload } = await get('/docs/openapi.json', { 'accept-encoding': 'gzip' });

@@ -158,7 +158,7 @@ describe('interceptors see plain data, and what they return is enveloped', () =>
   it.each([
     ['text', { name: 'Ada', amount: '1' }, { data: { name: 'Ada', amount: '1', stamped: true } }],
     [
-      'legacy',
+      'top-level-copy',
       { name: 'Ada', amount: '1' },
       {
         data: { name: 'Ada', amount: '1', stamped: true },

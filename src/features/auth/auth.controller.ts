@@ -5,7 +5,7 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { JsonText } from '#platform/answers/json-text';
-import { LegacyEnvelope } from '#platform/answers/pagination';
+import { TopLevelCopy } from '#platform/answers/pagination';
 import { authenticationFailed, namedError } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
@@ -42,11 +42,11 @@ export class AuthController {
     summary: 'Get a nonce for a wallet',
     description:
       'The first step of signing in: the nonce belongs into the EIP-4361 message that the wallet signs. It signs in that address only, once, within 600 seconds. A second nonce does not cancel the first.',
-    bareCopy: true,
+    topLevelCopy: true,
     errors: [400, 413, 415],
   })
-  async nonceFor(@Body() { address }: NonceRequest): Promise<LegacyEnvelope<NonceResponse>> {
-    return new LegacyEnvelope(await this.auth.issueNonce(address));
+  async nonceFor(@Body() { address }: NonceRequest): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce(address));
   }
 
   @Get('nonce')
@@ -55,10 +55,10 @@ export class AuthController {
     summary: 'Get a nonce for any wallet',
     description:
       'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.',
-    bareCopy: true,
+    topLevelCopy: true,
   })
-  async nonce(): Promise<LegacyEnvelope<NonceResponse>> {
-    return new LegacyEnvelope(await this.auth.issueNonce());
+  async nonce(): Promise<TopLevelCopy<NonceResponse>> {
+    return new TopLevelCopy(await this.auth.issueNonce());
   }
 
   @Post('verify')
@@ -69,18 +69,18 @@ export class AuthController {
     summary: 'Sign in with a signed message',
     description:
       'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
-    bareCopy: true,
+    topLevelCopy: true,
     errors: [400, 'authentication_failed', 413, 415, 'busy'],
   })
   async verify(
     @Body() body: Partial<Record<keyof VerifyRequest, unknown>> | null | undefined,
     @Req() request: FastifyRequest,
-  ): Promise<LegacyEnvelope<VerifyResponse>> {
+  ): Promise<TopLevelCopy<VerifyResponse>> {
     try {
       const result = await this.auth.verify(body?.message, body?.signature);
       this.signIns.inc({ result: 'success' });
       request.log.info({ reqId: request.id, address: result.user.address }, 'signed in');
-      return new LegacyEnvelope(result);
+      return new TopLevelCopy(result);
     } catch (error) {
       if (!(error instanceof SignInRefused)) throw error;
       const { reason } = error;

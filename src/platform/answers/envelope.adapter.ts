@@ -5,7 +5,7 @@ import type { Server } from 'node:http';
 import { hideText } from '#platform/errors/error.filter';
 import { giveErrorForm } from './base-filter';
 import { JsonText } from './json-text';
-import { CursorPage, LegacyEnvelope, Page } from './pagination';
+import { CursorPage, Page, TopLevelCopy } from './pagination';
 import { sendText } from './send-text';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,8 +17,8 @@ export type PagePosition = Pick<Page | CursorPage, 'pagination' | 'next'>;
 export interface EnvelopeOptions {
   raw?: boolean;
   page?: PagePosition;
-  /** Repeat the payload's fields at the top level. */
-  legacy?: boolean;
+  /** Repeat the payload's fields at the top level, as of a TopLevelCopy. */
+  topLevelCopy?: boolean;
 }
 
 declare module 'fastify' {
@@ -57,7 +57,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     if (hasNoBody(response.statusCode)) return response.send();
     const text = envelope(payload, response.envelope);
     void response.header('content-type', JSON_TYPE);
-    return isOfSignIn(response, payload) ? response.send(text) : sendText(response, text);
+    return hasTopLevelCopy(response, payload) ? response.send(text) : sendText(response, text);
   }
 
   /** Hides the texts of Fastify's own errors before NestJS turns them into exceptions that look like a module's. */
@@ -110,8 +110,8 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
 }
 
 /** Only answers of sign-in repeat their fields at the top level. They contain tokens and nonces. */
-const isOfSignIn = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
-  payload instanceof LegacyEnvelope || options?.legacy === true;
+const hasTopLevelCopy = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
+  payload instanceof TopLevelCopy || options?.topLevelCopy === true;
 
 /** What Fastify sends unchanged: files, streams of Node and the web, buffers, and fetch's Response. */
 function isBytes(payload: object): boolean {
@@ -131,17 +131,18 @@ function withoutEnvelope(response: FastifyReply, payload: unknown): unknown {
     if (!response.getHeader('content-type')) void response.header('content-type', JSON_TYPE);
     return payload.text;
   }
-  return payload instanceof LegacyEnvelope ? payload.payload : payload;
+  return payload instanceof TopLevelCopy ? payload.payload : payload;
 }
 
 /** The body of a successful answer as JSON text. */
 export function envelope(payload: unknown, options: EnvelopeOptions | null = null): string {
   if (payload instanceof JsonText) return `{"success":true,"data":${payload.text}}`;
   if (payload instanceof Page || payload instanceof CursorPage) return list(payload.items.text, payload);
-  if (payload instanceof LegacyEnvelope) return legacy(payload.payload as object);
+  if (payload instanceof TopLevelCopy) return withTopLevelCopy(payload.payload as object);
   // An interceptor has changed the payload.
   if (options?.page && Array.isArray(payload)) return list(JSON.stringify(payload), options.page);
-  if (options?.legacy && typeof payload === 'object' && payload !== null) return legacy(payload);
+  if (options?.topLevelCopy && typeof payload === 'object' && payload !== null)
+    return withTopLevelCopy(payload);
   return JSON.stringify({ success: true, data: payload ?? null });
 }
 
@@ -156,4 +157,5 @@ function list(items: string, { pagination, next }: PagePosition): string {
   return `{"success":true,"data":${items}${beside}}`;
 }
 
-const legacy = (payload: object): string => JSON.stringify({ success: true, data: payload, ...payload });
+const withTopLevelCopy = (payload: object): string =>
+  JSON.stringify({ success: true, data: payload, ...payload });

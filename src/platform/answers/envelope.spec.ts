@@ -1,7 +1,7 @@
 import { CursorCodec } from './cursor';
 import { envelope } from './envelope.adapter';
 import { JsonText } from './json-text';
-import { CursorPage, LegacyEnvelope, Page, pageWithCursor } from './pagination';
+import { CursorPage, Page, TopLevelCopy, pageWithCursor } from './pagination';
 
 const sent = (payload: unknown): unknown => JSON.parse(envelope(payload));
 
@@ -18,8 +18,8 @@ describe('envelope', () => {
     );
   });
 
-  it('repeats the fields of a legacy payload beside data', () => {
-    expect(sent(new LegacyEnvelope({ nonce: 'n' }))).toEqual({
+  it('repeats the fields of a TopLevelCopy beside data', () => {
+    expect(sent(new TopLevelCopy({ nonce: 'n' }))).toEqual({
       success: true,
       data: { nonce: 'n' },
       nonce: 'n',

@@ -125,6 +125,6 @@ export const pageWithCursor = <T>(
 };
 
 /** A payload whose fields older clients expect at the top level too. */
-export class LegacyEnvelope<T extends object> {
+export class TopLevelCopy<T extends object> {
   constructor(readonly payload: T) {}
 }

@@ -11,7 +11,7 @@ import type { FastifyReply } from 'fastify';
 import { type Observable, map } from 'rxjs';
 import { INTERCEPTORS_METADATA, PATH_METADATA } from '#platform/foreign/nest-internals';
 import { JsonText } from './json-text';
-import { CursorPage, LegacyEnvelope, Page } from './pagination';
+import { CursorPage, Page, TopLevelCopy } from './pagination';
 
 /** Gives interceptors plain objects and arrays. Keeps aside what the envelope needs. */
 class PlainData implements NestInterceptor {
@@ -29,8 +29,8 @@ function plain(payload: unknown, reply: FastifyReply): unknown {
     reply.envelope = { ...reply.envelope, page: { pagination, next } };
     return payload.items.toJSON();
   }
-  if (payload instanceof LegacyEnvelope) {
-    reply.envelope = { ...reply.envelope, legacy: true };
+  if (payload instanceof TopLevelCopy) {
+    reply.envelope = { ...reply.envelope, topLevelCopy: true };
     return payload.payload;
   }
   return payload;

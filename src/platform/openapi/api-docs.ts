@@ -39,7 +39,7 @@ interface Options {
   /** `cursors`: has `next`, and no `pagination` if the request has a cursor. */
   list?: boolean | 'cursors';
   /** The payload's fields are also at the top level. */
-  bareCopy?: boolean;
+  topLevelCopy?: boolean;
   /**
    * The errors it may answer with: codes, or statuses for their usual errors. Every endpoint may answer 400, 403, 429,
    * 500, 503.
@@ -80,18 +80,18 @@ export const ApiFailure = (
  */
 export function ApiData(
   model: Type,
-  { summary, description, status = 200, list = false, bareCopy = false, errors = [] }: Options = {},
+  { summary, description, status = 200, list = false, topLevelCopy = false, errors = [] }: Options = {},
 ): MethodDecorator {
   const all: DocumentedError[] = ['validation_failed', ...errors, 'cross_site_request', 429, 500, 503];
   return applyDecorators(
     ...(summary ? [ApiOperation({ summary, description })] : []),
     ApiExtraModels(model, Pagination, ErrorResponse),
-    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, bareCopy) }),
+    ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
     ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
     ApiExtension(ERRORS_OF_OPERATION, all),
     // Sign-in answers are sent as they are.
-    ApiExtension(HAS_ETAG, !bareCopy),
-    ...(errors.map(statusOf).includes(401) && !bareCopy ? [ApiBearerAuth()] : []),
+    ApiExtension(HAS_ETAG, !topLevelCopy),
+    ...(errors.map(statusOf).includes(401) && !topLevelCopy ? [ApiBearerAuth()] : []),
   );
 }
 
@@ -105,11 +105,11 @@ const NEXT = {
 const envelopes = new Map<string, Type>();
 
 /** The class of an answer. Its name becomes the schema's name: PoolItemList, PoolDetailEnvelope. */
-function envelopeOf(model: Type, list: boolean | 'cursors', bareCopy: boolean): Type {
+function envelopeOf(model: Type, list: boolean | 'cursors', topLevelCopy: boolean): Type {
   const name = `${model.name}${list ? 'List' : 'Envelope'}`;
   const known = envelopes.get(name);
   if (known) return known;
-  const Envelope = bareCopy ? class extends (model as Type<object>) {} : class {};
+  const Envelope = topLevelCopy ? class extends (model as Type<object>) {} : class {};
   const property = (key: string, options: Parameters<typeof ApiProperty>[0]): void =>
     ApiProperty(options)(Envelope.prototype, key);
   property('success', { type: 'boolean', enum: [true] });

@@ -23,7 +23,7 @@ import { Readable } from 'node:stream';
 import { type Observable, finalize, interval, map, of, throwError } from 'rxjs';
 import { CursorCodec } from '#platform/answers/cursor';
 import { JsonText } from '#platform/answers/json-text';
-import { CursorPage, LegacyEnvelope, Page, PageQuery } from '#platform/answers/pagination';
+import { CursorPage, Page, TopLevelCopy, PageQuery } from '#platform/answers/pagination';
 import { RawResponse } from '#platform/answers/raw-response';
 import { Public } from '#features/access/auth.guard';
 
@@ -200,9 +200,9 @@ export class InterceptedController {
     return new CursorPage({ data: SAVERS, next: '7' }, new CursorCodec('savers', /^\d$/));
   }
 
-  @Get('legacy')
+  @Get('top-level-copy')
   @UseInterceptors(Stamp)
-  legacy(): LegacyEnvelope<Saver> {
-    return new LegacyEnvelope({ name: 'Ada', amount: '1' });
+  topLevelCopy(): TopLevelCopy<Saver> {
+    return new TopLevelCopy({ name: 'Ada', amount: '1' });
   }
 }

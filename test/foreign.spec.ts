@@ -15,3 +15,11 @@ it('only platform/foreign imports what NestJS, class-validator and class-transfo
     'platform/foreign/throttler-internals.ts',
   ]);
 });
+
+it('only platform/foreign replaces methods of classes of others', () => {
+  const replaces = /\bprototype(\.\w+|\[[^\]]+\]) = /;
+  const found = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && replaces.test(readFileSync(join(src, file), 'utf8')))
+    .sort();
+  expect(found).toEqual(['platform/foreign/nest-internals.ts']);
+});

@@ -2,8 +2,8 @@ import { StreamableFile } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
-import { hideText } from '#platform/errors/error.filter';
-import { giveErrorForm } from './base-filter';
+import { ErrorFilter, hideText } from '#platform/errors/error.filter';
+import { replaceBaseCatch } from '#platform/foreign/nest-internals';
 import { JsonText } from './json-text';
 import { CursorPage, Page, TopLevelCopy } from './pagination';
 import { sendText } from './send-text';
@@ -98,7 +98,10 @@ export class EnvelopeAdapter extends FastifyAdapter {
 
 // Libraries look for the adapter by this name, such as nestjs-cls, which would silently mount nothing.
 Object.defineProperty(EnvelopeAdapter, 'name', { value: FastifyAdapter.name });
-giveErrorForm((adapter) => adapter instanceof EnvelopeAdapter);
+// Filters of modules that pass on what they caught answer in the form of the service. Other applications of the process
+// keep NestJS's form.
+const errorForm = new ErrorFilter();
+replaceBaseCatch((adapter) => (adapter instanceof EnvelopeAdapter ? errorForm : undefined));
 
 const hasNoBody = (status: number): boolean => status === 204 || status === 205 || status === 304;
 

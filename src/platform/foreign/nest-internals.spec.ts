@@ -1,19 +1,30 @@
 import {
+  type ArgumentsHost,
   type CallHandler,
   type CanActivate,
+  Catch,
+  ConflictException,
   Controller,
   Get,
   Module,
   type NestInterceptor,
   Query,
   RequestMethod,
+  UseFilters,
   UseGuards,
   UseInterceptors,
   Version,
   VersioningType,
 } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer, NestFactory, RouterModule } from '@nestjs/core';
+import {
+  ApplicationConfig,
+  BaseExceptionFilter,
+  ModulesContainer,
+  NestFactory,
+  RouterModule,
+} from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply } from 'fastify';
 import {
   ExecutionContextHost,
   FORBIDDEN_MESSAGE,
@@ -25,6 +36,7 @@ import {
   RouteParamtypes,
   RoutePathFactory,
   VERSION_METADATA,
+  replaceBaseCatch,
 } from './nest-internals';
 
 class Nobody implements CanActivate {
@@ -115,5 +127,83 @@ describe('the insides of NestJS that we use', () => {
     expect([host.getType(), host.getClass(), host.getHandler()]).toEqual(['http', Shelves, handler]);
     expect(host.switchToHttp().getRequest()).toBe('request');
     expect(host.switchToHttp().getResponse()).toBe('reply');
+  });
+});
+
+describe('replaceBaseCatch', () => {
+  const exception = new ConflictException('is taken');
+  const response = {};
+  const host = new ExecutionContextHost(['request', response]);
+  const adapter = { isHeadersSent: () => false, reply: jest.fn(), end: jest.fn() };
+  const asked: unknown[] = [];
+  const ours = { catch: jest.fn((_: unknown, of: ArgumentsHost) => of.switchToHttp().getResponse<object>()) };
+  let isOurs = true;
+
+  @Catch()
+  class Passing extends BaseExceptionFilter {
+    override catch(caught: unknown, of: ArgumentsHost): void {
+      super.catch(caught, of);
+    }
+  }
+  /** As NestJS injects it into filters that it makes itself. */
+  const injected = (): Passing => Object.assign(new Passing(), { httpAdapterHost: { httpAdapter: adapter } });
+
+  beforeAll(() =>
+    replaceBaseCatch((each) => {
+      asked.push(each);
+      return isOurs ? ours : undefined;
+    }),
+  );
+  beforeEach(() => {
+    jest.clearAllMocks();
+    asked.length = 0;
+    isOurs = true;
+  });
+
+  it.each<[string, () => Passing]>([
+    ['applicationRef', () => new Passing(adapter as never)],
+    ['httpAdapterHost', injected],
+  ])('knows the application by %s, and catches in place of NestJS', (_, filter) => {
+    filter().catch(exception, host);
+    expect(asked).toEqual([adapter]);
+    expect(ours.catch.mock.calls).toEqual([[exception, host]]);
+    expect(adapter.reply).not.toHaveBeenCalled();
+  });
+
+  it.each<[string, () => Passing]>([
+    ['applicationRef', () => new Passing(adapter as never)],
+    ['httpAdapterHost', injected],
+  ])('else leaves it to NestJS, which replies by the adapter, without the exception: %s', (_, filter) => {
+    isOurs = false;
+    filter().catch(exception, host);
+    expect(ours.catch).not.toHaveBeenCalled();
+    expect(adapter.reply.mock.calls).toEqual([[response, exception.getResponse(), 409]]);
+  });
+
+  it('gets the adapter from filters that NestJS makes, and from those for all routes', async () => {
+    @Controller()
+    class Failing {
+      @Get('with')
+      @UseFilters(Passing)
+      withFilter(): never {
+        throw exception;
+      }
+
+      @Get('without')
+      without(): never {
+        throw exception;
+      }
+    }
+    @Module({ controllers: [Failing] })
+    class FailingModule {}
+    ours.catch.mockImplementation((_, of) => of.switchToHttp().getResponse<FastifyReply>().send('ours'));
+    const real = new FastifyAdapter();
+    const app = await NestFactory.create<NestFastifyApplication>(FailingModule, real, { logger: false });
+    await app.init();
+    for (const url of ['/with', '/without']) {
+      expect((await app.inject({ url })).payload).toBe('ours');
+      expect(asked.pop()).toBe(real);
+    }
+    await app.close();
   });
 });

@@ -1,6 +1,9 @@
+import type { ArgumentsHost, ExceptionFilter, HttpServer } from '@nestjs/common';
+import { BaseExceptionFilter, type HttpAdapterHost } from '@nestjs/core';
+
 /**
- * Every part of NestJS that its packages do not export for users, with the reason why we need it. Others import these
- * from here; nest-internals.spec.ts checks each on the installed version.
+ * Every part of NestJS that its packages do not export for users, or do not mean to be replaced, with the reason why we
+ * need it. Others import these from here; nest-internals.spec.ts checks each on the installed version.
  */
 
 /**
@@ -24,3 +27,27 @@ export { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';
 export { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
 /** Makes the paths of a handler from prefix, module, controller and versions, as the router does. */
 export { RoutePathFactory } from '@nestjs/core/router/route-path-factory';
+
+/** What a filter of a module knows of its application: one of the two, depending on who made it. */
+interface BaseFilter {
+  applicationRef?: HttpServer;
+  httpAdapterHost?: HttpAdapterHost;
+}
+
+/**
+ * Replaces the `catch` of BaseExceptionFilter, which filters of modules call by `super.catch`. It makes a body of its
+ * own and replies by the adapter, as filters do that answer as they like. So the adapter cannot tell them apart, and
+ * sees no exception: only the method itself can be replaced.
+ * @param filterOf the filter that catches in its place, for the adapter of an application; without one NestJS answers
+ */
+export function replaceBaseCatch(filterOf: (adapter: unknown) => ExceptionFilter | undefined): void {
+  const { prototype } = BaseExceptionFilter;
+  // eslint-disable-next-line @typescript-eslint/unbound-method
+  const ordinary = prototype.catch;
+  prototype.catch = function (this: BaseExceptionFilter, exception: unknown, host: ArgumentsHost): void {
+    const { applicationRef, httpAdapterHost } = this as unknown as BaseFilter;
+    const filter = filterOf(applicationRef ?? httpAdapterHost?.httpAdapter);
+    if (filter) filter.catch(exception, host);
+    else ordinary.call(this, exception, host);
+  };
+}

@@ -1,9 +1,11 @@
 import { Controller, Get, Module, Query, Req } from '@nestjs/common';
-import { ApiQuery } from '@nestjs/swagger';
+import { ApiProperty, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
 import { Expose } from 'class-transformer';
 import { IsOptional, IsString } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
-import { PageQuery } from '#platform/answers/pagination';
+import { PageQuery, Pagination } from '#platform/answers/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 import { type SignedIn, useApp } from './support/app';
 
@@ -62,7 +64,53 @@ class QueryingController {
   }
 }
 
-@Module({ controllers: [QueryingController] })
+class ShelfQuery {
+  @ApiProperty({ required: false })
+  @IsOptional()
+  @IsString()
+  author?: string;
+}
+
+/** Handlers that several controllers inherit. */
+abstract class Shelf {
+  @Get('books')
+  @ApiData(Pagination)
+  @Throttle({ general: { limit: 7 } })
+  books(@Query() query: ShelfQuery): unknown {
+    return query;
+  }
+
+  @Get('count')
+  count(): number {
+    return 0;
+  }
+}
+
+@Controller('querying/quiet')
+@Public()
+@ApiTags('quiet')
+class QuietShelf extends Shelf {}
+
+@Controller('querying/busy')
+@Public()
+@ApiTags('busy')
+@Throttle({ general: { limit: 5 } })
+class BusyShelf extends Shelf {}
+
+/** Says something of its own about a handler. */
+@Controller('querying/searched')
+@Public()
+@ApiTags('searched')
+class SearchedShelf extends Shelf {
+  @Get('books')
+  @ApiData(Pagination)
+  @Throttle({ general: { limit: 3 } })
+  override books(@Query() query: ShelfQuery, @Query('search') search?: string): unknown {
+    return { ...query, search };
+  }
+}
+
+@Module({ controllers: [QueryingController, QuietShelf, BusyShelf, SearchedShelf] })
 class QueryingModule {}
 
 const app = useApp({ METRICS_TOKEN: 'x'.repeat(32) }, { modules: [QueryingModule] });
@@ -164,4 +212,62 @@ describe('what a handler knows', () => {
     ['documented?serach=x', 'serach'],
     ['none?a=1', 'a'],
   ])('and what not: %s', async (url, name) => expect(await ask(url)).toEqual([400, refusal(name)]));
+});
+
+describe('a handler that controllers inherit', () => {
+  const ask = async (url: string) => {
+    const { statusCode, headers, payload } = await app.nest.inject({ url: `/querying/${url}` });
+    const { data, details } = JSON.parse(payload) as Record<string, unknown>;
+    return { status: statusCode, data, details, headers };
+  };
+
+  it.each(['quiet', 'busy'])('has the query rules of its DTO: %s', async (shelf) => {
+    expect(await ask(`${shelf}/books?author=a`)).toMatchObject({ status: 200, data: { author: 'a' } });
+    const { details: unknown } = await ask(`${shelf}/books?author=a&search=x`);
+    expect(unknown).toEqual([{ field: 'search', message: 'unknown parameter' }]);
+    const { details: invalid } = await ask(`${shelf}/books?author=a&author=b`);
+    expect(invalid).toEqual([{ field: 'author', message: 'author must be a string' }]);
+    expect((await ask(`${shelf}/count?author=a`)).status).toBe(400);
+  });
+
+  it('has other query rules in a controller that overrides it', async () => {
+    const { data } = await ask('searched/books?author=a&search=x');
+    expect(data).toEqual({ author: 'a', search: 'x' });
+    expect((await ask('searched/books?serach=x')).status).toBe(400);
+  });
+
+  it('has its own limit, or else that of its own controller, and counts by itself', async () => {
+    const limits: unknown[] = [];
+    for (const shelf of ['quiet', 'busy', 'searched'])
+      for (const handler of ['books', 'count'])
+        limits.push((await ask(`${shelf}/${handler}`)).headers['x-ratelimit-limit']);
+    const usual = String(app.environment.RATE_LIMIT_GENERAL);
+    expect(limits).toEqual(['7', usual, '7', '5', '3', usual]);
+    const left = async (shelf: string): Promise<number> =>
+      Number((await ask(`${shelf}/books`)).headers['x-ratelimit-remaining']);
+    const before = await left('quiet');
+    await left('busy');
+    expect(await left('quiet')).toBe(before - 1);
+  });
+
+  it('is documented once for each of them, under its own tag', () => {
+    const { paths } = app.validator.document;
+    const documented = ['quiet', 'busy', 'searched'].map((shelf) => {
+      const {
+        operationId,
+        tags,
+        parameters = [],
+      } = paths[`/querying/${shelf}/books`].get as {
+        operationId: string;
+        tags: string[];
+        parameters?: { name: string }[];
+      };
+      return [operationId, tags, parameters.map(({ name }) => name).sort()];
+    });
+    expect(documented).toEqual([
+      ['quietshelf_books', ['quiet'], ['author']],
+      ['busyshelf_books', ['busy'], ['author']],
+      ['searchedshelf_books', ['searched'], ['author', 'search']],
+    ]);
+  });
 });

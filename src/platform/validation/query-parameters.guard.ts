@@ -62,8 +62,8 @@ function namesOf({ controller, handler, method }: RouteTarget): Set<string> | un
     if (!added) return undefined;
     for (const name of added) names.add(name);
   }
-  for (const target of [handler, controller])
-    for (const { in: place, name } of documented(target)) if (place === 'query' && name) names.add(name);
+  // `@ApiQuery()` of a controller stores it at each of its handlers too.
+  for (const { in: place, name } of documented(handler)) if (place === 'query' && name) names.add(name);
   return names;
 }
 

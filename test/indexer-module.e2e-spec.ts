@@ -1,3 +1,4 @@
+import { ConflictException, Controller, Get, Module } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Test } from '@nestjs/testing';
 import { spawn } from 'node:child_process';
@@ -10,6 +11,24 @@ import { RpcUnavailable } from '#indexer/reading/rpc';
 import { settings } from './support/app';
 import { IndexerProcess, eventually, useChain } from './support/chain-bench';
 import { Watcher, WatcherModule } from './support/indexer-module';
+
+const broken = new Error('of a module');
+
+@Controller()
+class FailingController {
+  @Get('broken')
+  broken(): never {
+    throw broken;
+  }
+
+  @Get('taken')
+  taken(): never {
+    throw new ConflictException();
+  }
+}
+
+@Module({ controllers: [FailingController] })
+class FailingModule {}
 
 /** The indexer is a Nest application: modules are added to it, and its parts replaced, as the documentation says. */
 describe('a module in the indexer', () => {
@@ -46,6 +65,21 @@ describe('a module in the indexer', () => {
       'onApplicationShutdown not leading',
     ]);
     await expect(app.get(Indexer).ended).resolves.toBeUndefined();
+  });
+
+  it('gives onError what becomes a 5xx of its port, with its request, and nothing else', async () => {
+    const reported: [unknown, string][] = [];
+    const app = await createIndexer(environment(), logger, {
+      modules: [FailingModule],
+      onError: (error, { url }) => void reported.push([error, url]),
+    });
+    try {
+      expect((await get(app, '/broken')).status).toBe(500);
+      for (const url of ['/taken', '/nowhere']) expect((await get(app, url)).status).toBeLessThan(500);
+    } finally {
+      await app.close();
+    }
+    expect(reported).toEqual([[broken, '/broken']]);
   });
 
   it('leaves nothing behind that reads or holds a connection', async () => {

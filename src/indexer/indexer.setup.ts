@@ -4,6 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { LogController } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { type OnError, reportErrors } from '#platform/errors/report';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import type { Environment } from '#settings/environment';
@@ -15,6 +16,8 @@ export interface IndexerOptions {
   modules?: IndexerImports;
   /** What a main.ts would do with the application before it starts. */
   prepare?: (app: NestFastifyApplication) => unknown;
+  /** Gets what becomes a 5xx of its port, with its request. What fails while it follows the chain is in its log. */
+  onError?: OnError;
   /** Makes the application; tests override providers here. */
   create?: (
     module: DynamicModule,
@@ -33,6 +36,7 @@ export async function createIndexer(
   {
     modules = [],
     prepare,
+    onError,
     create = (module, adapter, options) => NestFactory.create(module, adapter, options),
   }: IndexerOptions = {},
 ): Promise<NestFastifyApplication> {
@@ -47,6 +51,7 @@ export async function createIndexer(
     logger: new NestLogger(logger),
     abortOnError: false,
   });
+  if (onError) reportErrors(adapter.getInstance(), onError);
   await prepare?.(app);
   return app.init();
 }

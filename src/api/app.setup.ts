@@ -11,7 +11,8 @@ import {
 } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import helmet from 'helmet';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
 import { givePlainData } from '#platform/answers/plain-data.interceptor';
@@ -127,14 +128,11 @@ export async function createApp(
   return app;
 }
 
-/** What helmet would set on every answer. It is the same for all, so helmet is asked once. */
-function securityHeaders(): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const response = {
-    setHeader: (name: string, value: string) => (headers[name.toLowerCase()] = value),
-    removeHeader: () => undefined,
-  };
-  const options = {
+/** What helmet sets on every answer. It is the same for all, so helmet is asked once, with an answer to nobody. */
+function securityHeaders(): OutgoingHttpHeaders {
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
+  const setHeaders = helmet({
     // These headers protect pages, and the API serves data.
     contentSecurityPolicy: false,
     crossOriginOpenerPolicy: false,
@@ -143,9 +141,9 @@ function securityHeaders(): Record<string, string> {
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false,
-  };
-  helmet(options)({} as IncomingMessage, response as unknown as ServerResponse, () => undefined);
-  return headers;
+  });
+  setHeaders(request, response, () => undefined);
+  return response.getHeaders();
 }
 
 function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapter {

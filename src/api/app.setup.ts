@@ -95,8 +95,8 @@ export async function createApp(
     done();
   });
   const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
-  // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap, and
-  // reaches no handler and no body.
+  // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap: it
+  // needs no handler, and no body is read.
   if (origins.length > 0)
     await app.register(cors, {
       origin: origins.includes('*') ? true : origins,
@@ -174,7 +174,7 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
     requestTimeout: 15_000,
     connectionTimeout: 15_000,
-    // Keep idle connections longer than load balancers do, so that they close first.
+    // Keep idle connections longer than load balancers do, so that it is they who close them.
     keepAliveTimeout: 65_000,
     clientErrorHandler: refuseConnection,
     // Accept ids as long as all headers may be, so that over-long ids return 404.

@@ -37,11 +37,6 @@ type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
  * streams, buffers, answers with their own content type, errors and `@RawResponse()` pass unchanged.
  */
 export class EnvelopeAdapter extends FastifyAdapter {
-  /** Libraries tell adapters apart by the name of their class. */
-  static {
-    Object.defineProperty(this, 'name', { value: 'FastifyAdapter' });
-  }
-
   private hasMiddleware = false;
 
   constructor(options: FastifyHttpOptions<Server>) {
@@ -96,7 +91,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
   }
 }
 
-// Libraries look for the adapter by this name, such as nestjs-cls, which would silently mount nothing.
+// Libraries tell adapters apart by the name of their class. By another name nestjs-cls would silently mount nothing.
 Object.defineProperty(EnvelopeAdapter, 'name', { value: FastifyAdapter.name });
 // Filters of modules that pass on what they caught answer in the form of the service. Other applications of the process
 // keep NestJS's form.
@@ -112,7 +107,7 @@ function takesEnvelope(response: FastifyReply, payload: unknown): boolean {
   return typeof payload !== 'object' || payload === null || !isBytes(payload);
 }
 
-/** Only answers of sign-in repeat their fields at the top level. They contain tokens and nonces. */
+/** These are the answers of sign-in. They hold tokens and nonces, so they get no ETag and are not compressed. */
 const hasTopLevelCopy = ({ envelope: options }: FastifyReply, payload: unknown): boolean =>
   payload instanceof TopLevelCopy || options?.topLevelCopy === true;
 

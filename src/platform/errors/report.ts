@@ -20,7 +20,7 @@ export function report(error: unknown, request: FastifyRequest): void {
     (request as Partial<FastifyRequest>).raw ?? (request as unknown as IncomingMessage),
   );
   if (!reporter) return;
-  // Also for what it throws at once.
+  // Called inside a promise, so that what it throws is caught like what it rejects with.
   void new Promise((resolve) => resolve(reporter(error))).catch((err: unknown) =>
     request.log.error({ reqId: request.id, err }, 'onError failed'),
   );

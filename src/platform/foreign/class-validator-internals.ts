@@ -12,7 +12,10 @@ export const rulesOf = (
 ): ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']> =>
   getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
 
-/** What makes the rule's class, when the rule is a function: only such a rule can be asked without class-validator. */
+/**
+ * Name of the class that class-validator makes around a rule that is a function. Only such a rule can be asked without
+ * class-validator.
+ */
 export const OF_A_FUNCTION = 'CustomConstraint';
 
 /** What `@Expose`, `@Exclude`, `@Type` and `@Transform` say. class-transformer offers no other way to read it. */

@@ -19,7 +19,7 @@ export {
   ROUTE_ARGS_METADATA,
   VERSION_METADATA,
 } from '@nestjs/common/constants';
-/** With what the keys of ROUTE_ARGS_METADATA begin: `${RouteParamtypes.QUERY}:0` for `@Query()`. */
+/** What the keys of ROUTE_ARGS_METADATA begin with: `${RouteParamtypes.QUERY}:0` for `@Query()`. */
 export { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum';
 /** The text of the exception when a guard refuses: only by it can the error say the documented text instead. */
 export { FORBIDDEN_MESSAGE } from '@nestjs/core/guards/constants';

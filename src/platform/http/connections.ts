@@ -27,7 +27,7 @@ interface Idle {
 }
 
 /**
- * The open connections of a server that is not listening yet. When a client has more than `MAX_IDLE` idle
+ * The open connections of a server. Create it before the server listens. When a client has more than `MAX_IDLE` idle
  * connections, its oldest is closed; those that never sent a request go first. Proxies in TRUST_PROXY speak for many
  * clients, so they have no limit.
  */

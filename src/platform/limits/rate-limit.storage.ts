@@ -96,7 +96,7 @@ export class RateLimitStorage implements ThrottlerStorage, OnModuleInit, OnAppli
     this.client?.disconnect();
   }
 
-  /** Checks Redis without making a request wait. Waits for the answer to the ping, however long it takes. */
+  /** Checks Redis. No request waits for this, so it waits for the ping's answer however long that takes. */
   private async pingRedis(client: Redis | Cluster): Promise<void> {
     if (this.isAsking) return;
     this.isAsking = true;

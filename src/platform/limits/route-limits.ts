@@ -100,7 +100,7 @@ export class RouteLimits implements OnApplicationBootstrap {
     });
   }
 
-  /** Limits for which the routes of a controller count together with all others. */
+  /** The limits that hold unless a decorator says otherwise. Their counts are shared by all routes. */
   private sharedBy(target: RouteTarget): Limit[] {
     return this.options.throttlers
       .filter((throttler) => this.appliesTo(target, throttler))

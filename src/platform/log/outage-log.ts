@@ -1,10 +1,10 @@
 import type { Logger } from '@nestjs/common';
 
-/** Logs an outage of work that repeats itself once, when it begins, and that it is over. */
+/** For work that repeats itself: logs an outage once when it begins, and once when it is over. */
 export class OutageLog {
   private isOut = false;
 
-  /** @param over the line at its end; without it there is none */
+  /** @param over the line for the end of an outage; without it the end is not logged */
   constructor(
     private readonly logger: Pick<Logger, 'log' | 'warn'>,
     private readonly begins: string,

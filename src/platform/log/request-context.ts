@@ -5,7 +5,7 @@ import { type Trace, traceOf } from './trace-context';
 /** What log lines say of their request. */
 type RequestContext = { reqId: string } & Partial<Trace>;
 
-/** Only the id, where that is all: no object for each request. */
+/** The id alone for requests without a trace: most have none, and so need no object. */
 const current = new AsyncLocalStorage<string | RequestContext>();
 
 /** The request that the running code serves, if any. */

@@ -89,7 +89,7 @@ export function ApiData(
     ApiResponse({ status, description: 'Success', type: envelopeOf(model, list, topLevelCopy) }),
     ...[...new Set(all.map(statusOf))].map((code) => ApiFailure(code)),
     ApiExtension(ERRORS_OF_OPERATION, all),
-    // Sign-in answers are sent as they are.
+    // Answers of sign-in hold tokens and nonces, so they have none.
     ApiExtension(HAS_ETAG, !topLevelCopy),
     ...(errors.map(statusOf).includes(401) && !topLevelCopy ? [ApiBearerAuth()] : []),
   );

@@ -4,9 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const BUDGET_MS = 3;
 
 /**
- * Lets the event loop serve others between pieces of work that take long. Without turns, those whose answers from the
- * database arrived together would follow one another at once. Short pieces share a turn, because the check of a
- * signature in a turn of its own takes half as long again.
+ * Lets the event loop serve others between pieces of work that take long. Without turns, pieces whose answers from the
+ * database came together would run back to back, and everybody else would wait. Short pieces share a turn, because the
+ * check of a signature in a turn of its own takes half as long again.
  */
 export class Turns {
   /** The next turn, while a piece waits for it. */

@@ -25,14 +25,14 @@ interface Field {
   rules: Check[];
 }
 
-/** Of the ordinary way and of compiled rules. */
+/** What class-transformer is told, and what compiled rules hold to. */
 export const TRANSFORM_OPTIONS: ClassTransformOptions = { exposeUnsetFields: false };
 
 /**
  * Makes an instance of a DTO from a query or body if that obeys all rules: the instance that class-transformer and
  * class-validator would make. They read all decorators anew for each request; this reads them once.
- * @returns undefined if the source may break a rule, or holds null or objects; they decide then, and tell what is
- * wrong
+ * @returns undefined if the source may break a rule, or holds null or objects: then class-transformer and
+ * class-validator decide, and tell what is wrong
  */
 export type CompiledRules = (source: Record<string, unknown>) => object | undefined;
 
@@ -50,7 +50,7 @@ export function compileRules(dto: unknown): CompiledRules | undefined {
     const made = new dto();
     for (const name of Object.keys(source)) {
       const field = fields.get(name);
-      // The name of a method, or of a setter, which class-transformer would call.
+      // It names a method, or a setter that class-transformer would call, or only class-transformer converts it.
       if (!field && (name in made || conversionsOf(dto, name)?.length !== 0)) return undefined;
       if (!field) continue;
       const given = source[name];
@@ -95,7 +95,8 @@ function fieldsOf(dto: Class, onPromise: () => void): Map<string, Field> | undef
       field.rules.push(checkOf(instance, about, each, onPromise));
     }
   }
-  // Fields without rules are removed, those with a default value too. class-transformer leaves functions as they are.
+  // Fields without a rule are removed, even if the class gives them a default, and class-transformer keeps a default
+  // that is a function. Neither is done here.
   const isUsual = ([name, value]: [string, unknown]): boolean =>
     fields.has(name) && typeof value !== 'function';
   return fields.size > 0 && Object.entries(new dto()).every(isUsual) ? fields : undefined;
@@ -158,7 +159,8 @@ function checkOf(
     const context: ValidationArguments = { targetName, property, object, value, constraints };
     const obeys = (one: unknown): boolean => {
       const answer = instance.validate(one, context);
-      // class-validator asks again and waits. Nobody waits for this one, so its failure must not end the process.
+      // class-validator asks the rule again, and waits. Nobody waits for this answer, so its failure is caught here:
+      // it would end the process.
       if (answer instanceof Promise) {
         answer.catch(() => undefined);
         onPromise();

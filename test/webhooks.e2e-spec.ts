@@ -260,6 +260,8 @@ describe('a webhook', () => {
     const page = await app.get('/webhooks?limit=4&page=3', owner);
     expect(page.body.pagination).toEqual({ page: 3, limit: 4, total: 10, pages: 3 });
     expect(page.body.data).toHaveLength(2);
+    const far = await app.get('/webhooks?limit=100&page=2147483647', owner);
+    expect([far.status, far.body.data]).toEqual([200, []]);
     const [{ id }] = page.body.data as Created[];
     await app.send({ method: 'DELETE', url: `/webhooks/${id}`, as: owner });
     await subscribe(owner, 'http://127.0.0.1:1/');

@@ -13,18 +13,45 @@ export class Webhooks1767520000000 implements MigrationInterface {
         -- Limits the webhooks per user: concurrent requests cannot take the same slot.
         slot smallint NOT NULL,
         url text NOT NULL,
+        -- Of the URL: users share the requests that one host gets.
+        host text COLLATE "C" NOT NULL,
         topics text[],
         secret text NOT NULL,
-        -- Events with smaller ids were committed before the webhook was created.
+        -- After a rotation both sign until then.
+        previous_secret text,
+        previous_secret_until timestamptz(3),
+        -- Events with smaller ids were committed before the webhook was active.
         first_event text COLLATE "C" NOT NULL DEFAULT '',
         created_at timestamptz(3) NOT NULL DEFAULT now(),
+        status text NOT NULL,
+        -- Attempts that failed, in a row and since when.
+        failures integer NOT NULL DEFAULT 0,
+        failing_since timestamptz(3),
+        -- Nothing is sent before.
+        retry_at timestamptz(3) NOT NULL DEFAULT '-infinity',
+        -- Derived: deliveries that are PENDING, and when the next of them may be sent, null if there is none.
+        pending integer NOT NULL DEFAULT 0,
+        due_at timestamptz(3),
+        -- So many were pending that events were left out.
+        is_full boolean NOT NULL DEFAULT false,
         CONSTRAINT webhooks_pkey PRIMARY KEY (id),
         CONSTRAINT webhooks_slot_key UNIQUE (user_id, slot),
         CONSTRAINT webhooks_slot_check CHECK (slot BETWEEN 1 AND 10),
+        CONSTRAINT webhooks_status_check CHECK (status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')),
         CONSTRAINT webhooks_user_fkey FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE
-      );
+      ) WITH (fillfactor = 70);
       CREATE INDEX webhooks_address_idx ON webhooks (address);
+      CREATE INDEX webhooks_due_at_idx ON webhooks (due_at) WHERE due_at IS NOT NULL;
       COMMENT ON COLUMN webhooks.topics IS 'null: all';
+
+      -- The events that are in deliveries, each once, as they are sent.
+      CREATE TABLE webhook_events (
+        id text COLLATE "C" NOT NULL,
+        body text NOT NULL,
+        created_at timestamptz(3) NOT NULL DEFAULT now(),
+        CONSTRAINT webhook_events_pkey PRIMARY KEY (id)
+      );
+      CREATE INDEX webhook_events_created_at_idx ON webhook_events (created_at);
 
       -- No foreign key to webhooks: otherwise deleting a webhook would take longer the more was sent to it. Its
       -- remaining deliveries are not sent any more, and are removed when they are old enough.
@@ -33,7 +60,6 @@ export class Webhooks1767520000000 implements MigrationInterface {
         webhook_id uuid NOT NULL,
         event_id text COLLATE "C" NOT NULL,
         topic text NOT NULL,
-        body text NOT NULL,
         status text NOT NULL DEFAULT 'PENDING',
         attempts integer NOT NULL DEFAULT 0,
         last_status integer,
@@ -49,10 +75,49 @@ export class Webhooks1767520000000 implements MigrationInterface {
       CREATE INDEX webhook_deliveries_pending_idx ON webhook_deliveries (webhook_id, next_attempt_at)
         WHERE status = 'PENDING';
       CREATE INDEX webhook_deliveries_created_at_idx ON webhook_deliveries (created_at);
+
+      -- Keeps webhooks.pending and due_at. A trigger, so that no writer can forget them.
+      CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        changed uuid[];
+        changes integer[];
+      BEGIN
+        IF TG_OP = 'INSERT' THEN
+          SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+            SELECT webhook_id, count(*) FILTER (WHERE status = 'PENDING')::integer AS n FROM added GROUP BY webhook_id) c;
+        ELSIF TG_OP = 'DELETE' THEN
+          SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+            SELECT webhook_id, -count(*)::integer AS n FROM removed WHERE status = 'PENDING' GROUP BY webhook_id) c;
+        ELSE
+          SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+            SELECT webhook_id, sum(n)::integer AS n FROM (
+              SELECT webhook_id, (status = 'PENDING')::integer AS n FROM added
+              UNION ALL SELECT webhook_id, -(status = 'PENDING')::integer FROM removed
+            ) rows GROUP BY webhook_id) c;
+        END IF;
+        -- In one order in all transactions. The locks are taken before due_at is looked up, so that it is of all that is
+        -- committed.
+        PERFORM FROM webhooks WHERE id = ANY(changed) ORDER BY id FOR NO KEY UPDATE;
+        UPDATE webhooks w SET pending = w.pending + c.n, due_at = (
+          SELECT greatest(w.retry_at, d.next_attempt_at) FROM webhook_deliveries d
+          WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
+        FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER webhook_deliveries_inserted AFTER INSERT ON webhook_deliveries
+        REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
+      CREATE TRIGGER webhook_deliveries_updated AFTER UPDATE ON webhook_deliveries
+        REFERENCING NEW TABLE AS added OLD TABLE AS removed
+        FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
+      CREATE TRIGGER webhook_deliveries_deleted AFTER DELETE ON webhook_deliveries
+        REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
     `);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
-    await queryRunner.query('DROP TABLE webhook_deliveries, webhooks');
+    await queryRunner.query(`
+      DROP TABLE webhook_deliveries, webhook_events, webhooks;
+      DROP FUNCTION webhook_deliveries_changed;
+    `);
   }
 }

@@ -94,7 +94,8 @@ afterAll(() => {
 /** What was delivered to a webhook, by its event's `name`. */
 const delivered = async (person: Person): Promise<string[]> => {
   const rows = await app.sql<{ name: string }>(
-    `SELECT body::json ->> 'name' AS name FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY event_id`,
+    `SELECT body::json ->> 'name' AS name FROM webhook_deliveries d JOIN webhook_events e ON e.id = d.event_id
+     WHERE webhook_id = $1 ORDER BY event_id`,
     [webhooks.get(person)],
   );
   return rows.map(({ name }) => name);

@@ -22,6 +22,7 @@ import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transacti
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
 import * as deliveries from '#features/webhooks/deliveries.sql';
+import { FAN_OUT } from '#features/webhooks/fan-out.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -206,10 +207,12 @@ const FILL = `
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
   -- Each user has a webhook; some wait for their receivers, one of them for long.
-  INSERT INTO webhooks (id, user_id, address, slot, url, secret)
-    SELECT ${id('webhook', 'n')}, ${id('user', 'n')}, ${hex('n', 40)}, 1, 'https://example.org', '' FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body, status, next_attempt_at, created_at)
-    SELECT ${id('delivery', 'n')}, ${id('webhook', 'n % 1000')}, n, 'pool.created', '{}',
+  INSERT INTO webhooks (id, user_id, address, slot, url, host, secret, status)
+    SELECT ${id('webhook', 'n')}, ${id('user', 'n')}, ${hex('n', 40)}, 1, 'https://example.org', 'example.org', '', 'ACTIVE' FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO webhook_events (id, body, created_at) SELECT n, '{}', now() - make_interval(secs => 20 * (${ROWS} - n))
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, status, next_attempt_at, created_at)
+    SELECT ${id('delivery', 'n')}, ${id('webhook', 'n % 1000')}, n, 'pool.created',
       CASE WHEN n % 20 = 0 OR n % 1000 = 7 THEN 'PENDING' ELSE 'DELIVERED' END, now() + make_interval(secs => n - 30000),
       now() - make_interval(secs => 20 * (${ROWS} - n))
     FROM generate_series(1, ${ROWS}) n;
@@ -415,7 +418,7 @@ describe('a hot statement reads few rows, by index', () => {
         run(POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
       ]),
     ),
-    run(deliveries.FAN_OUT, {
+    run(FAN_OUT, {
       ids: ['x', 'y'],
       topics: ['yield.accrued', 'tickets.issued'],
       bodies: ['{}', '{}'],
@@ -437,6 +440,7 @@ describe('a hot statement reads few rows, by index', () => {
       error: 'status 500',
     }),
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
+    run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),
     run(PROFILE, { user, expiresAt: new Date().toISOString() }),
     run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", caller }),
     run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, caller }),

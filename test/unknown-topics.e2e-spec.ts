@@ -124,7 +124,8 @@ describe('while replicas are replaced', () => {
   };
   const sent = async (): Promise<string[]> => {
     const rows = await app.sql<{ name: string }>(
-      `SELECT body::json ->> 'name' AS name FROM webhook_deliveries WHERE webhook_id = $1 ORDER BY event_id`,
+      `SELECT body::json ->> 'name' AS name FROM webhook_deliveries d JOIN webhook_events e ON e.id = d.event_id
+     WHERE webhook_id = $1 ORDER BY event_id`,
       [webhook],
     );
     return rows.map(({ name }) => name);

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
-import { WebhookClient } from '#features/webhooks/webhook-client';
-import { problemOf } from '#features/webhooks/webhook-target';
+import { WebhookClient } from '#features/receivers/webhook-client';
+import { problemOf } from '#features/receivers/webhook-target';
 import { defaultEnvironment } from '#settings/environment';
 import { useApp } from './support/app';
 import { NameServer } from './support/name-server';

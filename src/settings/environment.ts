@@ -8,7 +8,7 @@ import { AccessSettings } from '#features/access/access.settings';
 import { AuthSettings } from '#features/auth/auth.settings';
 import { EventsSettings } from '#features/events/events.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
-import { WebhooksSettings } from '#features/webhooks/webhooks.settings';
+import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { IndexerSettings } from './indexer.settings';
 
 /** Every area. Each process reads all of them, so that a wrong value is found wherever it is set. */
@@ -22,7 +22,7 @@ export const AREAS = [
   LimitsSettings,
   PoolsSettings,
   EventsSettings,
-  WebhooksSettings,
+  ReceiversSettings,
   IndexerSettings,
 ] as const;
 

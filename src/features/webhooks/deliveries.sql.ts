@@ -1,54 +1,10 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
-import { readersOfPool } from '#features/events/readers.sql';
 
 /** Attempts continue for this long after the first one; the last attempt is at the end of this time. */
 const SENT_FOR = `interval '1 day'`;
 const FIRST_WAIT = `interval '10 seconds'`;
 const JITTER = '(0.75 + random() / 2)';
-
-interface FanOut {
-  ids: string[];
-  topics: string[];
-  bodies: string[];
-  /** Who may read each: everyone, the readers of a pool, an account. */
-  areForAll: boolean[];
-  pools: (string | null)[];
-  accounts: (string | null)[];
-}
-
-/** Creates a delivery of each event for each webhook that wants it and whose owner may read it. Existing ones stay. */
-export const FAN_OUT = statement<FanOut, never>(
-  'fan_out_to_webhooks',
-  {
-    ids: 'text[]',
-    topics: 'text[]',
-    bodies: 'text[]',
-    areForAll: 'boolean[]',
-    pools: 'uuid[]',
-    accounts: 'text[]',
-  },
-  `
-    WITH events AS MATERIALIZED (
-      SELECT * FROM unnest(:ids, :topics, :bodies, :areForAll, :pools, :accounts)
-        AS e (id, topic, body, is_for_all, pool, account)
-      WHERE EXISTS (SELECT FROM webhooks)
-    ), readers AS (
-      SELECT e.id, r.address FROM events e CROSS JOIN LATERAL (${readersOfPool('e.pool')}) r
-      UNION SELECT id, account FROM events WHERE account IS NOT NULL
-    ), targets AS (
-      SELECT r.id, w.id AS webhook, w.topics, w.first_event FROM readers r
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE address = r.address OFFSET 0) w
-      UNION
-      SELECT e.id, w.id, w.topics, w.first_event FROM events e
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_for_all AND address > '' OFFSET 0) w
-    )
-    INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, body)
-    SELECT gen_random_uuid(), t.webhook, e.id, e.topic, e.body
-    FROM events e JOIN targets t ON t.id = e.id
-    WHERE e.id >= t.first_event AND (t.topics IS NULL OR e.topic = ANY(t.topics))
-    ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING`,
-);
 
 /** The next webhooks after the given one that have something waiting, and whether it is due. */
 export const WAITING_WEBHOOKS = statement<{ after: string; most: number }, { id: string; due: boolean }>(
@@ -107,7 +63,8 @@ export const CLAIM_DELIVERIES = statement<
     UPDATE webhook_deliveries d SET attempts = d.attempts + 1, first_attempt_at = coalesce(d.first_attempt_at, now()),
       next_attempt_at = now() + make_interval(secs => :leaseSeconds)
     FROM due WHERE d.id = due.id
-    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, d.body, due.url, due.secret`,
+    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secret,
+      (SELECT body FROM webhook_events WHERE id = d.event_id) AS body`,
 );
 
 /**
@@ -134,4 +91,10 @@ export const REMOVE_OLD_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(
   'remove_old_webhook_deliveries',
   { after: 'timestamptz', batch: 'integer' },
   removeExpired('webhook_deliveries', 'created_at', `now() - interval '7 days'`),
+);
+
+export const REMOVE_OLD_WEBHOOK_EVENTS = statement<ExpiryParameters, ExpiryResult>(
+  'remove_old_webhook_events',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('webhook_events', 'created_at', `now() - interval '8 days'`),
 );

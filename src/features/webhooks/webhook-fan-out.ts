@@ -4,7 +4,7 @@ import { type LedgerEvent, TOPICS } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvents } from '#ledger/outbox/on-ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { audienceOf } from '#features/events/readers.sql';
-import { FAN_OUT } from './deliveries.sql';
+import { FAN_OUT } from './fan-out.sql';
 
 /** Turns events into deliveries, which are kept for seven days. */
 @Injectable()

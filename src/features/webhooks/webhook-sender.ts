@@ -3,9 +3,9 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Counter } from 'prom-client';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { signatureOf } from '#features/receivers/signature';
+import { SEND_TIMEOUT_MS, WebhookClient } from '#features/receivers/webhook-client';
 import { CLAIM_DELIVERIES, type ClaimedDelivery, FINISH_DELIVERY, WAITING_WEBHOOKS } from './deliveries.sql';
-import { signatureOf } from './signature';
-import { SEND_TIMEOUT_MS, WebhookClient } from './webhook-client';
 
 /** Concurrent requests of this process, and how many of them to one webhook: a slow receiver leaves room for others. */
 const MOST = 64;

@@ -1,12 +1,14 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Topic } from '#ledger/outbox/ledger-event';
 import { User } from '#features/access/user.entity';
-import type { DeliveryStatus } from './webhooks.dto';
+import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 /** A receiver of events that a user has named. */
 @Entity('webhooks')
 @Unique('webhooks_slot_key', ['userId', 'slot'])
 @Check('webhooks_slot_check', 'slot BETWEEN 1 AND 10')
+@Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
+@Index('webhooks_due_at_idx', ['dueAt'], { where: 'due_at IS NOT NULL' })
 export class Webhook {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhooks_pkey' })
@@ -31,17 +33,68 @@ export class Webhook {
   @Column('text')
   url: string;
 
+  /** Of the URL: users share the requests that one host gets. */
+  @Column({ type: 'text', collation: 'C' })
+  host: string;
+
   @Column({ type: 'text', array: true, nullable: true, comment: 'null: all' })
   topics: Topic[] | null;
 
   @Column('text')
   secret: string;
 
-  /** Events with smaller ids were committed before the webhook was created. */
+  /** After a rotation both sign until then. */
+  @Column('text', { name: 'previous_secret', nullable: true })
+  previousSecret: string | null;
+
+  @Column({ type: 'timestamptz', name: 'previous_secret_until', precision: 3, nullable: true })
+  previousSecretUntil: Date | null;
+
+  /** Events with smaller ids were committed before the webhook was active. */
   @Column({ type: 'text', name: 'first_event', collation: 'C', default: '' })
   firstEvent: string;
 
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('text')
+  status: WebhookStatus;
+
+  /** Attempts that failed, in a row and since when. */
+  @Column('integer', { default: 0 })
+  failures: number;
+
+  @Column({ type: 'timestamptz', name: 'failing_since', precision: 3, nullable: true })
+  failingSince: Date | null;
+
+  /** Nothing is sent before. */
+  @Column({ type: 'timestamptz', name: 'retry_at', precision: 3, default: '-infinity' })
+  retryAt: Date;
+
+  /** Derived, as `dueAt` is: deliveries that are PENDING. */
+  @Column('integer', { default: 0 })
+  pending: number;
+
+  /** When the next delivery may be sent, null if there is none. */
+  @Column({ type: 'timestamptz', name: 'due_at', precision: 3, nullable: true })
+  dueAt: Date | null;
+
+  /** So many were pending that events were left out. */
+  @Column('boolean', { name: 'is_full', default: false })
+  isFull: boolean;
+}
+
+/** An event that is in deliveries, as it is sent. */
+@Entity('webhook_events')
+export class WebhookEvent {
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_events_pkey', collation: 'C' })
+  id: string;
+
+  @Column('text')
+  body: string;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  @Index('webhook_events_created_at_idx')
   createdAt: Date;
 }
 
@@ -64,11 +117,7 @@ export class WebhookDelivery {
   eventId: string;
 
   @Column('text')
-  topic: Topic;
-
-  /** The event as it is sent. */
-  @Column('text')
-  body: string;
+  topic: DeliveryTopic;
 
   @Column({ type: 'text', default: 'PENDING' })
   status: DeliveryStatus;

@@ -4,6 +4,11 @@ import { PageQuery } from '#platform/answers/pagination';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
 export const DELIVERY_STATUSES = ['PENDING', 'DELIVERED', 'FAILED'] as const;
+export const WEBHOOK_STATUSES = ['UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED'] as const;
+export type WebhookStatus = (typeof WEBHOOK_STATUSES)[number];
+/** Sent to webhooks beside events: some were left out, and the one that its owner asked for. */
+export const NOTICES = ['reload', 'test'] as const;
+export type DeliveryTopic = Topic | (typeof NOTICES)[number];
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 const URL_EXAMPLE = 'https://backend.example.org/savings-events';
@@ -71,7 +76,7 @@ export class DeliveryItem {
   id: string;
   @ApiProperty({ example: EVENT_ID, description: '`id` of the event; later ones are greater, as text' })
   eventId: string;
-  @ApiProperty({ enum: TOPICS, example: 'deposit.confirmed' }) topic: Topic;
+  @ApiProperty({ enum: [...TOPICS, ...NOTICES], example: 'deposit.confirmed' }) topic: DeliveryTopic;
   @ApiProperty({ enum: DELIVERY_STATUSES, example: 'DELIVERED' }) status: DeliveryStatus;
   @ApiProperty({ type: 'integer', example: 1 }) attempts: number;
   @ApiProperty({

@@ -12,7 +12,8 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
-import { problemOf } from './webhook-target';
+import { ReceiversSettings } from '#features/receivers/receivers.settings';
+import { problemOf } from '#features/receivers/webhook-target';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -23,7 +24,6 @@ import type {
   ListWebhooksQuery,
   WebhookItem,
 } from './webhooks.dto';
-import { WebhooksSettings } from './webhooks.settings';
 
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
@@ -77,7 +77,7 @@ export class WebhooksService {
     @InjectRepository(Webhook) private readonly webhooks: Repository<Webhook>,
     @InjectRepository(WebhookDelivery) private readonly sent: Repository<WebhookDelivery>,
     private readonly transactions: Transactions,
-    private readonly environment: WebhooksSettings,
+    private readonly environment: ReceiversSettings,
     private readonly poller: OutboxPoller,
   ) {}
 
@@ -99,7 +99,18 @@ export class WebhooksService {
       const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
       if (slot === undefined) throw new ApiError(409, `At most ${SLOTS.length} webhooks`);
       const firstEvent = (): string => FIRST_EVENT;
-      await webhooks.insert({ id, userId, address, slot, url, topics: topics ?? null, secret, firstEvent });
+      await webhooks.insert({
+        id,
+        userId,
+        address,
+        slot,
+        url,
+        topics: topics ?? null,
+        secret,
+        firstEvent,
+        host: new URL(url).hostname,
+        status: 'ACTIVE',
+      });
       return { ...itemOf(await webhooks.findOneOrFail({ select: ITEM, where: { id } })), secret };
     });
   }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { WebhooksSettings } from './webhooks.settings';
+import type { ReceiversSettings } from './receivers.settings';
 import { isPublicAddress } from './public-address';
 
 /** The host of a URL, without the brackets around IPv6. */
@@ -9,7 +9,7 @@ const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
  * Why nothing can be sent to a URL, as far as that is known without resolving the name.
  * @returns undefined if there is no reason
  */
-export function problemOf(text: string, environment: WebhooksSettings): string | undefined {
+export function problemOf(text: string, environment: ReceiversSettings): string | undefined {
   if (!URL.canParse(text)) return 'must be an absolute URL';
   const url = new URL(text);
   const isHttp = url.protocol === 'http:' && environment.NODE_ENV !== 'production';

@@ -4,9 +4,9 @@ import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { WebhooksSettings } from './webhooks.settings';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
+import { ReceiversSettings } from './receivers.settings';
 
 /** Limit for the whole attempt: name lookup, connection, request and answer. */
 export const SEND_TIMEOUT_MS = 8000;
@@ -44,7 +44,7 @@ function reasonOf(error: Error & { code?: string }): string {
 @Injectable()
 export class WebhookClient {
   constructor(
-    private readonly environment: WebhooksSettings,
+    private readonly environment: ReceiversSettings,
     private readonly resolver: Resolver,
   ) {}
 

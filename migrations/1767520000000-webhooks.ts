@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** How often a server is asked for the challenge until its owner asks again. */
+const CHALLENGES = 3;
+
 /** Receivers of events that users have named, and what is sent to them. */
 export class Webhooks1767520000000 implements MigrationInterface {
   name = 'Webhooks1767520000000';
@@ -24,13 +27,26 @@ export class Webhooks1767520000000 implements MigrationInterface {
         first_event text COLLATE "C" NOT NULL DEFAULT '',
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         status text NOT NULL,
-        -- Attempts that failed, in a row and since when.
+        -- Rounds of attempts that failed, in a row and since when, and why the last one did.
         failures integer NOT NULL DEFAULT 0,
         failing_since timestamptz(3),
+        last_error text,
+        -- The last round took long, also if it succeeded.
+        is_slow boolean NOT NULL DEFAULT false,
+        -- Where the last round was sent to: names that lead to one network share its requests.
+        network text COLLATE "C",
+        -- While UNVERIFIED: how often the challenge was sent, and when the owner asked for that.
+        challenge_tries smallint NOT NULL DEFAULT 0,
+        challenge_asked_at timestamptz(3) NOT NULL DEFAULT '-infinity',
         -- Nothing is sent before.
         retry_at timestamptz(3) NOT NULL DEFAULT '-infinity',
+        -- Until then a process sends to it.
+        taken_until timestamptz(3) NOT NULL DEFAULT '-infinity',
         -- Derived: deliveries that are PENDING, and when the next of them may be sent, null if there is none.
         pending integer NOT NULL DEFAULT 0,
+        next_delivery_at timestamptz(3),
+        -- Derived: who shares slots with it, and when the sender has something to do for it, null if never.
+        lane text COLLATE "C" NOT NULL DEFAULT 'quick',
         due_at timestamptz(3),
         -- So many were pending that events were left out.
         is_full boolean NOT NULL DEFAULT false,
@@ -38,10 +54,11 @@ export class Webhooks1767520000000 implements MigrationInterface {
         CONSTRAINT webhooks_slot_key UNIQUE (user_id, slot),
         CONSTRAINT webhooks_slot_check CHECK (slot BETWEEN 1 AND 10),
         CONSTRAINT webhooks_status_check CHECK (status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')),
+        CONSTRAINT webhooks_lane_check CHECK (lane IN ('quick', 'challenge', 'slow')),
         CONSTRAINT webhooks_user_fkey FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE
       ) WITH (fillfactor = 70);
       CREATE INDEX webhooks_address_idx ON webhooks (address);
-      CREATE INDEX webhooks_due_at_idx ON webhooks (due_at) WHERE due_at IS NOT NULL;
+      CREATE INDEX webhooks_due_at_idx ON webhooks (lane, due_at, id) WHERE due_at IS NOT NULL;
       COMMENT ON COLUMN webhooks.topics IS 'null: all';
 
       -- The events that are in deliveries, each once, as they are sent.
@@ -64,7 +81,8 @@ export class Webhooks1767520000000 implements MigrationInterface {
         attempts integer NOT NULL DEFAULT 0,
         last_status integer,
         last_error text,
-        first_attempt_at timestamptz(3),
+        -- Attempts that failed and count: the settings say how many there are.
+        tries integer NOT NULL DEFAULT 0,
         next_attempt_at timestamptz(3) NOT NULL DEFAULT now(),
         created_at timestamptz(3) NOT NULL DEFAULT now(),
         delivered_at timestamptz(3),
@@ -76,7 +94,40 @@ export class Webhooks1767520000000 implements MigrationInterface {
         WHERE status = 'PENDING';
       CREATE INDEX webhook_deliveries_created_at_idx ON webhook_deliveries (created_at);
 
-      -- Keeps webhooks.pending and due_at. A trigger, so that no writer can forget them.
+      -- Keeps webhooks.lane and due_at, which follow from the rest of the row.
+      CREATE FUNCTION webhooks_derived() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        NEW.lane := CASE
+          WHEN NEW.status = 'UNVERIFIED' THEN 'challenge'
+          WHEN NEW.status = 'ACTIVE' AND NEW.failures = 0 AND NOT NEW.is_slow THEN 'quick'
+          ELSE 'slow' END;
+        NEW.due_at := CASE NEW.status
+          WHEN 'UNVERIFIED' THEN CASE WHEN NEW.challenge_tries < ${CHALLENGES} THEN NEW.retry_at END
+          -- What is pending becomes FAILED.
+          WHEN 'DISABLED' THEN CASE WHEN NEW.pending > 0 THEN NEW.taken_until END
+          ELSE CASE WHEN NEW.next_delivery_at IS NOT NULL
+            THEN greatest(NEW.retry_at, NEW.taken_until, NEW.next_delivery_at) END END;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER webhooks_derived BEFORE INSERT OR UPDATE ON webhooks
+        FOR EACH ROW EXECUTE FUNCTION webhooks_derived();
+
+      -- Owners are told, whoever changes the status.
+      CREATE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_strip_nulls(json_build_object(
+          'topic', CASE NEW.status WHEN 'PAUSED' THEN 'webhook.paused' WHEN 'DISABLED' THEN 'webhook.disabled'
+            ELSE 'webhook.resumed' END,
+          'occurredAt', iso(clock_timestamp()), 'account', NEW.address, 'webhookId', NEW.id,
+          'reason', CASE WHEN NEW.status <> 'ACTIVE' THEN coalesce(NEW.last_error, 'disabled by its owner') END))));
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER publish_webhooks AFTER UPDATE OF status ON webhooks FOR EACH ROW
+        WHEN (NEW.status <> OLD.status AND (NEW.status IN ('PAUSED', 'DISABLED')
+          OR NEW.status = 'ACTIVE' AND OLD.status = 'PAUSED'))
+        EXECUTE FUNCTION publish_webhooks();
+
+      -- Keeps webhooks.pending and next_delivery_at. A trigger, so that no writer can forget them.
       CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql AS $$
       DECLARE
         changed uuid[];
@@ -95,11 +146,11 @@ export class Webhooks1767520000000 implements MigrationInterface {
               UNION ALL SELECT webhook_id, -(status = 'PENDING')::integer FROM removed
             ) rows GROUP BY webhook_id) c;
         END IF;
-        -- In one order in all transactions. The locks are taken before due_at is looked up, so that it is of all that is
-        -- committed.
+        -- In one order in all transactions. The locks are taken before the next delivery is looked up, so that it is of
+        -- all that is committed.
         PERFORM FROM webhooks WHERE id = ANY(changed) ORDER BY id FOR NO KEY UPDATE;
-        UPDATE webhooks w SET pending = w.pending + c.n, due_at = (
-          SELECT greatest(w.retry_at, d.next_attempt_at) FROM webhook_deliveries d
+        UPDATE webhooks w SET pending = w.pending + c.n, next_delivery_at = (
+          SELECT d.next_attempt_at FROM webhook_deliveries d
           WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
         FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id;
         RETURN NULL;
@@ -117,7 +168,9 @@ export class Webhooks1767520000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP TABLE webhook_deliveries, webhook_events, webhooks;
-      DROP FUNCTION webhook_deliveries_changed;
+      DROP FUNCTION webhook_deliveries_changed, webhooks_derived, publish_webhooks;
+      -- Otherwise the version before would stop ahead of them.
+      DELETE FROM outbox WHERE items -> 0 ->> 'topic' LIKE 'webhook.%';
     `);
   }
 }

@@ -6,6 +6,7 @@ import { WebhookFanOut } from '#features/webhooks/webhook-fan-out';
 import { type SignedIn, until, useApp } from './support/app';
 import { EventReader, holdSweeps } from './support/event-source';
 import { readable } from './support/outbox';
+import { verify } from './support/receiver';
 
 jest.setTimeout(120_000);
 
@@ -32,6 +33,9 @@ const READERS: Record<Exclude<Topic, 'transaction.reverted'>, Person[]> = {
   'draw.closed': EVERYONE,
   'draw.completed': EVERYONE,
   'draw.cancelled': EVERYONE,
+  'webhook.paused': ['outsider'],
+  'webhook.disabled': ['outsider'],
+  'webhook.resumed': ['outsider'],
 };
 
 interface Case {
@@ -81,6 +85,7 @@ beforeAll(async () => {
     streams.set(person, await new EventReader().open(app.port!, '/events', headers));
     const { body } = await app.post('/webhooks', { url: 'http://127.0.0.1:1/' }, people[person]);
     webhooks.set(person, body.data.id as string);
+    await verify(app, body.data.id as string);
   }
   cases.push({ name: LAST, event: { topic: 'draw.closed' }, readers: EVERYONE });
   const items = cases.map(({ name, event }) => ({ ...event, name }));

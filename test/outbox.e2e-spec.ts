@@ -202,6 +202,9 @@ describe('what is published', () => {
       'draw.closed': 1,
       'draw.completed': 1,
       'draw.cancelled': 1,
+      'webhook.paused': 0,
+      'webhook.disabled': 0,
+      'webhook.resumed': 0,
     });
     expect(reverted).toContainEqual({
       topic: 'transaction.reverted',

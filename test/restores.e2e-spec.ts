@@ -5,6 +5,7 @@ import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
 import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from './support/app';
 import { emptyOutbox, hold, publish, readBehind, storedCursor } from './support/outbox';
+import { verify } from './support/receiver';
 import { siweMessage } from './support/wallet';
 
 /** What a restore of the database brings back, and what `after_restore` does about it. */
@@ -133,6 +134,7 @@ describe('events', () => {
     const { token } = await app.signIn(user.wallet);
     const made = await app.post('/webhooks', { url: 'https://example.org/hook' }, { token });
     expect(made.status).toBe(201);
+    await verify(app, made.body.data.id as string);
     await publish(app, 'new');
     const [{ first }] = await app.sql<{ first: string }>('SELECT first_event AS first FROM webhooks');
     const [place] = (await readBehind(app, BEGINNING)).places;

@@ -21,6 +21,7 @@ import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
 import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
+import * as challenges from '#features/webhooks/challenges.sql';
 import * as deliveries from '#features/webhooks/deliveries.sql';
 import { FAN_OUT } from '#features/webhooks/fan-out.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
@@ -208,7 +209,8 @@ const FILL = `
   INSERT INTO outbox_consumers (name, xid, position, item) VALUES ('reader', '203', 20000, 1);
   -- Each user has a webhook; some wait for their receivers, one of them for long.
   INSERT INTO webhooks (id, user_id, address, slot, url, host, secret, status)
-    SELECT ${id('webhook', 'n')}, ${id('user', 'n')}, ${hex('n', 40)}, 1, 'https://example.org', 'example.org', '', 'ACTIVE' FROM generate_series(1, ${ROWS}) n;
+    SELECT ${id('webhook', 'n')}, ${id('user', 'n')}, ${hex('n', 40)}, 1, 'https://example.org', 'example.org', '',
+      CASE WHEN n = 40 THEN 'DISABLED' WHEN n <= 1000 THEN 'ACTIVE' ELSE (ARRAY['ACTIVE', 'UNVERIFIED', 'DISABLED'])[n % 3 + 1] END FROM generate_series(1, ${ROWS}) n;
   INSERT INTO webhook_events (id, body, created_at) SELECT n, '{}', now() - make_interval(secs => 20 * (${ROWS} - n))
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, status, next_attempt_at, created_at)
@@ -426,18 +428,37 @@ describe('a hot statement reads few rows, by index', () => {
       pools: [md5('pool7'), null],
       accounts: [null, caller],
     }),
-    run(deliveries.WAITING_WEBHOOKS, { after: first, most: 40 }),
+    run(deliveries.DUE_WEBHOOKS, {
+      lanes: ['quick', 'challenge', 'slow'],
+      dues: ['-infinity', '-infinity', new Date().toISOString()],
+      ids: [first, first, first],
+      most: 100,
+    }),
     run(deliveries.CLAIM_DELIVERIES, {
       webhooks: [md5('webhook7'), md5('webhook20')],
-      each: 4,
-      most: 8,
+      most: [4, 4],
       leaseSeconds: 30,
     }),
-    run(deliveries.FINISH_DELIVERY, {
-      id: "md5('delivery7')::uuid",
-      attempt: 0,
-      status: 500,
-      error: 'status 500',
+    run(deliveries.FINISH_DELIVERIES, {
+      webhook: "md5('webhook7')::uuid",
+      url: 'https://example.org',
+      slow: false,
+      network: null,
+      retryAfter: null,
+      waits: [10, 30],
+      ids: [md5('delivery7'), md5('delivery1007')],
+      attempts: [0, 0],
+      statuses: [500, 204],
+      errors: ['status 500', null],
+    }),
+    run(deliveries.FAIL_DELIVERIES, { webhooks: [md5('webhook40')], most: 300 }),
+    run(challenges.CLAIM_CHALLENGES, { webhooks: [md5('webhook30004')] }),
+    run(challenges.FINISH_CHALLENGE, {
+      webhook: "md5('webhook30004')::uuid",
+      url: 'https://example.org',
+      error: null,
+      slow: false,
+      network: '127.0.0',
     }),
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),

@@ -8,6 +8,7 @@ import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { type SignedIn, until, useApp } from './support/app';
 import { EventReader, holdSweeps } from './support/event-source';
 import { readable, storedCursor } from './support/outbox';
+import { verify } from './support/receiver';
 import { NEW_TOPIC, goalsModule, newer } from './support/versions';
 
 jest.setTimeout(60_000);
@@ -92,6 +93,7 @@ describe('while replicas are replaced', () => {
     await readable(app);
     const { body } = await app.post('/webhooks', { url: 'http://127.0.0.1:1/' }, member);
     webhook = body.data.id as string;
+    await verify(app, webhook);
   });
   beforeEach(() => void holdSweeps());
   afterEach(async () => {

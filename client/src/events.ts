@@ -23,6 +23,11 @@ interface DrawPayload {
   blockNumber: number;
 }
 
+interface WebhookPayload {
+  account: string;
+  webhookId: string;
+}
+
 interface TicketsPayload {
   account: string;
   /** How many tickets this purchase added. */
@@ -55,6 +60,11 @@ interface Payloads {
   'draw.closed': DrawPayload;
   'draw.completed': DrawPayload & WinnerPayload;
   'draw.cancelled': DrawPayload;
+  /** A webhook of the account failed several times in a row: little is sent to it until it answers. */
+  'webhook.paused': WebhookPayload & { reason: string };
+  /** Nothing is sent to it any more. */
+  'webhook.disabled': WebhookPayload & { reason: string };
+  'webhook.resumed': WebhookPayload;
 }
 
 export type Topic = keyof Payloads;

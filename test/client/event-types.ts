@@ -23,4 +23,7 @@ export const payloadsAreTheSame: {
   'draw.closed': true,
   'draw.completed': true,
   'draw.cancelled': true,
+  'webhook.paused': true,
+  'webhook.disabled': true,
+  'webhook.resumed': true,
 };

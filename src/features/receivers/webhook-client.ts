@@ -4,20 +4,39 @@ import { Resolver, lookup } from 'node:dns/promises';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { answersChallenge, networkOf, retryAfterOf } from './answers';
 import { isPublicAddress } from './public-address';
 import { problemOf } from './webhook-target';
 import { ReceiversSettings } from './receivers.settings';
 
 /** Limit for the whole attempt: name lookup, connection, request and answer. */
 export const SEND_TIMEOUT_MS = 8000;
-/** Bytes of an answer that are read; they are discarded. */
+/** Bytes of an answer that are read. They are discarded, unless it answers a challenge. */
 const ANSWER_BYTES = 1024;
+const MAY_WAIT = [429, 503];
 
 export interface Outcome {
   /** HTTP status, null if no answer came. */
   status: number | null;
   /** Why it was not delivered, null if it was. Never contains text from the receiver. */
   error: string | null;
+  /** Seconds that the receiver asks us to wait. */
+  retryAfter?: number;
+  /** Where it was sent to, if there was a connection. */
+  network?: string;
+}
+
+interface Answer {
+  status: number;
+  /** The beginning. */
+  text: string;
+  retryAfter?: number;
+}
+
+interface Message {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
 }
 
 class SendFailed extends Error {}
@@ -52,32 +71,47 @@ export class WebhookClient {
    * Never rejects.
    * @param stop aborts it early
    */
-  async post(
-    url: string,
-    headers: Record<string, string>,
-    body: string,
+  post(url: string, headers: Record<string, string>, body: string, stop?: AbortSignal): Promise<Outcome> {
+    return this.send({ url, headers, body }, () => null, stop);
+  }
+
+  /** Like post; the answer has to repeat the challenge that is in the body. */
+  challenge(message: Message, challenge: string, stop?: AbortSignal): Promise<Outcome> {
+    const check = (text: string): string | null =>
+      answersChallenge(text, challenge) ? null : 'the challenge was not answered';
+    return this.send(message, check, stop);
+  }
+
+  /** @param check what is wrong with an answer 2xx */
+  private async send(
+    { url, headers, body }: Message,
+    check: (text: string) => string | null,
     stop?: AbortSignal,
   ): Promise<Outcome> {
     const problem = problemOf(url, this.environment);
     if (problem) return { status: null, error: `address ${problem}` };
     const limits = [AbortSignal.timeout(SEND_TIMEOUT_MS), ...(stop ? [stop] : [])];
+    let network: string | undefined;
+    const connected = (address: string): void => void (network = networkOf(address));
     try {
-      const status = await this.request(new URL(url), headers, body, AbortSignal.any(limits));
-      if (status >= 200 && status < 300) return { status, error: null };
+      const answer = await this.request(new URL(url), headers, body, AbortSignal.any(limits), connected);
+      const { status, text, retryAfter } = answer;
       const isRedirect = status >= 300 && status < 400;
-      return { status, error: isRedirect ? 'redirects are not followed' : `status ${status}` };
+      const refused = isRedirect ? 'redirects are not followed' : `status ${status}`;
+      const error = status >= 200 && status < 300 ? check(text) : refused;
+      return { status, error, retryAfter, network };
     } catch (error) {
-      return { status: null, error: reasonOf(error as Error) };
+      return { status: null, error: reasonOf(error as Error), network };
     }
   }
 
-  /** @returns the status */
   private request(
     url: URL,
     headers: Record<string, string>,
     body: string,
     signal: AbortSignal,
-  ): Promise<number> {
+    connected: (address: string) => void,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const { request } = url.protocol === 'https:' ? https : http;
       const sent = request(url, {
@@ -88,7 +122,15 @@ export class WebhookClient {
         signal,
       });
       sent.on('error', reject).on('close', () => reject(new SendFailed('connection closed')));
-      sent.on('response', (answer) => discard(answer, () => resolve(answer.statusCode!)));
+      sent.on('socket', (socket) => socket.on('connect', () => connected(socket.remoteAddress ?? '')));
+      sent.on('response', (answer) =>
+        readBeginning(answer, (text) => {
+          const { 'retry-after': value, date } = answer.headers;
+          const status = answer.statusCode!;
+          const retryAfter = MAY_WAIT.includes(status) ? retryAfterOf(value, date) : undefined;
+          resolve({ status, text, retryAfter });
+        }),
+      );
       sent.end(body);
     });
   }
@@ -126,12 +168,15 @@ export class WebhookClient {
   }
 }
 
-/** Reads the beginning of an answer and discards it. The status counts, even if the rest fails. */
-function discard(answer: IncomingMessage, done: () => void): void {
+/** The status counts, even if the rest of the answer fails or is too long. */
+function readBeginning(answer: IncomingMessage, done: (text: string) => void): void {
+  const chunks: Buffer[] = [];
   let bytes = 0;
+  const end = (): void => done(Buffer.concat(chunks).toString());
   answer.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
     bytes += chunk.length;
     if (bytes > ANSWER_BYTES) answer.destroy();
   });
-  answer.on('error', done).on('close', done);
+  answer.on('error', end).on('close', end);
 }

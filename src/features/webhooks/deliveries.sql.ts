@@ -1,90 +1,164 @@
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
+import type { Lane } from '#features/receivers/slots';
+import type { DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
-/** Attempts continue for this long after the first one; the last attempt is at the end of this time. */
-const SENT_FOR = `interval '1 day'`;
-const FIRST_WAIT = `interval '10 seconds'`;
 const JITTER = '(0.75 + random() / 2)';
+/** So many rounds in a row that fail pause a webhook. */
+const PAUSED_AFTER = 5;
+const DISABLED_AFTER = `interval '3 days'`;
+/** Waits of the whole webhook from the second failure on: the first one in seconds, doubled each time up to an hour. */
+const WAIT = `least(3600, 10 * 2 ^ least(20, n.failures - 2)) * ${JITTER}`;
 
-/** The next webhooks after the given one that have something waiting, and whether it is due. */
-export const WAITING_WEBHOOKS = statement<{ after: string; most: number }, { id: string; due: boolean }>(
-  'waiting_webhooks',
-  { after: 'uuid', most: 'integer' },
+export interface DueWebhook {
+  id: string;
+  lane: Lane;
+  status: WebhookStatus;
+  owner: string;
+  host: string;
+  network: string | null;
+  /** When it became due, as text, since a Date has no infinity. */
+  due: string;
+}
+
+/** The webhooks of each lane that are due, longest waiting first, at most `most` of a lane after a place in it. */
+export const DUE_WEBHOOKS = statement<
+  { lanes: Lane[]; dues: string[]; ids: string[]; most: number },
+  DueWebhook
+>(
+  'due_webhooks',
+  { lanes: 'text[]', dues: 'timestamptz[]', ids: 'uuid[]', most: 'integer' },
   `
-    WITH RECURSIVE waiting AS (
-      (SELECT webhook_id, next_attempt_at, 1 AS n FROM webhook_deliveries
-        WHERE status = 'PENDING' AND webhook_id > :after ORDER BY webhook_id, next_attempt_at LIMIT 1)
-      UNION ALL
-      SELECT d.webhook_id, d.next_attempt_at, w.n + 1 FROM waiting w
-      CROSS JOIN LATERAL (
-        SELECT webhook_id, next_attempt_at FROM webhook_deliveries
-        WHERE status = 'PENDING' AND webhook_id > w.webhook_id ORDER BY webhook_id, next_attempt_at LIMIT 1) d
-      WHERE w.n < :most
-    )
-    SELECT webhook_id AS id, next_attempt_at <= now() AS due FROM waiting`,
+    SELECT due.* FROM unnest(:lanes, :dues, :ids) AS place (lane, due, id)
+    CROSS JOIN LATERAL (
+      SELECT w.id, w.lane, w.status, w.user_id AS owner, w.host, w.network, w.due_at::text AS due FROM webhooks w
+      WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
+      ORDER BY w.due_at, w.id LIMIT :most) due`,
 );
 
 export interface ClaimedDelivery {
   id: string;
   webhook: string;
   attempt: number;
-  body: string;
   url: string;
   secret: string;
+  topic: DeliveryTopic;
+  eventId: string;
+  createdAt: Date;
+  /** The event; null if the delivery is all there is. */
+  event: string | null;
 }
 
 /**
- * Takes due deliveries of some webhooks, at most `each` of one webhook and `most` together. No other process takes them
- * before the lease ends, nor afterwards if they have been finished. Also removes some deliveries of deleted webhooks.
+ * Takes webhooks that are due, and of each as many deliveries as `most` says. No other process takes the webhooks before
+ * they are finished or the lease ends.
  */
 export const CLAIM_DELIVERIES = statement<
-  { webhooks: string[]; each: number; most: number; leaseSeconds: number },
+  { webhooks: string[]; most: number[]; leaseSeconds: number },
   ClaimedDelivery
 >(
   'claim_webhook_deliveries',
-  { webhooks: 'uuid[]', each: 'integer', most: 'integer', leaseSeconds: 'float8' },
+  { webhooks: 'uuid[]', most: 'integer[]', leaseSeconds: 'float8' },
   `
     WITH asked AS MATERIALIZED (
-      SELECT a.id, w.url, w.secret FROM unnest(:webhooks) a(id) LEFT JOIN webhooks w ON w.id = a.id
-    ), orphans AS (
-      DELETE FROM webhook_deliveries WHERE id = ANY (ARRAY(
-        SELECT d.id FROM asked a
-        CROSS JOIN LATERAL (
-          SELECT id FROM webhook_deliveries WHERE webhook_id = a.id AND status = 'PENDING' LIMIT 100) d
-        WHERE a.url IS NULL))
-    ), due AS (
-      SELECT d.id, a.url, a.secret FROM asked a
+      SELECT w.id, w.url, w.secret, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
+      FROM unnest(:webhooks, :most) a (id, most) JOIN webhooks w ON w.id = a.id
+      WHERE w.due_at <= now() AND w.status IN ('ACTIVE', 'PAUSED') FOR NO KEY UPDATE OF w SKIP LOCKED
+    ), due AS MATERIALIZED (
+      SELECT d.id, a.id AS webhook, a.url, a.secret FROM asked a
       CROSS JOIN LATERAL (
         SELECT id FROM webhook_deliveries
         WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
-        ORDER BY next_attempt_at LIMIT :each FOR UPDATE SKIP LOCKED) d
-      WHERE a.url IS NOT NULL LIMIT :most
+        ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
+    ), taken AS (
+      UPDATE webhooks SET taken_until = now() + make_interval(secs => :leaseSeconds)
+      WHERE id IN (SELECT webhook FROM due)
     )
-    UPDATE webhook_deliveries d SET attempts = d.attempts + 1, first_attempt_at = coalesce(d.first_attempt_at, now()),
+    UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
       next_attempt_at = now() + make_interval(secs => :leaseSeconds)
     FROM due WHERE d.id = due.id
-    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secret,
-      (SELECT body FROM webhook_events WHERE id = d.event_id) AS body`,
+    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secret, d.topic,
+      d.event_id AS "eventId", d.created_at AS "createdAt",
+      (SELECT body FROM webhook_events WHERE id = d.event_id) AS event`,
 );
 
+interface Round {
+  webhook: string;
+  /** Where it was sent: if the owner has changed it since, the outcomes say nothing about the webhook. */
+  url: string;
+  slow: boolean;
+  network: string | null;
+  /** Seconds that the receiver wants to be left alone, null if it did not say. */
+  retryAfter: number | null;
+  /** Seconds after each attempt that failed until the next. */
+  waits: number[];
+  ids: string[];
+  attempts: number[];
+  statuses: (number | null)[];
+  errors: (string | null)[];
+}
+
 /**
- * Stores the outcome of an attempt, unless a later attempt has begun. After a failure the next wait is about as long as
- * the time since the first attempt, so waits double until the day is over.
+ * Stores the outcomes of the deliveries that were sent to a webhook together, unless a later attempt has begun, and what
+ * follows for the webhook. One that is PAUSED goes on here too: each try is a probe.
  */
-export const FINISH_DELIVERY = statement<
-  { id: string; attempt: number; status: number | null; error: string | null },
-  never
->(
-  'finish_webhook_delivery',
-  { id: 'uuid', attempt: 'integer', status: 'integer', error: 'text' },
+export const FINISH_DELIVERIES = statement<Round, { status: WebhookStatus }>(
+  'finish_webhook_deliveries',
+  {
+    webhook: 'uuid',
+    url: 'text',
+    slow: 'boolean',
+    network: 'text',
+    retryAfter: 'float8',
+    waits: 'integer[]',
+    ids: 'uuid[]',
+    attempts: 'integer[]',
+    statuses: 'integer[]',
+    errors: 'text[]',
+  },
   `
-    UPDATE webhook_deliveries d SET last_status = :status, last_error = :error,
-      status = CASE WHEN :error IS NULL THEN 'DELIVERED' WHEN now() >= first_attempt_at + ${SENT_FOR} THEN 'FAILED'
-        ELSE 'PENDING' END,
-      delivered_at = CASE WHEN :error IS NULL THEN now() END,
-      next_attempt_at = least(now() + greatest(${FIRST_WAIT}, now() - first_attempt_at) * ${JITTER},
-        greatest(first_attempt_at + ${SENT_FOR}, now() + ${FIRST_WAIT}))
-    WHERE id = :id AND attempts = :attempt AND d.status = 'PENDING' AND first_attempt_at IS NOT NULL`,
+    WITH finished AS (
+      UPDATE webhook_deliveries d SET last_status = r.status, last_error = r.error,
+        tries = d.tries + CASE WHEN r.error IS NULL THEN 0 ELSE 1 END,
+        status = CASE WHEN r.error IS NULL THEN 'DELIVERED'
+          WHEN d.topic = 'test' OR d.tries >= cardinality(:waits) THEN 'FAILED' ELSE 'PENDING' END,
+        delivered_at = CASE WHEN r.error IS NULL THEN now() END,
+        next_attempt_at = now() + make_interval(secs => coalesce((:waits)[d.tries + 1], 0) * ${JITTER})
+      FROM unnest(:ids, :attempts, :statuses, :errors) AS r (id, attempt, status, error)
+      WHERE d.id = r.id AND d.attempts = r.attempt AND d.status = 'PENDING'
+      RETURNING r.status, r.error
+    ), round AS (
+      SELECT bool_and(error IS NULL) AS delivered, bool_and(error IS NOT NULL) AS failed, min(error) AS error,
+        coalesce(bool_or(status = 410), false) AS gone
+      FROM finished HAVING count(*) > 0
+    ), next AS (
+      SELECT r.error, r.gone, CASE WHEN r.delivered THEN 0 WHEN r.failed THEN w.failures + 1 ELSE 1 END AS failures,
+        CASE WHEN r.delivered THEN NULL WHEN r.failed THEN coalesce(w.failing_since, now()) ELSE now() END AS since
+      FROM round r JOIN webhooks w ON w.id = :webhook
+    )
+    UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = :slow,
+      network = coalesce(:network, w.network), taken_until = '-infinity',
+      retry_at = greatest(now() + make_interval(secs => :retryAfter),
+        CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => ${WAIT}) ELSE '-infinity' END),
+      status = CASE
+        WHEN n.gone OR n.failures >= ${PAUSED_AFTER} AND n.since <= now() - ${DISABLED_AFTER} THEN 'DISABLED'
+        WHEN n.failures >= ${PAUSED_AFTER} THEN 'PAUSED' ELSE 'ACTIVE' END
+    FROM next n WHERE w.id = :webhook AND w.url = :url AND w.status IN ('ACTIVE', 'PAUSED')
+    RETURNING w.status`,
+);
+
+/** A webhook that is DISABLED gets nothing more: some of what waits for it. */
+export const FAIL_DELIVERIES = statement<{ webhooks: string[]; most: number }, never>(
+  'fail_webhook_deliveries',
+  { webhooks: 'uuid[]', most: 'integer' },
+  `
+    UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
+    WHERE id = ANY (ARRAY(
+      SELECT d.id FROM webhooks w
+      CROSS JOIN LATERAL (
+        SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
+        LIMIT :most FOR UPDATE SKIP LOCKED) d
+      WHERE w.id = ANY(:webhooks) AND w.status = 'DISABLED' LIMIT :most))`,
 );
 
 export const REMOVE_OLD_DELIVERIES = statement<ExpiryParameters, ExpiryResult>(

@@ -1,45 +1,69 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
+import { randomBytes } from 'node:crypto';
 import type { Counter } from 'prom-client';
+import { v7 as uuidv7 } from 'uuid';
 import { Database } from '#platform/database/database';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { signatureOf } from '#features/receivers/signature';
+import { ReceiversSettings } from '#features/receivers/receivers.settings';
+import { LANES, type Lane, Pace, Slots } from '#features/receivers/slots';
 import { SEND_TIMEOUT_MS, WebhookClient } from '#features/receivers/webhook-client';
-import { CLAIM_DELIVERIES, type ClaimedDelivery, FINISH_DELIVERY, WAITING_WEBHOOKS } from './deliveries.sql';
+import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
+import {
+  CLAIM_DELIVERIES,
+  type ClaimedDelivery,
+  DUE_WEBHOOKS,
+  type DueWebhook,
+  FAIL_DELIVERIES,
+  FINISH_DELIVERIES,
+} from './deliveries.sql';
+import { bodyOf, challengeOf, messageOf } from './message';
 
-/** Concurrent requests of this process, and how many of them to one webhook: a slow receiver leaves room for others. */
-const MOST = 64;
-const EACH = 4;
-/** Webhooks considered in one round; the next round continues after them. */
-const LOOKED_AT = 40;
+/** Webhooks of a lane considered in one round. If some find no slot, the next round continues after them. */
+const LOOKED_AT = 100;
 /**
  * Longer than an attempt and storing its outcome take. If the process is killed, another one tries again after this
  * time.
  */
 const LEASE_SECONDS = 30;
+/** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
+const SLOW_MS = 2000;
+/** Challenges in a minute that one user can have sent, and that one host gets. */
+const CHALLENGES_A_MINUTE = 20;
+/** Deliveries that become FAILED in one statement. */
+const FAILED_AT_ONCE = 300;
 /** Time that running requests get at shutdown. */
 const STOP_MS = Math.min(3000, SEND_TIMEOUT_MS);
-const FIRST = '00000000-0000-0000-0000-000000000000';
+const START = { due: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 
-/** Sends due deliveries. Every process does this; none takes what another has taken. */
+/** A webhook whose turn it is, and how many requests it may get at once. */
+interface Turn {
+  webhook: DueWebhook;
+  slots: number;
+}
+
+/** Sends what is due. Every process does this; none takes what another has taken. */
 @Injectable()
 export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(WebhookSender.name);
   private readonly running = new Set<Promise<void>>();
-  private readonly busy = new Map<string, number>();
+  private readonly slots = new Slots();
+  private readonly challenges = new Pace(CHALLENGES_A_MINUTE);
   private readonly stop = new AbortController();
-  private after = FIRST;
+  /** Where the next round continues in a lane, if not at its beginning. */
+  private readonly places = new Map<Lane, { due: string; id: string }>();
   private leave: () => void = () => undefined;
 
   constructor(
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly client: WebhookClient,
+    private readonly environment: ReceiversSettings,
     @InjectMetric('webhook_attempts_total') private readonly attempts: Counter<'outcome'>,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.leave = this.poller.add(() => this.findDueWebhooks());
+    this.leave = this.poller.add(() => this.serveDueWebhooks());
   }
 
   async onModuleDestroy(): Promise<void> {
@@ -48,48 +72,125 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     await Promise.all(this.running).finally(() => clearTimeout(timer));
   }
 
-  private async findDueWebhooks(): Promise<void> {
-    const room = MOST - this.running.size;
-    if (room <= 0) return;
-    const waiting = await this.database.readAll(WAITING_WEBHOOKS, { after: this.after, most: LOOKED_AT });
-    const webhooks = waiting.filter(({ id, due }) => due && !this.busy.has(id)).map(({ id }) => id);
-    const isLast = waiting.length < LOOKED_AT;
-    this.after = isLast ? FIRST : waiting.at(-1)!.id;
-    if (webhooks.length > 0) await this.claim(webhooks, room);
-    if (!isLast) this.poller.hurry();
+  private async serveDueWebhooks(): Promise<void> {
+    const lanes = LANES.filter((lane) => this.slots.room(lane) > 0);
+    if (lanes.length === 0) return;
+    const places = lanes.map((lane) => this.places.get(lane) ?? START);
+    const due = await this.database.readAll(DUE_WEBHOOKS, {
+      lanes,
+      dues: places.map((place) => place.due),
+      ids: places.map((place) => place.id),
+      most: LOOKED_AT,
+    });
+    const disabled = due.filter(({ status }) => status === 'DISABLED').map(({ id }) => id);
+    const turns = due.filter(({ status }) => status !== 'DISABLED').flatMap((each) => this.turnOf(each));
+    let goesOn = disabled.length > 0;
+    for (const lane of lanes) {
+      const seen = due.filter((each) => each.lane === lane);
+      const isLast = seen.length < LOOKED_AT || this.slots.room(lane) === 0;
+      if (isLast) this.places.delete(lane);
+      else this.places.set(lane, seen.at(-1)!);
+      goesOn ||= !isLast;
+    }
+    if (disabled.length > 0)
+      await this.database.write(FAIL_DELIVERIES, { webhooks: disabled, most: FAILED_AT_ONCE });
+    await this.claim(turns);
+    if (goesOn) this.poller.hurry();
   }
 
-  private async claim(webhooks: string[], room: number): Promise<void> {
-    const parameters = { webhooks, each: EACH, most: room, leaseSeconds: LEASE_SECONDS };
-    for (const delivery of await this.database.writeAll(CLAIM_DELIVERIES, parameters)) this.start(delivery);
+  private turnOf(webhook: DueWebhook): Turn[] {
+    const slots = this.slots.take(webhook);
+    if (slots === 0) return [];
+    const { lane, owner, host } = webhook;
+    if (lane !== 'challenge' || this.challenges.allows(`user ${owner}`, `host ${host}`))
+      return [{ webhook, slots }];
+    this.slots.giveBack(webhook, slots);
+    return [];
   }
 
-  private start(delivery: ClaimedDelivery): void {
-    const { webhook } = delivery;
-    this.busy.set(webhook, (this.busy.get(webhook) ?? 0) + 1);
-    const work = this.send(delivery)
+  /** Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. */
+  private async claim(turns: Turn[]): Promise<void> {
+    const [challenges, others] = [turns.filter(isChallenge), turns.filter((turn) => !isChallenge(turn))];
+    const claims = await Promise.allSettled([
+      challenges.length === 0
+        ? []
+        : this.database.writeAll(CLAIM_CHALLENGES, { webhooks: idsOf(challenges) }),
+      others.length === 0
+        ? []
+        : this.database.writeAll(CLAIM_DELIVERIES, {
+            webhooks: idsOf(others),
+            most: others.map(({ slots }) => slots),
+            leaseSeconds: LEASE_SECONDS,
+          }),
+    ]);
+    const [asked, claimed] = claims.map((claim) => (claim.status === 'fulfilled' ? claim.value : [])) as [
+      ClaimedChallenge[],
+      ClaimedDelivery[],
+    ];
+    for (const { webhook, slots } of turns) {
+      const challenge = asked.find((each) => each.webhook === webhook.id);
+      const deliveries = claimed.filter((each) => each.webhook === webhook.id);
+      const used = challenge ? 1 : deliveries.length;
+      this.slots.giveBack(webhook, slots - used);
+      if (used > 0)
+        this.start(webhook, used, challenge ? this.challenge(challenge) : this.deliver(deliveries));
+    }
+    const failed = claims.find((claim) => claim.status === 'rejected');
+    if (failed) throw failed.reason;
+  }
+
+  private start(webhook: DueWebhook, slots: number, sending: Promise<void>): void {
+    const work = sending
       .catch((error: Error) => this.logger.warn(`an attempt was not recorded: ${error.message}`))
       .then(() => {
         this.running.delete(work);
-        const left = this.busy.get(webhook)! - 1;
-        if (left > 0) this.busy.set(webhook, left);
-        else this.busy.delete(webhook);
+        this.slots.giveBack(webhook, slots);
         this.poller.hurry();
       });
     this.running.add(work);
   }
 
-  private async send({ id, attempt, body, url, secret }: ClaimedDelivery): Promise<void> {
-    const headers = {
-      'content-type': 'application/json',
-      'user-agent': 'SavingsWebhooks/1',
-      'webhook-id': id,
-      'webhook-signature': signatureOf(body, secret, Math.floor(Date.now() / 1000)),
-    };
-    const outcome = await this.client.post(url, headers, body, this.stop.signal);
-    // We aborted it ourselves, so it says nothing about the receiver. It is sent again after the lease.
-    if (outcome.error !== null && this.stop.signal.aborted) return;
-    this.attempts.inc({ outcome: outcome.error === null ? 'delivered' : 'failed' });
-    await this.database.write(FINISH_DELIVERY, { id, attempt, ...outcome });
+  private async deliver(deliveries: ClaimedDelivery[]): Promise<void> {
+    const began = performance.now();
+    const outcomes = await Promise.all(
+      deliveries.map(async (delivery) => {
+        const { url, headers, body } = messageOf(delivery, delivery.id, bodyOf(delivery));
+        return { ...delivery, ...(await this.client.post(url, headers, body, this.stop.signal)) };
+      }),
+    );
+    const slow = performance.now() - began > SLOW_MS;
+    // Those that we aborted say nothing about the receiver. They are sent again after the lease.
+    const known = outcomes.filter(({ error }) => error === null || !this.stop.signal.aborted);
+    if (known.length === 0) return;
+    for (const { error } of known) this.attempts.inc({ outcome: error === null ? 'delivered' : 'failed' });
+    const asked = known.flatMap(({ retryAfter }) => retryAfter ?? []);
+    await this.database.write(FINISH_DELIVERIES, {
+      webhook: known[0].webhook,
+      url: known[0].url,
+      slow,
+      network: known.find(({ network }) => network)?.network ?? null,
+      retryAfter: asked.length > 0 ? Math.max(...asked) : null,
+      waits: this.environment.WEBHOOK_RETRY_SECONDS,
+      ids: known.map(({ id }) => id),
+      attempts: known.map(({ attempt }) => attempt),
+      statuses: known.map(({ status }) => status),
+      errors: known.map(({ error }) => error),
+    });
+  }
+
+  private async challenge(claimed: ClaimedChallenge): Promise<void> {
+    const { webhook, url } = claimed;
+    const began = performance.now();
+    const challenge = randomBytes(32).toString('base64url');
+    const id = uuidv7();
+    const message = messageOf(claimed, id, challengeOf(id, challenge));
+    const { error, network = null } = await this.client.challenge(message, challenge, this.stop.signal);
+    const slow = performance.now() - began > SLOW_MS;
+    if (error !== null && this.stop.signal.aborted) return;
+    this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
+    await this.database.write(FINISH_CHALLENGE, { webhook, url, error, slow, network });
   }
 }
+
+const isChallenge = ({ webhook }: Turn): boolean => webhook.lane === 'challenge';
+const idsOf = (turns: Turn[]): string[] => turns.map(({ webhook }) => webhook.id);

@@ -1,6 +1,7 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm';
 import type { Topic } from '#ledger/outbox/ledger-event';
 import { User } from '#features/access/user.entity';
+import type { Lane } from '#features/receivers/slots';
 import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 /** A receiver of events that a user has named. */
@@ -8,7 +9,8 @@ import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dt
 @Unique('webhooks_slot_key', ['userId', 'slot'])
 @Check('webhooks_slot_check', 'slot BETWEEN 1 AND 10')
 @Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
-@Index('webhooks_due_at_idx', ['dueAt'], { where: 'due_at IS NOT NULL' })
+@Check('webhooks_lane_check', `lane IN ('quick', 'challenge', 'slow')`)
+@Index('webhooks_due_at_idx', ['lane', 'dueAt', 'id'], { where: 'due_at IS NOT NULL' })
 export class Webhook {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhooks_pkey' })
@@ -60,22 +62,50 @@ export class Webhook {
   @Column('text')
   status: WebhookStatus;
 
-  /** Attempts that failed, in a row and since when. */
+  /** Rounds of attempts that failed, in a row and since when, and why the last one did. */
   @Column('integer', { default: 0 })
   failures: number;
 
   @Column({ type: 'timestamptz', name: 'failing_since', precision: 3, nullable: true })
   failingSince: Date | null;
 
+  @Column('text', { name: 'last_error', nullable: true })
+  lastError: string | null;
+
+  /** The last round took long, also if it succeeded. */
+  @Column('boolean', { name: 'is_slow', default: false })
+  isSlow: boolean;
+
+  /** Where the last round was sent to: names that lead to one network share its requests. */
+  @Column({ type: 'text', nullable: true, collation: 'C' })
+  network: string | null;
+
+  /** While UNVERIFIED: how often the challenge was sent, and when the owner asked for that. */
+  @Column('smallint', { name: 'challenge_tries', default: 0 })
+  challengeTries: number;
+
+  @Column({ type: 'timestamptz', name: 'challenge_asked_at', precision: 3, default: '-infinity' })
+  challengeAskedAt: Date;
+
   /** Nothing is sent before. */
   @Column({ type: 'timestamptz', name: 'retry_at', precision: 3, default: '-infinity' })
   retryAt: Date;
 
-  /** Derived, as `dueAt` is: deliveries that are PENDING. */
+  /** Until then a process sends to it. */
+  @Column({ type: 'timestamptz', name: 'taken_until', precision: 3, default: '-infinity' })
+  takenUntil: Date;
+
+  /** Derived: deliveries that are PENDING, and when the next of them may be sent, null if there is none. */
   @Column('integer', { default: 0 })
   pending: number;
 
-  /** When the next delivery may be sent, null if there is none. */
+  @Column({ type: 'timestamptz', name: 'next_delivery_at', precision: 3, nullable: true })
+  nextDeliveryAt: Date | null;
+
+  /** Derived: who shares slots with it, and when the sender has something to do for it, null if never. */
+  @Column({ type: 'text', collation: 'C', default: 'quick' })
+  lane: Lane;
+
   @Column({ type: 'timestamptz', name: 'due_at', precision: 3, nullable: true })
   dueAt: Date | null;
 
@@ -131,8 +161,9 @@ export class WebhookDelivery {
   @Column('text', { name: 'last_error', nullable: true })
   lastError: string | null;
 
-  @Column({ type: 'timestamptz', name: 'first_attempt_at', precision: 3, nullable: true })
-  firstAttemptAt: Date | null;
+  /** Attempts that failed and count: the settings say how many there are. */
+  @Column('integer', { default: 0 })
+  tries: number;
 
   @Column({ type: 'timestamptz', name: 'next_attempt_at', precision: 3, default: () => 'now()' })
   nextAttemptAt: Date;

@@ -24,7 +24,9 @@ export class WebhooksController {
 
 \`Webhook-Signature: t=<Unix time>,v1=<hex>\` proves where it comes from: \`v1\` is HMAC-SHA256 over \`t\`, a dot and the body as received, with \`secret\` as key. Compare it in constant time, and refuse times that are more than five minutes old. \`Webhook-Id\` is the delivery: the same one may come twice, and events out of order; their \`id\` gives the order.
 
-An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits for a day. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.`,
+First comes a challenge, \`{"id","topic":"challenge","occurredAt","challenge"}\`, signed like the rest: the server has to answer it with 2xx and \`{"challenge":"…"}\`, or the bare text. Only then the webhook is ACTIVE and gets what happens from then on. It is sent three times in about six minutes, and again by \`POST /webhooks/:id/challenge\`.
+
+An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; \`Retry-After\` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. \`webhook.paused\`, \`webhook.resumed\` and \`webhook.disabled\` tell the owner. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.`,
     status: 201,
     errors: [400, 'invalid_json', 401, 409, 413, 415],
   })
@@ -59,6 +61,19 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     return this.webhooks.delete(user, id);
   }
 
+  @Post(':id/challenge')
+  @HttpCode(202)
+  @ApiData(WebhookItem, {
+    summary: 'Send the challenge again',
+    description:
+      'For a webhook that is UNVERIFIED or DISABLED, once a minute. The server has to answer it, as that of a new webhook, before events come.',
+    status: 202,
+    errors: ['invalid_json', 401, 404, 409, 413, 415],
+  })
+  challenge(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<WebhookItem> {
+    return this.webhooks.challenge(user, id);
+  }
+
   @Get(':id/deliveries')
   @ApiData(DeliveryItem, {
     summary: 'What was sent to a webhook',
@@ -79,7 +94,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @ApiData(DeliveryItem, {
     summary: 'Send a delivery again',
     description:
-      'Sends it at once, whether it was delivered, failed or still waits, and if that fails, for another day.',
+      'Sends it at once, whether it was delivered, failed or still waits, and if that fails, as often as a new one.',
     status: 202,
     errors: ['invalid_json', 401, 404, 413, 415],
   })

@@ -30,7 +30,7 @@ import { WebhooksService } from './webhooks.service';
     expiring('webhook_events', REMOVE_OLD_WEBHOOK_EVENTS),
     makeCounterProvider({
       name: 'webhook_attempts_total',
-      help: 'Attempts to send to webhooks, by outcome: delivered or failed',
+      help: 'Attempts to send to webhooks, by outcome: delivered or failed, and of challenges verified or unverified',
       labelNames: ['outcome'],
     }),
   ],

@@ -9,11 +9,11 @@ import { Transactions } from '#platform/database/transactions';
 import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { problemOf } from '#features/receivers/webhook-target';
+import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -27,7 +27,6 @@ import type {
 
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-const FIRST_EVENT = `lpad(to_hex(${END_OF_OUTBOX}::text::bigint), 12, '0')`;
 
 const ITEM = { id: true, url: true, topics: true, createdAt: true } as const;
 const itemOf = ({ id, url, topics, createdAt }: Webhook): WebhookItem => ({
@@ -90,7 +89,7 @@ export class WebhooksService {
     if (problem) throw validationFailed({ field: 'url', message: problem });
     const secret = `whsec_${randomBytes(32).toString('base64url')}`;
     const id = uuidv7();
-    return this.transactions.write(async (manager) => {
+    const created = await this.transactions.write(async (manager) => {
       const webhooks = manager.withRepository(this.webhooks);
       // Requests of the same user wait for each other here, so none counts what another is about to add.
       const lock = { mode: 'for_no_key_update' } as const;
@@ -98,8 +97,8 @@ export class WebhooksService {
       const taken = await webhooks.find({ select: { slot: true }, where: { userId } });
       const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
       if (slot === undefined) throw new ApiError(409, `At most ${SLOTS.length} webhooks`);
-      const firstEvent = (): string => FIRST_EVENT;
       await webhooks.insert({
+        ...CHALLENGED,
         id,
         userId,
         address,
@@ -107,12 +106,37 @@ export class WebhooksService {
         url,
         topics: topics ?? null,
         secret,
-        firstEvent,
         host: new URL(url).hostname,
-        status: 'ACTIVE',
       });
       return { ...itemOf(await webhooks.findOneOrFail({ select: ITEM, where: { id } })), secret };
     });
+    this.poller.hurry();
+    return created;
+  }
+
+  /**
+   * Sends the challenge again, also to a webhook that was DISABLED.
+   * @throws ApiError 404, 409 if the webhook needs none, 429 if the owner asked less than a minute ago
+   */
+  async challenge({ userId }: AuthenticatedUser, text: string): Promise<WebhookItem> {
+    const id = knownForm(text);
+    const item = await this.transactions.write(async (manager) => {
+      const webhooks = manager.withRepository(this.webhooks);
+      const { affected } = await webhooks
+        .createQueryBuilder()
+        .update(CHALLENGED)
+        .where({ id, userId })
+        .andWhere(MAY_BE_CHALLENGED)
+        .execute();
+      const webhook = await webhooks.findOne({ select: { ...ITEM, status: true }, where: { id, userId } });
+      if (!webhook) throw notFound();
+      if (affected) return itemOf(webhook);
+      if (webhook.status === 'ACTIVE' || webhook.status === 'PAUSED')
+        throw new ApiError(409, 'The webhook has answered the challenge');
+      throw new ApiError(429, 'The challenge can be sent once a minute');
+    });
+    this.poller.hurry();
+    return item;
   }
 
   async list({ userId }: AuthenticatedUser, query: ListWebhooksQuery): Promise<Page<WebhookItem>> {
@@ -152,7 +176,8 @@ export class WebhooksService {
   }
 
   /**
-   * Sends a delivery again at once and restarts its day. The number of attempts continues.
+   * Sends a delivery again at once, also to a webhook that is PAUSED, and restarts its tries. The number of attempts
+   * continues.
    * @throws ApiError 404
    */
   async retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
@@ -163,8 +188,9 @@ export class WebhooksService {
       const sent = manager.withRepository(this.sent);
       await sent.update(
         { id, webhookId },
-        { status: 'PENDING', nextAttemptAt: () => 'now()', firstAttemptAt: null, deliveredAt: null },
+        { status: 'PENDING', nextAttemptAt: () => 'now()', tries: 0, deliveredAt: null },
       );
+      await manager.withRepository(this.webhooks).update({ id: webhookId }, { retryAt: () => `'-infinity'` });
       return sent.findOne({ select: DELIVERY, where: { id, webhookId } });
     });
     if (!retried) throw notFound();

@@ -18,6 +18,9 @@ export const AUDIENCES = {
   'draw.closed': 'all',
   'draw.completed': 'all',
   'draw.cancelled': 'all',
+  'webhook.paused': 'account',
+  'webhook.disabled': 'account',
+  'webhook.resumed': 'account',
 } as const satisfies Record<string, 'pool' | 'account' | 'all' | 'reverted'>;
 export type Topic = keyof typeof AUDIENCES;
 export const TOPICS = Object.keys(AUDIENCES) as Topic[];
@@ -62,6 +65,16 @@ interface Payloads {
   'draw.closed': DrawPayload;
   'draw.completed': DrawPayload & WinnerPayload;
   'draw.cancelled': DrawPayload;
+  /** A webhook of the account failed several times in a row: little is sent to it until it answers. */
+  'webhook.paused': WebhookPayload & { reason: string };
+  /** Nothing is sent to it any more. */
+  'webhook.disabled': WebhookPayload & { reason: string };
+  'webhook.resumed': WebhookPayload;
+}
+
+interface WebhookPayload {
+  account: string;
+  webhookId: string;
 }
 
 interface TicketsPayload {

@@ -17,14 +17,21 @@ export const Flag = (): PropertyDecorator =>
     return { true: true, '1': true, false: false, '0': false }[value] ?? value;
   });
 
+const itemsOf = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean);
+
 /** Items separated by commas. */
 export const List = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? itemsOf(value) : value));
+
+/** Whole numbers without a sign, separated by commas. */
+export const IntegerList = (): PropertyDecorator =>
   Transform(({ value }: { value: unknown }) =>
     typeof value === 'string'
-      ? value
-          .split(',')
-          .map((item) => item.trim())
-          .filter(Boolean)
+      ? itemsOf(value).map((item) => (/^\d+$/.test(item) ? Number(item) : NaN))
       : value,
   );
 

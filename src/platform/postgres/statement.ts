@@ -25,7 +25,7 @@ type TypeOf<Value> =
           ? 'timestamptz' | 'date'
           : NonNullable<Value> extends readonly (string | null)[]
             ? 'text[]' | 'uuid[]' | 'numeric[]' | 'timestamptz[]'
-            : NonNullable<Value> extends readonly number[]
+            : NonNullable<Value> extends readonly (number | null)[]
               ? 'integer[]' | 'bigint[]'
               : NonNullable<Value> extends readonly boolean[]
                 ? 'boolean[]'

@@ -551,7 +551,9 @@ export interface paths {
          *
          *     `Webhook-Signature: t=<Unix time>,v1=<hex>` proves where it comes from: `v1` is HMAC-SHA256 over `t`, a dot and the body as received, with `secret` as key. Compare it in constant time, and refuse times that are more than five minutes old. `Webhook-Id` is the delivery: the same one may come twice, and events out of order; their `id` gives the order.
          *
-         *     An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits for a day. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.
+         *     First comes a challenge, `{"id","topic":"challenge","occurredAt","challenge"}`, signed like the rest: the server has to answer it with 2xx and `{"challenge":"…"}`, or the bare text. Only then the webhook is ACTIVE and gets what happens from then on. It is sent three times in about six minutes, and again by `POST /webhooks/:id/challenge`.
+         *
+         *     An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; `Retry-After` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. `webhook.paused`, `webhook.resumed` and `webhook.disabled` tell the owner. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.
          */
         post: operations["webhooks_create"];
         delete?: never;
@@ -575,6 +577,26 @@ export interface paths {
          * @description Nothing more is sent to it, but for what is being sent at this moment.
          */
         delete: operations["webhooks_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/challenge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the challenge again
+         * @description For a webhook that is UNVERIFIED or DISABLED, once a minute. The server has to answer it, as that of a new webhook, before events come.
+         */
+        post: operations["webhooks_challenge"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -611,7 +633,7 @@ export interface paths {
         put?: never;
         /**
          * Send a delivery again
-         * @description Sends it at once, whether it was delivered, failed or still waits, and if that fails, for another day.
+         * @description Sends it at once, whether it was delivered, failed or still waits, and if that fails, as often as a new one.
          */
         post: operations["webhooks_retry"];
         delete?: never;
@@ -1373,7 +1395,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled")[] | null;
+            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -1396,7 +1418,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled")[];
+            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
         };
         CreatedWebhookEnvelope: {
             /** @enum {boolean} */
@@ -1418,7 +1440,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled")[] | null;
+            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
         };
@@ -1437,6 +1459,11 @@ export interface components {
             success: true;
             data: components["schemas"]["DeletedWebhook"];
         };
+        WebhookItemEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["WebhookItem"];
+        };
         DeliveryItem: {
             /**
              * Format: uuid
@@ -1452,7 +1479,7 @@ export interface components {
              * @example deposit.confirmed
              * @enum {string}
              */
-            topic: "pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled";
+            topic: "pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
             /**
              * @example DELIVERED
              * @enum {string}
@@ -6142,6 +6169,182 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    webhooks_challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "url": "https://backend.example.org/savings-events",
+                     *         "topics": [
+                     *           "deposit.confirmed",
+                     *           "withdrawal.confirmed"
+                     *         ],
+                     *         "createdAt": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookItemEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];

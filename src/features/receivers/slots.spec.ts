@@ -84,6 +84,8 @@ it('a pace counts for each key, and begins again after a minute', () => {
     pace.allows('a', 'd'),
     pace.allows('d', 'b'),
   ]).toEqual([true, true, false, true]);
+  pace.forget('a', 'never');
+  expect([pace.allows('a', 'never'), pace.allows('a')]).toEqual([true, false]);
   now += 60_000;
   expect(pace.allows('a')).toBe(true);
   jest.restoreAllMocks();

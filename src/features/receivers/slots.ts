@@ -97,4 +97,9 @@ export class Pace {
     for (const key of keys) this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
     return true;
   }
+
+  /** Counts it no more. */
+  forget(...keys: string[]): void {
+    for (const key of keys) this.counts.set(key, Math.max(0, (this.counts.get(key) ?? 0) - 1));
+  }
 }

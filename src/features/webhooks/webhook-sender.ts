@@ -8,7 +8,12 @@ import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { LANES, type Lane, Pace, Slots } from '#features/receivers/slots';
 import { SEND_TIMEOUT_MS, WebhookClient } from '#features/receivers/webhook-client';
-import { CLAIM_CHALLENGES, type ClaimedChallenge, FINISH_CHALLENGE } from './challenges.sql';
+import {
+  CLAIM_CHALLENGES,
+  type ClaimedChallenge,
+  FINISH_CHALLENGE,
+  POSTPONE_CHALLENGES,
+} from './challenges.sql';
 import {
   CLAIM_DELIVERIES,
   type ClaimedDelivery,
@@ -28,8 +33,8 @@ const LOOKED_AT = 100;
 const LEASE_SECONDS = 30;
 /** A receiver that takes longer waits in another lane, though what it gets counts as delivered. */
 const SLOW_MS = 2000;
-/** Challenges in a minute that one user can have sent, and that one host gets. */
-const CHALLENGES_A_MINUTE = 20;
+/** Challenges in a minute that one user can have sent, and that one host gets, without being answered. */
+const CHALLENGES_A_MINUTE = 10;
 /** Deliveries that become FAILED in one statement. */
 const FAILED_AT_ONCE = 300;
 /** Time that running requests get at shutdown. */
@@ -82,30 +87,34 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       ids: places.map((place) => place.id),
       most: LOOKED_AT,
     });
-    const disabled = due.filter(({ status }) => status === 'DISABLED').map(({ id }) => id);
-    const turns = due.filter(({ status }) => status !== 'DISABLED').flatMap((each) => this.turnOf(each));
-    let goesOn = disabled.length > 0;
-    for (const lane of lanes) {
-      const seen = due.filter((each) => each.lane === lane);
-      const isLast = seen.length < LOOKED_AT || this.slots.room(lane) === 0;
-      if (isLast) this.places.delete(lane);
-      else this.places.set(lane, seen.at(-1)!);
-      goesOn ||= !isLast;
+    const turns: Turn[] = [];
+    const tooSoon: string[] = [];
+    for (const webhook of due.filter(({ status }) => status !== 'DISABLED')) {
+      const slots = this.slots.take(webhook);
+      if (slots === 0) continue;
+      if (webhook.lane !== 'challenge' || this.challenges.allows(...paceOf(webhook)))
+        turns.push({ webhook, slots });
+      else {
+        this.slots.giveBack(webhook, slots);
+        tooSoon.push(webhook.id);
+      }
     }
+    if (tooSoon.length > 0) await this.database.write(POSTPONE_CHALLENGES, { webhooks: tooSoon });
+    const disabled = due.filter(({ status }) => status === 'DISABLED').map(({ id }) => id);
     if (disabled.length > 0)
       await this.database.write(FAIL_DELIVERIES, { webhooks: disabled, most: FAILED_AT_ONCE });
     await this.claim(turns);
-    if (goesOn) this.poller.hurry();
+    const isMore = lanes.map((lane) => this.moveOn(lane, due));
+    if (disabled.length > 0 || isMore.includes(true)) this.poller.hurry();
   }
 
-  private turnOf(webhook: DueWebhook): Turn[] {
-    const slots = this.slots.take(webhook);
-    if (slots === 0) return [];
-    const { lane, owner, host } = webhook;
-    if (lane !== 'challenge' || this.challenges.allows(`user ${owner}`, `host ${host}`))
-      return [{ webhook, slots }];
-    this.slots.giveBack(webhook, slots);
-    return [];
+  /** @returns whether the next round has to look at more of a lane, which still has room */
+  private moveOn(lane: Lane, due: DueWebhook[]): boolean {
+    const seen = due.filter((each) => each.lane === lane);
+    const isMore = seen.length === LOOKED_AT && this.slots.room(lane) > 0;
+    if (isMore) this.places.set(lane, seen.at(-1)!);
+    else this.places.delete(lane);
+    return isMore;
   }
 
   /** Takes what the webhooks have, and sends it in the background. What another process has taken is left to it. */
@@ -133,7 +142,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       const used = challenge ? 1 : deliveries.length;
       this.slots.giveBack(webhook, slots - used);
       if (used > 0)
-        this.start(webhook, used, challenge ? this.challenge(challenge) : this.deliver(deliveries));
+        this.start(webhook, used, challenge ? this.challenge(webhook, challenge) : this.deliver(deliveries));
     }
     const failed = claims.find((claim) => claim.status === 'rejected');
     if (failed) throw failed.reason;
@@ -178,7 +187,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     });
   }
 
-  private async challenge(claimed: ClaimedChallenge): Promise<void> {
+  private async challenge(asked: DueWebhook, claimed: ClaimedChallenge): Promise<void> {
     const { webhook, url } = claimed;
     const began = performance.now();
     const challenge = randomBytes(32).toString('base64url');
@@ -188,9 +197,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const slow = performance.now() - began > SLOW_MS;
     if (error !== null && this.stop.signal.aborted) return;
     this.attempts.inc({ outcome: error === null ? 'verified' : 'unverified' });
+    if (error === null) this.challenges.forget(...paceOf(asked));
     await this.database.write(FINISH_CHALLENGE, { webhook, url, error, slow, network });
   }
 }
 
 const isChallenge = ({ webhook }: Turn): boolean => webhook.lane === 'challenge';
+const paceOf = ({ owner, host }: DueWebhook): string[] => [`user ${owner}`, `host ${host}`];
 const idsOf = (turns: Turn[]): string[] => turns.map(({ webhook }) => webhook.id);

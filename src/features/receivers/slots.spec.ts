@@ -68,6 +68,19 @@ it('users with many webhooks on many hosts leave slots for others', () => {
   expect(slots.take(sharer(1000))).toBe(1);
 });
 
+it.each(['host', 'network'] as const)(
+  'a user with many webhooks at one %s leaves slots there for others',
+  (name) => {
+    const slots = new Slots();
+    const there = { [name]: 'the same' };
+    fill(
+      slots,
+      Array.from({ length: 10 }, (_, n) => sharer(n, { ...there, owner: 'user' })),
+    );
+    expect(slots.take(sharer(1000, there))).toBe(1);
+  },
+);
+
 it('what was never sent to has no network, and shares none', () => {
   const slots = new Slots();
   const strangers = Array.from({ length: 8 }, (_, n) => sharer(n, { lane: 'challenge', network: null }));

@@ -30,8 +30,8 @@ export interface Sharer {
 }
 
 /**
- * Who may send now. In the second half of a lane there is one slot a user: a few users can fill the first half, and
- * others still find a slot.
+ * Who may send now. In the second half of a lane, of a host's share and of a network's, only users get a slot who have
+ * none: a few users can fill the first half, and others still find one.
  */
 export class Slots {
   private readonly used = new Map<string, number>();
@@ -45,10 +45,10 @@ export class Slots {
   take(sharer: Sharer): number {
     const { lane } = sharer;
     const { all, webhook, ...shares } = SHARES[lane];
-    const [owner, host, network] = keysOf(sharer).map((key) => this.usedBy(key));
-    const half = all / 2 - this.usedBy(lane);
+    const [owner, host, network = 0] = keysOf(sharer).map((key) => this.usedBy(key));
+    const half = Math.min(all / 2 - this.usedBy(lane), shares.host / 2 - host, shares.network / 2 - network);
     const most = half > 0 ? Math.min(webhook, half) : owner === 0 ? 1 : 0;
-    const left = [this.room(lane), shares.user - owner, shares.host - host, shares.network - (network ?? 0)];
+    const left = [this.room(lane), shares.user - owner, shares.host - host, shares.network - network];
     const taken = Math.max(0, Math.min(most, ...left));
     this.add(sharer, taken);
     return taken;

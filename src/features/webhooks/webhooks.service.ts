@@ -116,7 +116,7 @@ export class WebhooksService {
 
   /**
    * Sends the challenge again, also to a webhook that was DISABLED.
-   * @throws ApiError 404, 409 if the webhook needs none, 429 if the owner asked less than a minute ago
+   * @throws ApiError 404, 409 if the webhook needs none, or the owner asked less than a minute ago
    */
   async challenge({ userId }: AuthenticatedUser, text: string): Promise<WebhookItem> {
     const id = knownForm(text);
@@ -131,9 +131,9 @@ export class WebhooksService {
       const webhook = await webhooks.findOne({ select: { ...ITEM, status: true }, where: { id, userId } });
       if (!webhook) throw notFound();
       if (affected) return itemOf(webhook);
-      if (webhook.status === 'ACTIVE' || webhook.status === 'PAUSED')
-        throw new ApiError(409, 'The webhook has answered the challenge');
-      throw new ApiError(429, 'The challenge can be sent once a minute');
+      const isVerified = webhook.status === 'ACTIVE' || webhook.status === 'PAUSED';
+      const reason = isVerified ? 'The webhook has answered it' : 'It was sent less than a minute ago';
+      throw new ApiError(409, reason);
     });
     this.poller.hurry();
     return item;

@@ -59,6 +59,8 @@ export class Webhooks1767520000000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       CREATE INDEX webhooks_address_idx ON webhooks (address);
       CREATE INDEX webhooks_due_at_idx ON webhooks (lane, due_at, id) WHERE due_at IS NOT NULL;
+      CREATE INDEX webhooks_previous_secret_until_idx ON webhooks (previous_secret_until)
+        WHERE previous_secret_until IS NOT NULL;
       COMMENT ON COLUMN webhooks.topics IS 'null: all';
 
       -- The events that are in deliveries, each once, as they are sent.

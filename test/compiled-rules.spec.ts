@@ -21,7 +21,7 @@ import { compileRules } from '#platform/validation/compiled-rules';
 import { DtoPipe, MAX_VALUES } from '#platform/validation/validation.pipe';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { CreatePoolRequest } from '#features/pools/pools.dto';
-import { CreateWebhookRequest } from '#features/webhooks/webhooks.dto';
+import { CreateWebhookRequest, UpdateWebhookRequest } from '#features/webhooks/webhooks.dto';
 
 class Choice {
   @IsIn(['a', 'b'])
@@ -68,6 +68,7 @@ const NAMES = [
   'members',
   'url',
   'topics',
+  'enabled',
   'other',
 ];
 const body = fc.dictionary(fc.constantFrom(...NAMES, 'constructor', 'toString', 'hasOwnProperty'), value, {
@@ -100,6 +101,15 @@ const newWebhook = fc.record(
   { requiredKeys: ['url'], noNullPrototype: true },
 );
 
+const changedWebhook = fc.record(
+  {
+    url: fc.constantFrom('https://a.example', 5, null),
+    topics: fc.constantFrom([TOPICS[0]], ['x'], [], null),
+    enabled: fc.constantFrom(true, false, 'yes', null),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
 /** What NestJS's pipe makes of the body with the settings of DtoPipe; undefined if it refuses. */
 async function made(metatype: new () => object, from: object): Promise<unknown> {
   const pipe = new ValidationPipe({
@@ -118,10 +128,11 @@ describe('compiled rules', () => {
   it.each<[new () => object, fc.Arbitrary<Record<string, unknown>>]>([
     [CreatePoolRequest, newPool],
     [CreateWebhookRequest, newWebhook],
+    [UpdateWebhookRequest, changedWebhook],
     [Choice, choice],
   ])('make what class-transformer and class-validator make, or nothing: %p', async (dto, own) => {
     let taken = 0;
-    const any = fc.oneof({ weight: 6, arbitrary: own }, body, newPool, choice, newWebhook);
+    const any = fc.oneof({ weight: 6, arbitrary: own }, body, newPool, choice, newWebhook, changedWebhook);
     await fc.assert(
       fc.asyncProperty(any, async (from) => {
         const compiled = compileRules(dto)?.(from);

@@ -91,6 +91,10 @@ const last = async (times: number, request: () => Promise<Response>): Promise<Re
   for (let i = 1; i < times; i++) await request();
   return request();
 };
+const webhook = async (): Promise<string> => {
+  const { body } = await post('/webhooks', { url: 'https://webhooks.example' }, { as: user });
+  return (body.data as { id: string }).id;
+};
 const signIn = async (): Promise<Response> => {
   const { address } = newWallet();
   const message = siweMessage({ address, nonce: await app.nonce(address) });
@@ -126,6 +130,22 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     const row = { poolId, account: user.address, status: 'EXPIRED' } as const;
     const { id } = await addTransaction(app, row);
     return send(`/pools/${poolId}/calls/deposit?transaction=${id}`, { as: user });
+  },
+  webhook_not_active: async () => {
+    const id = await webhook();
+    await app.sql(`UPDATE webhooks SET status = 'PAUSED' WHERE id = $1`, [id]);
+    return send(`/webhooks/${id}/test`, { method: 'POST', as: user });
+  },
+  webhook_test_pending: async () => {
+    const id = await webhook();
+    await app.sql(`UPDATE webhooks SET status = 'ACTIVE' WHERE id = $1`, [id]);
+    // As one that is being sent.
+    await app.sql(
+      `INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, next_attempt_at)
+       VALUES ($1, $1, 'x', 'test', 'infinity')`,
+      [id],
+    );
+    return send(`/webhooks/${id}/test`, { method: 'POST', as: user });
   },
   conflict: () => thrown('conflict'),
   payload_too_large: () => post('/pools', `"${'x'.repeat(70_000)}"`, { as: user }),

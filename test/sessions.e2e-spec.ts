@@ -5,7 +5,10 @@ import { SessionFeed } from '#features/access/session-feed';
 import { JWT_SECRET, type SignedIn, until, useApp } from './support/app';
 
 const INVALID = [401, { success: false, error: 'Invalid token', code: 'token_revoked' }];
-const ENDED = (ended: string): unknown => [200, { success: true, data: { ended } }];
+const ENDED = (ended: string): unknown => [
+  200,
+  { success: true, data: { ended, ...(ended === 'all' && { webhooks: [] }) } },
+];
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 function forge(claims: object): { token: string } {

@@ -53,4 +53,61 @@ describe('verifyWebhook', () => {
     const refused = { code: 'webhook_signature', name: 'WebhookSignatureError' };
     await expect(verifyWebhook(body, given, secret)).rejects.toMatchObject(refused);
   });
+
+  const bytes = Buffer.from(SECRET.slice('whsec_'.length), 'base64');
+  const standard = (time = now(), body = BODY, id = 'd1', key: Buffer = bytes): Record<string, string> => ({
+    'webhook-id': id,
+    'webhook-timestamp': String(time),
+    'webhook-signature': `v1,${createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64')}`,
+  });
+  const upper = Object.fromEntries(
+    Object.entries(standard()).map(([name, value]) => [name.toUpperCase(), value]),
+  );
+
+  it.each<[string, Parameters<typeof verifyWebhook>[1]]>([
+    ['of fetch', new Headers(standard())],
+    ['of Node.js', { ...standard(), host: 'example.org', 'set-cookie': ['a', 'b'], via: undefined }],
+    ['in capitals', upper],
+    ['that came twice', { ...standard(), 'webhook-id': ['d1', 'd2'] }],
+    ['of Stripe only', { 'Savings-Signature': header() }],
+    ['of Stripe only, of fetch', new Headers({ 'savings-signature': header() })],
+  ])('takes headers %s', async (_what, headers) => {
+    expect(await verifyWebhook(BODY, headers, SECRET)).toEqual(JSON.parse(BODY));
+  });
+
+  it('takes the good one of several signatures, and none of another version', async () => {
+    const good = standard()['webhook-signature'];
+    const all = `v1,${'A'.repeat(43)}= v1a,x ${good}`;
+    const signed = (signature: string): Record<string, string> => ({
+      ...standard(),
+      'webhook-signature': signature,
+    });
+    await expect(verifyWebhook(BODY, signed(all), SECRET)).resolves.toBeDefined();
+    for (const bad of [good.replace('v1', 'v1a'), good.slice(3), `${good}=`, `${good},x`, 'v1,', ' '])
+      await expect(verifyWebhook(BODY, signed(bad), SECRET)).rejects.toThrow('signature');
+  });
+
+  const { 'webhook-id': _id, ...withoutId } = standard();
+  const { 'webhook-timestamp': _time, ...withoutTime } = standard();
+  it.each<[string, Record<string, string>, string?, string?]>([
+    ['another body', standard(), `${BODY} `],
+    ['another id', { ...standard(), 'webhook-id': 'd2' }],
+    ['no id', withoutId],
+    ['no time', withoutTime],
+    ['another time', { ...standard(), 'webhook-timestamp': String(now() - 5) }],
+    ['an old time', standard(now() - 310)],
+    ['a time that is no number', { ...standard(NaN), 'webhook-timestamp': 'NaN' }],
+    // The header that says more is the one that counts.
+    ['a bad signature beside one in the other form', { ...standard(1), 'savings-signature': header() }],
+    ['a secret that is none', standard(now(), BODY, 'd1', Buffer.alloc(0)), BODY, 'whsec_'],
+    ['a secret without its beginning', standard(), BODY, SECRET.slice('whsec_'.length)],
+    ['no headers', {}],
+  ])('refuses headers with %s', async (_what, given, body = BODY, secret = SECRET) => {
+    await expect(verifyWebhook(body, given, secret)).rejects.toMatchObject({ code: 'webhook_signature' });
+  });
+
+  it('tells who passes one header of three', async () => {
+    const { 'webhook-signature': one } = standard();
+    await expect(verifyWebhook(BODY, one, SECRET)).rejects.toThrow('pass them all');
+  });
 });

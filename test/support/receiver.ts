@@ -65,11 +65,19 @@ export class Receiver {
   }
 }
 
-/** As the documentation tells receivers to check. */
+/** As the documentation tells receivers to check, both signatures. */
 export function isSigned({ headers, body }: Received, secret: string): boolean {
-  const [, time, given] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['webhook-signature'])) ?? [];
+  const [, time, given] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['savings-signature'])) ?? [];
   const isRecent = Math.abs(Date.now() / 1000 - Number(time)) < 300;
-  return isRecent && createHmac('sha256', secret).update(`${time}.${body}`).digest('hex') === given;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const standard = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  return (
+    isRecent &&
+    headers['webhook-timestamp'] === time &&
+    headers['webhook-signature'] === standard &&
+    createHmac('sha256', secret).update(`${time}.${body}`).digest('hex') === given
+  );
 }
 
 /** Waits until the receiver has answered the challenge. */

@@ -6,14 +6,17 @@ import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { JsonText } from '#platform/answers/json-text';
 import { TopLevelCopy } from '#platform/answers/pagination';
-import { authenticationFailed, namedError } from '#platform/errors/errors';
+import { authenticationFailed, namedError, validationFailed } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { Public } from '#features/access/auth.guard';
 import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
 import { Sessions } from '#features/access/sessions';
 import { MeResponse } from '#features/users/users.dto';
 import { UsersService } from '#features/users/users.service';
+import { WebhooksService } from '#features/webhooks/webhooks.service';
 import {
+  LogoutAllRequest,
+  LogoutAllResponse,
   LogoutResponse,
   MAX_MESSAGE,
   NonceRequest,
@@ -32,6 +35,7 @@ export class AuthController {
     private readonly auth: AuthService,
     private readonly sessions: Sessions,
     private readonly users: UsersService,
+    private readonly webhooks: WebhooksService,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
 
@@ -120,15 +124,25 @@ export class AuthController {
 
   @Post('logout/all')
   @HttpCode(200)
-  @ApiData(LogoutResponse, {
+  @ApiBody({ type: LogoutAllRequest, required: false })
+  @ApiData(LogoutAllResponse, {
     summary: 'Sign out everywhere',
-    description: 'Ends every session that the caller was given so far, on all devices.',
-    errors: ['invalid_json', 401, 413, 415],
+    description:
+      'Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.',
+    errors: [400, 'invalid_json', 401, 413, 415],
   })
-  async logoutAll(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+  async logoutAll(
+    @CurrentUser() session: Session,
+    @Body('webhooks') end: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<LogoutAllResponse> {
+    const ended = end ?? false;
+    if (typeof ended !== 'boolean')
+      throw validationFailed({ field: 'webhooks', message: 'must be a boolean value' });
     await this.sessions.endAll(session);
     request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
-    return { ended: 'all' };
+    const webhooks = await this.webhooks.ofEndedSessions(session.userId, ended);
+    return { ended: 'all', webhooks: webhooks.map(({ id, url }) => ({ id, url, ended })) };
   }
 }
 

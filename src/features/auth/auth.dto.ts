@@ -66,9 +66,23 @@ export class VerifyResponse {
 }
 
 export class LogoutResponse {
-  @ApiProperty({
-    enum: ['session', 'all'],
-    description: 'The session of the token, or all of the user so far',
-  })
-  ended: 'session' | 'all';
+  @ApiProperty({ enum: ['session'], description: 'The session of the token' })
+  ended: 'session';
+}
+
+export class LogoutAllRequest {
+  @ApiProperty({ required: false, default: false, description: 'Deletes the webhooks of the user too' })
+  webhooks?: boolean;
+}
+
+export class WebhookOfUser {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ format: 'uri', example: 'https://backend.example.org/savings-events' }) url: string;
+  @ApiProperty({ description: 'Deleted; otherwise events are sent to it as before', example: false })
+  ended: boolean;
+}
+
+export class LogoutAllResponse {
+  @ApiProperty({ enum: ['all'], description: 'All sessions of the user so far' }) ended: 'all';
+  @ApiProperty({ type: [WebhookOfUser], description: 'The webhooks of the user' }) webhooks: WebhookOfUser[];
 }

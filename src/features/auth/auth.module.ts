@@ -2,13 +2,14 @@ import { Module } from '@nestjs/common';
 import { makeCounterProvider } from '@willsoto/nestjs-prometheus';
 import { AccessModule } from '#features/access/access.module';
 import { UsersModule } from '#features/users/users.module';
+import { WebhooksModule } from '#features/webhooks/webhooks.module';
 import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
 import { ContractWallets } from './wallet-signature';
 
 /** Signing in and out. */
 @Module({
-  imports: [AccessModule, UsersModule],
+  imports: [AccessModule, UsersModule, WebhooksModule],
   controllers: [AuthController],
   providers: [
     AuthService,

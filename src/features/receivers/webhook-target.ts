@@ -2,6 +2,15 @@ import { isIP } from 'node:net';
 import type { ReceiversSettings } from './receivers.settings';
 import { isPublicAddress } from './public-address';
 
+/** Of a URL, in the form in which it is stored. */
+const MAX_LENGTH = 2048;
+
+export interface Target {
+  url: string;
+  /** As hosts are compared: punycode, in lower case, without brackets and the dot at the end. */
+  host: string;
+}
+
 /** The host of a URL, without the brackets around IPv6. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
 
@@ -19,4 +28,22 @@ export function problemOf(text: string, environment: ReceiversSettings): string 
   if (isIP(host) !== 0 && !environment.WEBHOOK_ALLOW_PRIVATE && !isPublicAddress(host))
     return 'must not lead to a private address';
   return undefined;
+}
+
+/**
+ * A URL that a user names, in one form: as it is requested, without its fragment. What was stored before is only held
+ * against `problemOf`.
+ * @returns a text if it is refused: why
+ */
+export function targetOf(text: string, environment: ReceiversSettings): Target | string {
+  const problem = problemOf(text, environment);
+  if (problem !== undefined) return problem;
+  const url = new URL(text);
+  url.hash = '';
+  // The network policy in deploy/ lets nothing else out.
+  if (environment.NODE_ENV === 'production' && url.port !== '') return 'must be at port 443';
+  const host = hostOf(url).replace(/\.$/, '');
+  if (host.split('.').includes('')) return 'must name a host';
+  if (url.href.length > MAX_LENGTH) return `must not be longer than ${MAX_LENGTH} characters when encoded`;
+  return { url: url.href, host };
 }

@@ -1,6 +1,7 @@
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity';
 import { statement } from '#platform/postgres/statement';
 import { END_OF_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { SIGNING_SECRETS } from './deliveries.sql';
 import type { Webhook } from './webhook.entity';
 
 /** Events with smaller ids were committed before. */
@@ -32,7 +33,8 @@ export const MAY_BE_CHALLENGED = `status IN ('UNVERIFIED', 'DISABLED')
 export interface ClaimedChallenge {
   webhook: string;
   url: string;
-  secret: string;
+  /** All that sign now, the newest first. */
+  secrets: string[];
 }
 
 /** The next one is due from here on, so a process that is killed takes just this one with it. */
@@ -45,7 +47,7 @@ export const CLAIM_CHALLENGES = statement<{ webhooks: string[] }, ClaimedChallen
     WHERE id = ANY (ARRAY(
       SELECT id FROM webhooks WHERE id = ANY(:webhooks) AND status = 'UNVERIFIED' AND due_at <= now()
       ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
-    RETURNING id AS webhook, url, secret`,
+    RETURNING id AS webhook, url, ${SIGNING_SECRETS} AS secrets`,
 );
 
 /** Their users or hosts had enough challenges for now. Otherwise a crowd of them would be looked at all the time. */

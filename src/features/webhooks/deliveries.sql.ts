@@ -10,6 +10,10 @@ const DISABLED_AFTER = `interval '3 days'`;
 /** Waits of the whole webhook from the second failure on: the first one in seconds, doubled each time up to an hour. */
 const WAIT = `least(3600, 10 * 2 ^ least(20, n.failures - 2)) * ${JITTER}`;
 
+/** All secrets of a webhook that sign now, the newest first. */
+export const SIGNING_SECRETS = `array_remove(
+  ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL)`;
+
 export interface DueWebhook {
   id: string;
   lane: Lane;
@@ -41,7 +45,8 @@ export interface ClaimedDelivery {
   webhook: string;
   attempt: number;
   url: string;
-  secret: string;
+  /** All that sign now, the newest first. */
+  secrets: string[];
   topic: DeliveryTopic;
   eventId: string;
   createdAt: Date;
@@ -61,11 +66,11 @@ export const CLAIM_DELIVERIES = statement<
   { webhooks: 'uuid[]', most: 'integer[]', leaseSeconds: 'float8' },
   `
     WITH asked AS MATERIALIZED (
-      SELECT w.id, w.url, w.secret, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
+      SELECT w.id, w.url, ${SIGNING_SECRETS} AS secrets, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
       FROM unnest(:webhooks, :most) a (id, most) JOIN webhooks w ON w.id = a.id
       WHERE w.due_at <= now() AND w.status IN ('ACTIVE', 'PAUSED') FOR NO KEY UPDATE OF w SKIP LOCKED
     ), due AS MATERIALIZED (
-      SELECT d.id, a.id AS webhook, a.url, a.secret FROM asked a
+      SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a
       CROSS JOIN LATERAL (
         SELECT id FROM webhook_deliveries
         WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
@@ -77,7 +82,7 @@ export const CLAIM_DELIVERIES = statement<
     UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
       next_attempt_at = now() + make_interval(secs => :leaseSeconds)
     FROM due WHERE d.id = due.id
-    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secret, d.topic,
+    RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, d.topic,
       d.event_id AS "eventId", d.created_at AS "createdAt",
       (SELECT body FROM webhook_events WHERE id = d.event_id) AS event`,
 );
@@ -171,4 +176,18 @@ export const REMOVE_OLD_WEBHOOK_EVENTS = statement<ExpiryParameters, ExpiryResul
   'remove_old_webhook_events',
   { after: 'timestamptz', batch: 'integer' },
   removeExpired('webhook_events', 'created_at', `now() - interval '8 days'`),
+);
+
+/** After the overlap of a rotation. Nothing depends on the moment: from then on only the newer secret signs. */
+export const FORGET_PREVIOUS_SECRETS = statement<ExpiryParameters, ExpiryResult>(
+  'forget_previous_webhook_secrets',
+  { after: 'text', batch: 'integer' },
+  `
+    WITH forgotten AS (
+      UPDATE webhooks SET previous_secret = NULL, previous_secret_until = NULL WHERE id = ANY (ARRAY(
+        SELECT id FROM webhooks WHERE previous_secret_until <= now()
+        ORDER BY previous_secret_until LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED))
+      RETURNING id
+    )
+    SELECT count(*)::int AS removed, :after AS reached FROM forgotten`,
 );

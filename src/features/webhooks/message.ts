@@ -1,4 +1,4 @@
-import { signatureOf } from '#features/receivers/signature';
+import { signatureHeaders } from '#features/receivers/signature';
 import type { DeliveryTopic } from './webhooks.dto';
 
 /** What a webhook is sent, signed now. */
@@ -23,7 +23,7 @@ export const challengeOf = (id: string, challenge: string): string =>
   JSON.stringify({ id, topic: 'challenge', occurredAt: new Date().toISOString(), challenge });
 
 export const messageOf = (
-  { url, secret }: { url: string; secret: string },
+  { url, secrets }: { url: string; secrets: string[] },
   id: string,
   body: string,
 ): Message => ({
@@ -32,7 +32,6 @@ export const messageOf = (
   headers: {
     'content-type': 'application/json',
     'user-agent': 'SavingsWebhooks/1',
-    'webhook-id': id,
-    'webhook-signature': signatureOf(body, secret, Math.floor(Date.now() / 1000)),
+    ...signatureHeaders(id, body, secrets),
   },
 });

@@ -11,6 +11,9 @@ import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dt
 @Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
 @Check('webhooks_lane_check', `lane IN ('quick', 'challenge', 'slow')`)
 @Index('webhooks_due_at_idx', ['lane', 'dueAt', 'id'], { where: 'due_at IS NOT NULL' })
+@Index('webhooks_previous_secret_until_idx', ['previousSecretUntil'], {
+  where: 'previous_secret_until IS NOT NULL',
+})
 export class Webhook {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhooks_pkey' })

@@ -1,7 +1,8 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import type { Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
-import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
+import { type AuthenticatedUser, CurrentUser, type Session } from '#features/access/current-user';
+import { WebhookChanges } from './webhook-changes';
 import {
   CreateWebhookRequest,
   CreatedWebhook,
@@ -9,32 +10,34 @@ import {
   DeliveryItem,
   ListDeliveriesQuery,
   ListWebhooksQuery,
+  RotatedSecret,
+  UpdateWebhookRequest,
   WebhookItem,
 } from './webhooks.dto';
 import { WebhooksService } from './webhooks.service';
 
 @Controller('webhooks')
 export class WebhooksController {
-  constructor(private readonly webhooks: WebhooksService) {}
+  constructor(
+    private readonly webhooks: WebhooksService,
+    private readonly changes: WebhookChanges,
+  ) {}
 
   @Post()
   @ApiData(CreatedWebhook, {
     summary: 'Have events sent to a server',
     description: `From now on, events that the caller may follow are sent to \`url\` by POST, each as JSON: of his pools, his own payments and tickets, and of all draws.
 
-\`Webhook-Signature: t=<Unix time>,v1=<hex>\` proves where it comes from: \`v1\` is HMAC-SHA256 over \`t\`, a dot and the body as received, with \`secret\` as key. Compare it in constant time, and refuse times that are more than five minutes old. \`Webhook-Id\` is the delivery: the same one may come twice, and events out of order; their \`id\` gives the order.
+Each is signed twice, so libraries for either verify it unchanged. Standard Webhooks: \`Webhook-Id\`, \`Webhook-Timestamp\` (Unix time) and \`Webhook-Signature: v1,<base64>\`, which is HMAC-SHA256 over id, time and the body as received, joined by dots; the key is what follows \`whsec_\` in \`secret\`, decoded from base64. Stripe's form: \`Savings-Signature: t=<Unix time>,v1=<hex>\`, which is HMAC-SHA256 over time and body, joined by a dot; the key is all of \`secret\`. While a secret rotates there are two \`v1\`, and one of them has to fit. Compare in constant time, and refuse times that are more than five minutes old. \`Webhook-Id\` is the delivery: the same one may come twice, and events out of order; their \`id\` gives the order.
 
 First comes a challenge, \`{"id","topic":"challenge","occurredAt","challenge"}\`, signed like the rest: the server has to answer it with 2xx and \`{"challenge":"…"}\`, or the bare text. Only then the webhook is ACTIVE and gets what happens from then on. It is sent three times in about six minutes, and again by \`POST /webhooks/:id/challenge\`.
 
-An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; \`Retry-After\` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. \`webhook.paused\`, \`webhook.resumed\` and \`webhook.disabled\` tell the owner. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.`,
+An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; \`Retry-After\` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. \`webhook.paused\`, \`webhook.resumed\` and \`webhook.disabled\` tell the owner. URLs have to be https at port 443 in production, and lead to the public internet; they are kept in normal form, without what follows \`#\`. A user has at most 10 webhooks.`,
     status: 201,
     errors: [400, 'invalid_json', 401, 409, 413, 415],
   })
-  create(
-    @CurrentUser() user: AuthenticatedUser,
-    @Body() request: CreateWebhookRequest,
-  ): Promise<CreatedWebhook> {
-    return this.webhooks.create(user, request);
+  create(@CurrentUser() session: Session, @Body() request: CreateWebhookRequest): Promise<CreatedWebhook> {
+    return this.webhooks.create(session, request);
   }
 
   @Get()
@@ -49,6 +52,55 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
     @Query() query: ListWebhooksQuery,
   ): Promise<Page<WebhookItem>> {
     return this.webhooks.list(user, query);
+  }
+
+  @Get(':id')
+  @ApiData(WebhookItem, {
+    summary: 'One webhook of the caller',
+    description: 'Whether it gets events, and what waits for it.',
+    errors: [401, 404],
+  })
+  get(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<WebhookItem> {
+    return this.webhooks.get(user, id);
+  }
+
+  @Patch(':id')
+  @ApiData(WebhookItem, {
+    summary: 'Change a webhook',
+    description: `Fields that are left out stay. Another \`url\` is UNVERIFIED until its server has answered a challenge; what waits is sent there afterwards, and what happens meanwhile is not. Other \`topics\` hold from now on. With \`enabled: false\` nothing more is sent, nor kept for later, but what waits already stays for seven days.`,
+    errors: [400, 'invalid_json', 401, 404, 413, 415],
+  })
+  update(
+    @CurrentUser() session: Session,
+    @Param('id') id: string,
+    @Body() request: UpdateWebhookRequest,
+  ): Promise<WebhookItem> {
+    return this.changes.update(session, id, request);
+  }
+
+  @Post(':id/secret')
+  @HttpCode(200)
+  @ApiData(RotatedSecret, {
+    summary: 'Give a webhook a new secret',
+    description:
+      'For 24 hours the secret before signs too, beside the new one. If others know it, ask twice: only the last two sign.',
+    errors: ['invalid_json', 401, 404, 413, 415],
+  })
+  rotate(@CurrentUser() session: Session, @Param('id') id: string): Promise<RotatedSecret> {
+    return this.changes.rotate(session, id);
+  }
+
+  @Post(':id/test')
+  @HttpCode(202)
+  @ApiData(DeliveryItem, {
+    summary: 'Send a test event to a webhook',
+    description:
+      'Sends an event of the topic `test`, which has `id`, `topic` and `occurredAt` only, whatever topics the webhook wants. It is tried once; the list of deliveries tells how it went. One at a time, and only while the webhook is ACTIVE.',
+    status: 202,
+    errors: ['invalid_json', 401, 404, 'webhook_not_active', 'webhook_test_pending', 413, 415],
+  })
+  test(@CurrentUser() session: Session, @Param('id') id: string): Promise<DeliveryItem> {
+    return this.changes.test(session, id);
   }
 
   @Delete(':id')

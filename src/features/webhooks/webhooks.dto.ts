@@ -1,5 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ArrayNotEmpty, ArrayUnique, IsArray, IsIn, IsOptional, IsString, MaxLength } from 'class-validator';
+import {
+  ArrayNotEmpty,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsOptional,
+  IsString,
+  MaxLength,
+} from 'class-validator';
 import { PageQuery } from '#platform/answers/pagination';
 import { TOPICS, type Topic } from '#ledger/outbox/ledger-event';
 
@@ -13,6 +22,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 const URL_EXAMPLE = 'https://backend.example.org/savings-events';
 const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
+const SECRET_EXAMPLE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=';
 const EVENT_ID = '0000000002f1-00000000001a-0001';
 
 export class ListWebhooksQuery extends PageQuery {}
@@ -45,6 +55,46 @@ export class CreateWebhookRequest {
   topics?: Topic[];
 }
 
+export class UpdateWebhookRequest {
+  @ApiProperty({
+    type: String,
+    format: 'uri',
+    maxLength: 2048,
+    required: false,
+    example: URL_EXAMPLE,
+    description: 'Another one has to answer a challenge, as that of a new webhook',
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(2048)
+  url?: string | null;
+
+  @ApiProperty({
+    enum: TOPICS,
+    isArray: true,
+    nullable: true,
+    required: false,
+    example: TOPICS_EXAMPLE,
+    description: 'null: all, those of later versions too',
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayNotEmpty()
+  @ArrayUnique()
+  @IsIn(TOPICS, { each: true, message: `must name some of: ${TOPICS.join(', ')}` })
+  topics?: Topic[] | null;
+
+  @ApiProperty({
+    type: Boolean,
+    required: false,
+    example: true,
+    description: 'false: DISABLED, nothing is sent; true ends that, and begins with a challenge',
+  })
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean | null;
+}
+
 export class WebhookItem {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ format: 'uri', example: URL_EXAMPLE }) url: string;
@@ -57,14 +107,56 @@ export class WebhookItem {
   })
   topics: Topic[] | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
+  @ApiProperty({
+    enum: WEBHOOK_STATUSES,
+    example: 'ACTIVE',
+    description:
+      'UNVERIFIED: the server has not answered the challenge; PAUSED: it failed several times in a row, and is tried again at `retryAt`; DISABLED: by its owner, or, with `failingSince`, because it failed for days. Only ACTIVE and PAUSED ones get events',
+  })
+  status: WebhookStatus;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Attempts that failed, in a row' })
+  failures: number;
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'The first of these' })
+  failingSince: string | null;
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description: 'Why the last attempt failed; null if it did not',
+  })
+  lastError: string | null;
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'Nothing is sent before; only while UNVERIFIED or PAUSED',
+  })
+  retryAt: string | null;
+  @ApiProperty({ type: 'integer', example: 0, description: 'Deliveries that wait' }) pending: number;
+  @ApiProperty({ description: 'So many waited that events were left out', example: false }) isFull: boolean;
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'While a secret rotates: until when the one before signs too',
+  })
+  previousSecretUntil: string | null;
 }
 
 export class CreatedWebhook extends WebhookItem {
   @ApiProperty({
     description: 'What signatures are made with. It is shown only here',
-    example: 'whsec_2sJ1q0Zt1mJ0m9eYt0m3b3k0l6m2y3xS6m1yq8WbXgE',
+    example: SECRET_EXAMPLE,
   })
   secret: string;
+}
+
+export class RotatedSecret {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ description: 'Signs from now on. It is shown only here', example: SECRET_EXAMPLE })
+  secret: string;
+  @ApiProperty({ format: 'date-time', description: 'Until when the one before signs too' })
+  previousSecretUntil: string;
 }
 
 export class DeletedWebhook {

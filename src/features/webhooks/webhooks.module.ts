@@ -6,7 +6,8 @@ import { OutboxModule } from '#ledger/outbox/outbox.module';
 import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { ReceiversModule } from '#features/receivers/receivers.module';
-import { REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
+import { FORGET_PREVIOUS_SECRETS, REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
+import { WebhookChanges } from './webhook-changes';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
 import { Webhook, WebhookDelivery, WebhookEvent } from './webhook.entity';
@@ -23,11 +24,13 @@ import { WebhooksService } from './webhooks.service';
   ],
   controllers: [WebhooksController],
   providers: [
+    WebhookChanges,
     WebhookFanOut,
     WebhookSender,
     WebhooksService,
     expiring('webhook_deliveries', REMOVE_OLD_DELIVERIES),
     expiring('webhook_events', REMOVE_OLD_WEBHOOK_EVENTS),
+    expiring('webhook_secrets', FORGET_PREVIOUS_SECRETS),
     makeCounterProvider({
       name: 'webhook_attempts_total',
       help: 'Attempts to send to webhooks, by outcome: delivered or failed, and of challenges verified or unverified',

@@ -1,19 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { randomBytes } from 'node:crypto';
-import { Repository } from 'typeorm';
+import { type EntityManager, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
 import { Transactions } from '#platform/database/transactions';
-import { ApiError, notFound, validationFailed } from '#platform/errors/errors';
+import { ApiError, invalidToken, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
-import type { AuthenticatedUser } from '#features/access/current-user';
+import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
-import { problemOf } from '#features/receivers/webhook-target';
+import { newSecret } from '#features/receivers/signature';
+import { targetOf } from '#features/receivers/webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
+import { ITEM, itemOf } from './webhook-item';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -28,16 +29,7 @@ import type {
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
-const ITEM = { id: true, url: true, topics: true, createdAt: true } as const;
-const itemOf = ({ id, url, topics, createdAt }: Webhook): WebhookItem => ({
-  id,
-  url,
-  topics,
-  createdAt: createdAt.toISOString(),
-});
-
-/** All but the body, which is long. */
-const DELIVERY = {
+export const DELIVERY = {
   id: true,
   eventId: true,
   topic: true,
@@ -49,7 +41,7 @@ const DELIVERY = {
   createdAt: true,
   deliveredAt: true,
 } as const;
-const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
+export const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
   id: delivery.id,
   eventId: delivery.eventId,
   topic: delivery.topic,
@@ -69,6 +61,19 @@ const within = ({ page, limit }: ListWebhooksQuery): { skip: number; take: numbe
   take: limit,
 });
 
+/**
+ * Requests of a user wait for each other here, so none counts what another is about to add.
+ * @throws ApiError 401 if the session has ended meanwhile: whoever ends all sessions then sees all webhooks
+ */
+export async function lockUser(manager: EntityManager, { userId, generation }: Session): Promise<void> {
+  const user = await manager.findOne(User, {
+    select: { id: true, sessionGeneration: true },
+    where: { id: userId },
+    lock: { mode: 'for_no_key_update' },
+  });
+  if (user?.sessionGeneration !== generation) throw invalidToken('token_revoked');
+}
+
 /** The webhooks of a user. To others they do not exist. */
 @Injectable()
 export class WebhooksService {
@@ -81,19 +86,15 @@ export class WebhooksService {
   ) {}
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
-  async create(
-    { userId, address }: AuthenticatedUser,
-    { url, topics }: CreateWebhookRequest,
-  ): Promise<CreatedWebhook> {
-    const problem = problemOf(url, this.environment);
-    if (problem) throw validationFailed({ field: 'url', message: problem });
-    const secret = `whsec_${randomBytes(32).toString('base64url')}`;
+  async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
+    const { userId, address } = session;
+    const target = targetOf(url, this.environment);
+    if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
+    const secret = newSecret();
     const id = uuidv7();
     const created = await this.transactions.write(async (manager) => {
       const webhooks = manager.withRepository(this.webhooks);
-      // Requests of the same user wait for each other here, so none counts what another is about to add.
-      const lock = { mode: 'for_no_key_update' } as const;
-      await manager.findOne(User, { select: { id: true }, where: { id: userId }, lock });
+      await lockUser(manager, session);
       const taken = await webhooks.find({ select: { slot: true }, where: { userId } });
       const slot = SLOTS.find((each) => !taken.some((webhook) => webhook.slot === each));
       if (slot === undefined) throw new ApiError(409, `At most ${SLOTS.length} webhooks`);
@@ -103,10 +104,9 @@ export class WebhooksService {
         userId,
         address,
         slot,
-        url,
+        ...target,
         topics: topics ?? null,
         secret,
-        host: new URL(url).hostname,
       });
       return { ...itemOf(await webhooks.findOneOrFail({ select: ITEM, where: { id } })), secret };
     });
@@ -146,6 +146,27 @@ export class WebhooksService {
         .findAndCount({ select: ITEM, where: { userId }, order: { id: 'DESC' }, ...within(query) }),
     );
     return pageOf(webhooks.map(itemOf), total, query);
+  }
+
+  /** @throws ApiError 404 */
+  async get({ userId }: AuthenticatedUser, text: string): Promise<WebhookItem> {
+    const id = knownForm(text).toLowerCase();
+    const webhook = await this.transactions.read((manager) =>
+      manager.withRepository(this.webhooks).findOne({ select: ITEM, where: { id, userId } }),
+    );
+    if (!webhook) throw notFound();
+    return itemOf(webhook);
+  }
+
+  /** The user's webhooks when all sessions end, which end with them if they are to. */
+  ofEndedSessions(userId: string, end: boolean): Promise<Pick<WebhookItem, 'id' | 'url'>[]> {
+    return this.transactions.write(async (manager) => {
+      const webhooks = manager.withRepository(this.webhooks);
+      const select = { id: true, url: true } as const;
+      const found = await webhooks.find({ select, where: { userId }, order: { id: 'DESC' } });
+      if (end && found.length > 0) await webhooks.delete(found.map(({ id }) => id));
+      return found;
+    });
   }
 
   /** @throws ApiError 404 */

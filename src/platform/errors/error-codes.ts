@@ -58,6 +58,12 @@ export const ERRORS = {
     'The deposit is not pending',
     'The deposit is on the chain already, or has expired',
   ),
+  webhook_not_active: named(
+    409,
+    'The webhook is not active',
+    'The webhook has not answered its challenge, is paused, or disabled',
+  ),
+  webhook_test_pending: named(409, 'A test waits already', 'The test before has not been sent yet'),
   conflict: named(409, 'Conflict', 'It contradicts the present state'),
   payload_too_large: named(413, 'Payload too large', 'The body is larger than 64 KiB'),
   unsupported_media_type: named(415, 'Unsupported media type', 'The body is not application/json'),

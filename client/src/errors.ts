@@ -23,6 +23,8 @@ const STATUSES = {
   no_open_draw: 404,
   idempotency_in_progress: 409,
   transaction_not_pending: 409,
+  webhook_not_active: 409,
+  webhook_test_pending: 409,
   conflict: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,

@@ -52,7 +52,8 @@ const REASONS: Record<string, string> = {
 function reasonOf(error: Error & { code?: string }): string {
   if (error instanceof SendFailed) return error.message;
   const code = error.name === 'AbortError' || error.name === 'TimeoutError' ? 'ABORT_ERR' : error.code;
-  if (code && /CERT|TLS|SSL|SIGNED|ISSUER/.test(code)) return 'certificate not accepted';
+  if (code && /CERT|TLS|SSL|SIGN|ISSUER|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME/.test(code))
+    return 'certificate not accepted';
   return REASONS[code ?? ''] ?? 'connection failed';
 }
 

@@ -66,5 +66,5 @@ export function makeCertificate(fields: Fields): Authority {
   const signature = sign('sha256', content, issuer?.privateKey ?? privateKey);
   const whole = sequence(content, ECDSA_WITH_SHA256, bits(signature)).toString('base64');
   const cert = `-----BEGIN CERTIFICATE-----\n${whole.match(/.{1,64}/g)!.join('\n')}\n-----END CERTIFICATE-----\n`;
-  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }), name, privateKey };
+  return { cert, key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), name, privateKey };
 }

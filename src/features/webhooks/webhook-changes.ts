@@ -13,15 +13,15 @@ import { type Target, targetOf } from '#features/receivers/webhook-target';
 import { CHALLENGED } from './challenges.sql';
 import { itemOf } from './webhook-item';
 import { Webhook, WebhookDelivery } from './webhook.entity';
-import type { DeliveryItem, RotatedSecret, UpdateWebhookRequest, WebhookItem } from './webhooks.dto';
+import type { DeliveryItem, NOTICES, RotatedSecret, UpdateWebhookRequest, WebhookItem } from './webhooks.dto';
 import { DELIVERY, deliveryOf, lockUser } from './webhooks.service';
 
 /** How long the secret before signs too. */
 const OVERLAP = '24 hours';
 
 /**
- * Where a test stands in the order of events: an id that no event has, since a transaction that asks for a test writes
- * none.
+ * Where a notice stands in the order of events: an id that no event has, since outbox rows of a transaction have
+ * positions from 1.
  */
 const EVENT_ID = `lpad(to_hex(outbox_xid(pg_current_xact_id())::text::bigint), 12, '0') || '-000000000000-0000'`;
 
@@ -49,8 +49,11 @@ export class WebhookChanges {
       if (request.topics !== undefined) await webhooks.update(webhook.id, { topics: request.topics });
       if (isMoved) await webhooks.update(webhook.id, target);
       if (!isEnabled && webhook.status !== 'DISABLED') await webhooks.update(webhook.id, DISABLED);
-      if (isEnabled && (isMoved || webhook.status === 'DISABLED'))
+      if (isEnabled && (isMoved || webhook.status === 'DISABLED')) {
         await webhooks.update(webhook.id, CHALLENGED);
+        // Until the challenge is answered events are left out, which the receiver has to know.
+        if (webhook.status !== 'UNVERIFIED') await this.notify(manager, webhook, 'reload');
+      }
       return itemOf(await webhooks.findOneByOrFail({ id: webhook.id }));
     });
     this.poller.hurry();
@@ -82,15 +85,25 @@ export class WebhookChanges {
   async test(session: Session, text: string): Promise<DeliveryItem> {
     const delivery = await this.change(session, text, async (webhook, manager) => {
       if (webhook.status !== 'ACTIVE') throw namedError('webhook_not_active');
-      const sent = manager.withRepository(this.sent);
-      const waiting = { webhookId: webhook.id, topic: 'test', status: 'PENDING' } as const;
-      if (await sent.existsBy(waiting)) throw namedError('webhook_test_pending');
-      const id = uuidv7();
-      await sent.insert({ id, webhookId: webhook.id, eventId: () => EVENT_ID, topic: 'test' });
-      return deliveryOf(await sent.findOneOrFail({ select: DELIVERY, where: { id } }));
+      const delivery = await this.notify(manager, webhook, 'test');
+      if (!delivery) throw namedError('webhook_test_pending');
+      return delivery;
     });
     this.poller.hurry();
     return delivery;
+  }
+
+  /** @returns the delivery; undefined if one waits already */
+  private async notify(
+    manager: EntityManager,
+    { id: webhookId }: Webhook,
+    topic: (typeof NOTICES)[number],
+  ): Promise<DeliveryItem | undefined> {
+    const sent = manager.withRepository(this.sent);
+    if (await sent.existsBy({ webhookId, topic, status: 'PENDING' })) return undefined;
+    const id = uuidv7();
+    await sent.insert({ id, webhookId, eventId: () => EVENT_ID, topic });
+    return deliveryOf(await sent.findOneOrFail({ select: DELIVERY, where: { id } }));
   }
 
   /** Changes of one webhook, and its deliveries that end, wait for each other. */

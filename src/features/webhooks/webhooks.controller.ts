@@ -67,7 +67,7 @@ An answer from 200 to 299 within 8 seconds counts as received. Everything else, 
   @Patch(':id')
   @ApiData(WebhookItem, {
     summary: 'Change a webhook',
-    description: `Fields that are left out stay. Another \`url\` is UNVERIFIED until its server has answered a challenge; what waits is sent there afterwards, and what happens meanwhile is not. Other \`topics\` hold from now on. With \`enabled: false\` nothing more is sent, nor kept for later, but what waits already stays for seven days.`,
+    description: `Fields that are left out stay. Another \`url\` is UNVERIFIED until its server has answered a challenge; what waits is sent there afterwards, and the notice \`reload\`, since what happens meanwhile is left out. Other \`topics\` hold from now on. With \`enabled: false\` nothing more is sent: what waits has FAILED. \`enabled: true\` begins with a challenge, and \`reload\`.`,
     errors: [400, 'invalid_json', 401, 404, 413, 415],
   })
   update(

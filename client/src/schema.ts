@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out everywhere
-         * @description Ends every session that the caller was given so far, on all devices.
+         * @description Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.
          */
         post: operations["auth_logoutAll"];
         delete?: never;
@@ -549,11 +549,11 @@ export interface paths {
          * Have events sent to a server
          * @description From now on, events that the caller may follow are sent to `url` by POST, each as JSON: of his pools, his own payments and tickets, and of all draws.
          *
-         *     `Webhook-Signature: t=<Unix time>,v1=<hex>` proves where it comes from: `v1` is HMAC-SHA256 over `t`, a dot and the body as received, with `secret` as key. Compare it in constant time, and refuse times that are more than five minutes old. `Webhook-Id` is the delivery: the same one may come twice, and events out of order; their `id` gives the order.
+         *     Each is signed twice, so libraries for either verify it unchanged. Standard Webhooks: `Webhook-Id`, `Webhook-Timestamp` (Unix time) and `Webhook-Signature: v1,<base64>`, which is HMAC-SHA256 over id, time and the body as received, joined by dots; the key is what follows `whsec_` in `secret`, decoded from base64. Stripe's form: `Savings-Signature: t=<Unix time>,v1=<hex>`, which is HMAC-SHA256 over time and body, joined by a dot; the key is all of `secret`. While a secret rotates there are two `v1`, and one of them has to fit. Compare in constant time, and refuse times that are more than five minutes old. `Webhook-Id` is the delivery: the same one may come twice, and events out of order; their `id` gives the order.
          *
          *     First comes a challenge, `{"id","topic":"challenge","occurredAt","challenge"}`, signed like the rest: the server has to answer it with 2xx and `{"challenge":"…"}`, or the bare text. Only then the webhook is ACTIVE and gets what happens from then on. It is sent three times in about six minutes, and again by `POST /webhooks/:id/challenge`.
          *
-         *     An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; `Retry-After` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. `webhook.paused`, `webhook.resumed` and `webhook.disabled` tell the owner. URLs have to be https in production, and lead to the public internet. A user has at most 10 webhooks.
+         *     An answer from 200 to 299 within 8 seconds counts as received. Everything else, redirects too, is tried again with growing waits; `Retry-After` of 429 and 503 is kept. A server that fails five times in a row is PAUSED: it gets one request at a time, at growing waits, until it answers; one that fails for three days, or answers 410, is DISABLED. `webhook.paused`, `webhook.resumed` and `webhook.disabled` tell the owner. URLs have to be https at port 443 in production, and lead to the public internet; they are kept in normal form, without what follows `#`. A user has at most 10 webhooks.
          */
         post: operations["webhooks_create"];
         delete?: never;
@@ -569,7 +569,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One webhook of the caller
+         * @description Whether it gets events, and what waits for it.
+         */
+        get: operations["webhooks_get"];
         put?: never;
         post?: never;
         /**
@@ -577,6 +581,50 @@ export interface paths {
          * @description Nothing more is sent to it, but for what is being sent at this moment.
          */
         delete: operations["webhooks_delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Change a webhook
+         * @description Fields that are left out stay. Another `url` is UNVERIFIED until its server has answered a challenge; what waits is sent there afterwards, and the notice `reload`, since what happens meanwhile is left out. Other `topics` hold from now on. With `enabled: false` nothing more is sent: what waits has FAILED. `enabled: true` begins with a challenge, and `reload`.
+         */
+        patch: operations["webhooks_update"];
+        trace?: never;
+    };
+    "/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give a webhook a new secret
+         * @description For 24 hours the secret before signs too, beside the new one. If others know it, ask twice: only the last two sign.
+         */
+        post: operations["webhooks_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test event to a webhook
+         * @description Sends an event of the topic `test`, which has `id`, `topic` and `occurredAt` only, whatever topics the webhook wants. It is tried once; the list of deliveries tells how it went. One at a time, and only while the webhook is ACTIVE.
+         */
+        post: operations["webhooks_test"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -781,7 +829,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -886,15 +934,50 @@ export interface components {
         };
         LogoutResponse: {
             /**
-             * @description The session of the token, or all of the user so far
+             * @description The session of the token
              * @enum {string}
              */
-            ended: "session" | "all";
+            ended: "session";
         };
         LogoutResponseEnvelope: {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["LogoutResponse"];
+        };
+        WebhookOfUser: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uri
+             * @example https://backend.example.org/savings-events
+             */
+            url: string;
+            /**
+             * @description Deleted; otherwise events are sent to it as before
+             * @example false
+             */
+            ended: boolean;
+        };
+        LogoutAllResponse: {
+            /**
+             * @description All sessions of the user so far
+             * @enum {string}
+             */
+            ended: "all";
+            /** @description The webhooks of the user */
+            webhooks: components["schemas"]["WebhookOfUser"][];
+        };
+        LogoutAllRequest: {
+            /**
+             * @description Deletes the webhooks of the user too
+             * @default false
+             */
+            webhooks?: boolean;
+        };
+        LogoutAllResponseEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["LogoutAllResponse"];
         };
         Profile: {
             /** Format: uuid */
@@ -1399,8 +1482,49 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
             /**
+             * @description UNVERIFIED: the server has not answered the challenge; PAUSED: it failed several times in a row, and is tried again at `retryAt`; DISABLED: by its owner, or, with `failingSince`, because it failed for days. Only ACTIVE and PAUSED ones get events
+             * @example ACTIVE
+             * @enum {string}
+             */
+            status: "UNVERIFIED" | "ACTIVE" | "PAUSED" | "DISABLED";
+            /**
+             * @description Attempts that failed, in a row
+             * @example 0
+             */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description The first of these
+             */
+            failingSince: string | null;
+            /**
+             * @description Why the last attempt failed; null if it did not
+             * @example null
+             */
+            lastError: string | null;
+            /**
+             * Format: date-time
+             * @description Nothing is sent before; only while UNVERIFIED or PAUSED
+             */
+            retryAt: string | null;
+            /**
+             * @description Deliveries that wait
+             * @example 0
+             */
+            pending: number;
+            /**
+             * @description So many waited that events were left out
+             * @example false
+             */
+            isFull: boolean;
+            /**
+             * Format: date-time
+             * @description While a secret rotates: until when the one before signs too
+             */
+            previousSecretUntil: string | null;
+            /**
              * @description What signatures are made with. It is shown only here
-             * @example whsec_2sJ1q0Zt1mJ0m9eYt0m3b3k0l6m2y3xS6m1yq8WbXgE
+             * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
              */
             secret: string;
         };
@@ -1443,6 +1567,47 @@ export interface components {
             topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
+            /**
+             * @description UNVERIFIED: the server has not answered the challenge; PAUSED: it failed several times in a row, and is tried again at `retryAt`; DISABLED: by its owner, or, with `failingSince`, because it failed for days. Only ACTIVE and PAUSED ones get events
+             * @example ACTIVE
+             * @enum {string}
+             */
+            status: "UNVERIFIED" | "ACTIVE" | "PAUSED" | "DISABLED";
+            /**
+             * @description Attempts that failed, in a row
+             * @example 0
+             */
+            failures: number;
+            /**
+             * Format: date-time
+             * @description The first of these
+             */
+            failingSince: string | null;
+            /**
+             * @description Why the last attempt failed; null if it did not
+             * @example null
+             */
+            lastError: string | null;
+            /**
+             * Format: date-time
+             * @description Nothing is sent before; only while UNVERIFIED or PAUSED
+             */
+            retryAt: string | null;
+            /**
+             * @description Deliveries that wait
+             * @example 0
+             */
+            pending: number;
+            /**
+             * @description So many waited that events were left out
+             * @example false
+             */
+            isFull: boolean;
+            /**
+             * Format: date-time
+             * @description While a secret rotates: until when the one before signs too
+             */
+            previousSecretUntil: string | null;
         };
         WebhookItemList: {
             /** @enum {boolean} */
@@ -1450,19 +1615,50 @@ export interface components {
             data: components["schemas"]["WebhookItem"][];
             pagination: components["schemas"]["Pagination"];
         };
-        DeletedWebhook: {
-            /** Format: uuid */
-            id: string;
-        };
-        DeletedWebhookEnvelope: {
-            /** @enum {boolean} */
-            success: true;
-            data: components["schemas"]["DeletedWebhook"];
-        };
         WebhookItemEnvelope: {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["WebhookItem"];
+        };
+        UpdateWebhookRequest: {
+            /**
+             * Format: uri
+             * @description Another one has to answer a challenge, as that of a new webhook
+             * @example https://backend.example.org/savings-events
+             */
+            url?: string;
+            /**
+             * @description null: all, those of later versions too
+             * @example [
+             *       "deposit.confirmed",
+             *       "withdrawal.confirmed"
+             *     ]
+             */
+            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            /**
+             * @description false: DISABLED, nothing is sent; true ends that, and begins with a challenge
+             * @example true
+             */
+            enabled?: boolean;
+        };
+        RotatedSecret: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * @description Signs from now on. It is shown only here
+             * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+             */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until when the one before signs too
+             */
+            previousSecretUntil: string;
+        };
+        RotatedSecretEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["RotatedSecret"];
         };
         DeliveryItem: {
             /**
@@ -1507,16 +1703,25 @@ export interface components {
             /** Format: date-time */
             deliveredAt: string | null;
         };
+        DeliveryItemEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["DeliveryItem"];
+        };
+        DeletedWebhook: {
+            /** Format: uuid */
+            id: string;
+        };
+        DeletedWebhookEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["DeletedWebhook"];
+        };
         DeliveryItemList: {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["DeliveryItem"][];
             pagination: components["schemas"]["Pagination"];
-        };
-        DeliveryItemEnvelope: {
-            /** @enum {boolean} */
-            success: true;
-            data: components["schemas"]["DeliveryItem"];
         };
         EventTicket: {
             /**
@@ -2315,7 +2520,16 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhooks": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogoutAllRequest"];
+            };
+        };
         responses: {
             /** @description Success */
             200: {
@@ -2331,11 +2545,18 @@ export interface operations {
                      * @example {
                      *       "success": true,
                      *       "data": {
-                     *         "ended": "session"
+                     *         "ended": "all",
+                     *         "webhooks": [
+                     *           {
+                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *             "url": "https://backend.example.org/savings-events",
+                     *             "ended": false
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["LogoutResponseEnvelope"];
+                    "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
                 };
             };
             /** @description Refused as it is; `details` names the fields */
@@ -5813,7 +6034,15 @@ export interface operations {
                      *             "deposit.confirmed",
                      *             "withdrawal.confirmed"
                      *           ],
-                     *           "createdAt": "2026-11-21T05:09:49.118Z"
+                     *           "createdAt": "2026-11-21T05:09:49.118Z",
+                     *           "status": "ACTIVE",
+                     *           "failures": 0,
+                     *           "failingSince": "2026-11-21T05:09:49.118Z",
+                     *           "lastError": null,
+                     *           "retryAt": "2026-11-21T05:09:49.118Z",
+                     *           "pending": 0,
+                     *           "isFull": false,
+                     *           "previousSecretUntil": "2026-11-21T05:09:49.118Z"
                      *         }
                      *       ],
                      *       "pagination": {
@@ -5964,7 +6193,15 @@ export interface operations {
                      *           "withdrawal.confirmed"
                      *         ],
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "secret": "whsec_2sJ1q0Zt1mJ0m9eYt0m3b3k0l6m2y3xS6m1yq8WbXgE"
+                     *         "status": "ACTIVE",
+                     *         "failures": 0,
+                     *         "failingSince": "2026-11-21T05:09:49.118Z",
+                     *         "lastError": null,
+                     *         "retryAt": "2026-11-21T05:09:49.118Z",
+                     *         "pending": 0,
+                     *         "isFull": false,
+                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z",
+                     *         "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI="
                      *       }
                      *     }
                      */
@@ -6038,6 +6275,164 @@ export interface operations {
             };
             /** @description Body that is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    webhooks_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "url": "https://backend.example.org/savings-events",
+                     *         "topics": [
+                     *           "deposit.confirmed",
+                     *           "withdrawal.confirmed"
+                     *         ],
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "status": "ACTIVE",
+                     *         "failures": 0,
+                     *         "failingSince": "2026-11-21T05:09:49.118Z",
+                     *         "lastError": null,
+                     *         "retryAt": "2026-11-21T05:09:49.118Z",
+                     *         "pending": 0,
+                     *         "isFull": false,
+                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookItemEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6249,6 +6644,529 @@ export interface operations {
             };
         };
     };
+    webhooks_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://backend.example.org/savings-events",
+                 *       "topics": [
+                 *         "deposit.confirmed",
+                 *         "withdrawal.confirmed"
+                 *       ],
+                 *       "enabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "url": "https://backend.example.org/savings-events",
+                     *         "topics": [
+                     *           "deposit.confirmed",
+                     *           "withdrawal.confirmed"
+                     *         ],
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "status": "ACTIVE",
+                     *         "failures": 0,
+                     *         "failingSince": "2026-11-21T05:09:49.118Z",
+                     *         "lastError": null,
+                     *         "retryAt": "2026-11-21T05:09:49.118Z",
+                     *         "pending": 0,
+                     *         "isFull": false,
+                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookItemEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    webhooks_rotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=",
+                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RotatedSecretEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    webhooks_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "eventId": "0000000002f1-00000000001a-0001",
+                     *         "topic": "deposit.confirmed",
+                     *         "status": "DELIVERED",
+                     *         "attempts": 1,
+                     *         "lastStatus": 204,
+                     *         "lastError": null,
+                     *         "nextAttemptAt": "2026-11-21T05:09:49.118Z",
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "deliveredAt": "2026-11-21T05:09:49.118Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeliveryItemEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
     webhooks_challenge: {
         parameters: {
             query?: never;
@@ -6284,7 +7202,15 @@ export interface operations {
                      *           "deposit.confirmed",
                      *           "withdrawal.confirmed"
                      *         ],
-                     *         "createdAt": "2026-11-21T05:09:49.118Z"
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "status": "ACTIVE",
+                     *         "failures": 0,
+                     *         "failingSince": "2026-11-21T05:09:49.118Z",
+                     *         "lastError": null,
+                     *         "retryAt": "2026-11-21T05:09:49.118Z",
+                     *         "pending": 0,
+                     *         "isFull": false,
+                     *         "previousSecretUntil": "2026-11-21T05:09:49.118Z"
                      *       }
                      *     }
                      */

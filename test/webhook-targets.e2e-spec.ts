@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { WebhookClient } from '#features/receivers/webhook-client';
-import { problemOf } from '#features/receivers/webhook-target';
+import { problemOf, targetOf } from '#features/receivers/webhook-target';
 import { defaultEnvironment } from '#settings/environment';
 import { useApp } from './support/app';
 import { NameServer } from './support/name-server';
@@ -107,4 +107,61 @@ it('in production only https will do', () => {
   expect(problemOf('http://example.org/', environment)).toBe('must be an https URL');
   expect(problemOf('https://example.org/', environment)).toBeUndefined();
   expect(problemOf('https://10.0.0.1/', environment)).toBe('must not lead to a private address');
+});
+
+describe('a URL that a user names', () => {
+  const production = Object.assign(defaultEnvironment(), { NODE_ENV: 'production' });
+
+  it.each([
+    ['https://example.org', 'https://example.org/', 'example.org'],
+    ['https://Example.ORG:443/Path?a=B', 'https://example.org/Path?a=B', 'example.org'],
+    ['https://example.org/#part', 'https://example.org/', 'example.org'],
+    ['https://example.org./', 'https://example.org./', 'example.org'],
+    ['https:example.org', 'https://example.org/', 'example.org'],
+    ['https:\\\\example.org\\@evil.example', 'https://example.org/@evil.example', 'example.org'],
+    ['https://exam\tple.org\n/', 'https://example.org/', 'example.org'],
+    ['https://ex%61mple.org/', 'https://example.org/', 'example.org'],
+    ['https://MÜNCHEN.example/ä', 'https://xn--mnchen-3ya.example/%C3%A4', 'xn--mnchen-3ya.example'],
+    ['https://ｅｘａｍｐｌｅ。org/', 'https://example.org/', 'example.org'],
+    ['https://exa\u00admple.org/', 'https://example.org/', 'example.org'],
+    ['https://８.8.8.8/', 'https://8.8.8.8/', '8.8.8.8'],
+    ['https://8.8.8.8./', 'https://8.8.8.8/', '8.8.8.8'],
+    ['https://[2606:4700:0::1111]/', 'https://[2606:4700::1111]/', '2606:4700::1111'],
+  ])('has one form: %j', (text, url, host) => {
+    expect(targetOf(text, production)).toEqual({ url, host });
+    // Which it keeps.
+    expect(targetOf(url, production)).toEqual({ url, host });
+  });
+
+  it.each([
+    ['https://example.org:8443/', 'must be at port 443'],
+    ['https://example.org:80/', 'must be at port 443'],
+    ['https://[2606:4700::1111]:444/', 'must be at port 443'],
+    ['http://example.org:443/', 'must be an https URL'],
+    ['https://user@example.org/', 'must not contain user name or password'],
+    ['https://:password@example.org/', 'must not contain user name or password'],
+    ['https://example.org@127.0.0.1/', 'must not contain user name or password'],
+    ['https://127.0.0.1./', 'must not lead to a private address'],
+    ['https://[::ffff:8.8.8.8]/', 'must not lead to a private address'],
+    ['https://./', 'must name a host'],
+    ['https://example.org../', 'must name a host'],
+    ['https://.example.org/', 'must name a host'],
+    ['https://exa mple.org/', 'must be an absolute URL'],
+    ['https://example.org:65536/', 'must be an absolute URL'],
+    ['//example.org/', 'must be an absolute URL'],
+    [`https://example.org/${'ä'.repeat(400)}`, 'must not be longer than 2048 characters when encoded'],
+  ])('is refused in production: %j', (text, problem) => expect(targetOf(text, production)).toBe(problem));
+
+  it('may have any port elsewhere', () => {
+    const environment = Object.assign(defaultEnvironment(), { NODE_ENV: 'development' });
+    expect(targetOf('http://example.org:8080', environment)).toEqual({
+      url: 'http://example.org:8080/',
+      host: 'example.org',
+    });
+  });
+
+  it('that was stored in another form is still sent to', () => {
+    for (const url of ['https://EXAMPLE.org:8443#part', 'https://example.org..'])
+      expect(problemOf(url, production)).toBeUndefined();
+  });
 });

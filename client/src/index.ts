@@ -19,6 +19,6 @@ export { memoryTokens, webTokens } from './tokens.js';
 export type { TokenStore } from './tokens.js';
 export type { RetryOptions } from './transport.js';
 export type * from './types.js';
-export type { WebhookNotice, WebhookPayload } from './webhooks.js';
+export type { WebhookChallenge, WebhookNotice, WebhookPayload } from './webhooks.js';
 export { verifyWebhook } from './webhooks.js';
 export type { Payer, Signer, SigningAccount, WalletProvider } from './wallet.js';

@@ -15,7 +15,13 @@ export interface WebhookNotice {
   occurredAt: string;
 }
 
-export type WebhookPayload = EventPayload | WebhookNotice;
+/** Before the first event: answer with `{"challenge": "…"}` if you have made a webhook that leads here. */
+export interface WebhookChallenge extends Omit<WebhookNotice, 'topic'> {
+  topic: 'challenge';
+  challenge: string;
+}
+
+export type WebhookPayload = EventPayload | WebhookNotice | WebhookChallenge;
 
 /** What was signed before the body, with which key, and the signatures, one of which has to fit. */
 interface Signed {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { announcement, hostOf, portOf, settings } from './settings';
+import { announcement, developing, hostOf, portOf, settings } from './settings';
 
 const MADE = {
   DATABASE_URL: 'postgres://savings:made@127.0.0.1:5432/savings',
@@ -24,6 +24,14 @@ describe('npm start', () => {
     const given = { JWT_SECRET: 'given', RPC_URL: '', OTHER: 'x' };
     expect(settings(given, MADE)).toEqual({ ...MADE, JWT_SECRET: 'given', OTHER: 'x', HOST: '127.0.0.1' });
     expect([portOf({}), portOf({ PORT: '' }), portOf({ PORT: '80' })]).toEqual([3001, 3001, 80]);
+  });
+
+  it('lets webhooks lead to this machine, unless that is set, or refused', () => {
+    const allowed = (given: NodeJS.ProcessEnv): string | undefined =>
+      settings(given, developing(given)).WEBHOOK_ALLOW_PRIVATE;
+    expect(allowed({})).toBe('true');
+    expect(allowed({ WEBHOOK_ALLOW_PRIVATE: 'false' })).toBe('false');
+    expect(allowed({ NODE_ENV: 'production' })).toBeUndefined();
   });
 
   it('shows the addresses of what it started', () => {

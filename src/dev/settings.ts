@@ -6,6 +6,16 @@ export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.
 export const portOf = ({ PORT }: NodeJS.ProcessEnv): number => Number(PORT || 3001);
 
 /**
+ * What suits development: a page that is developed is loaded more often than the limits of production allow one address,
+ * and receivers of webhooks run on this machine, which production refuses.
+ */
+export const developing = ({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv => ({
+  RATE_LIMIT_GENERAL: '10000',
+  RATE_LIMIT_AUTH: '100',
+  ...(NODE_ENV !== 'production' && { WEBHOOK_ALLOW_PRIVATE: 'true' }),
+});
+
+/**
  * The environment of the API and the indexer.
  * @param given overrides what was made; an empty variable counts as not set
  */

@@ -14,14 +14,12 @@ import { commandOf, parentOf } from './processes';
 import { serveDapp } from './dapp';
 import { devKey } from './deploy';
 import { startPostgres } from './postgres';
-import { announcement, hostOf, portOf, settings } from './settings';
+import { announcement, developing, hostOf, portOf, settings } from './settings';
 
 const WATCH = process.argv.includes('--watch');
 const KILL_WATCHER_MS = 5000;
 const PARENT_POLL_MS = 250;
 const DATA = path.resolve('.data');
-/** A page that is developed is loaded more often than the limits of production allow one address. */
-const LIMITS = { RATE_LIMIT_GENERAL: '10000', RATE_LIMIT_AUTH: '100' };
 
 type Stop = () => Promise<unknown> | void;
 const stops: Stop[] = [];
@@ -54,7 +52,7 @@ async function main(): Promise<void> {
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
   const environment = settings(process.env, {
     ...chainSettings(chain),
-    ...LIMITS,
+    ...developing(process.env),
     JWT_SECRET: process.env.JWT_SECRET || secret(),
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   });

@@ -5,8 +5,16 @@ type Preparation = (app: TestApp, user: SignedIn) => Promise<Record<string, stri
 
 const ownPool: Preparation = async (app, user) => ({ id: (await app.createPool(user)).id as string });
 
+const ownWebhook: Preparation = async (app, user) => {
+  const { body } = await app.post('/webhooks', { url: 'https://webhooks.example' }, user);
+  return { id: body.data.id as string };
+};
+
 /** By operation id. */
 export const PREPARATIONS: Record<string, Preparation> = {
   pools_detail: ownPool,
   pools_yieldReport: ownPool,
+  webhooks_get: ownWebhook,
+  webhooks_rotate: ownWebhook,
+  webhooks_update: ownWebhook,
 };

@@ -8,6 +8,8 @@ import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dt
 @Unique('webhooks_slot_key', ['userId', 'slot'])
 @Check('webhooks_slot_check', 'slot BETWEEN 1 AND 10')
 @Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
+@Check('webhooks_left_out_check', 'is_full = (left_out IS NOT NULL)')
+@Index('webhooks_address_idx', ['address', 'id'])
 @Index('webhooks_due_at_idx', ['dueAt'], { where: 'due_at IS NOT NULL' })
 export class Webhook {
   /** UUIDv7, so that ids sort by creation time. */
@@ -23,7 +25,6 @@ export class Webhook {
 
   /** The user's, lower-cased: events name addresses. */
   @Column({ type: 'text', collation: 'C' })
-  @Index('webhooks_address_idx')
   address: string;
 
   /** Limits the webhooks per user: concurrent requests cannot take the same slot. */
@@ -82,6 +83,10 @@ export class Webhook {
   /** So many were pending that events were left out. */
   @Column('boolean', { name: 'is_full', default: false })
   isFull: boolean;
+
+  /** The first of these. */
+  @Column({ type: 'text', name: 'left_out', collation: 'C', nullable: true })
+  leftOut: string | null;
 }
 
 /** An event that is in deliveries, as it is sent. */
@@ -107,7 +112,10 @@ export class WebhookEvent {
 @Check('webhook_deliveries_status_check', `status IN ('PENDING', 'DELIVERED', 'FAILED')`)
 @Index('webhook_deliveries_pending_idx', ['webhookId', 'nextAttemptAt'], { where: `status = 'PENDING'` })
 export class WebhookDelivery {
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_deliveries_pkey' })
+  @PrimaryColumn('uuid', {
+    primaryKeyConstraintName: 'webhook_deliveries_pkey',
+    default: () => 'sorted_uuid()',
+  })
   id: string;
 
   @Column('uuid', { name: 'webhook_id' })

@@ -7,6 +7,9 @@ import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { ReceiversModule } from '#features/receivers/receivers.module';
 import { REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
+import { REMOVE_OLD_CROWDS } from './fan-out.sql';
+import { WebhookCrowd } from './webhook-crowd.entity';
+import { WebhookCrowds } from './webhook-crowds';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
 import { Webhook, WebhookDelivery, WebhookEvent } from './webhook.entity';
@@ -19,14 +22,16 @@ import { WebhooksService } from './webhooks.service';
     OutboxModule,
     PoolsModule,
     ReceiversModule,
-    TypeOrmModule.forFeature([Webhook, WebhookDelivery, WebhookEvent]),
+    TypeOrmModule.forFeature([Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent]),
   ],
   controllers: [WebhooksController],
   providers: [
+    WebhookCrowds,
     WebhookFanOut,
     WebhookSender,
     WebhooksService,
     expiring('webhook_deliveries', REMOVE_OLD_DELIVERIES),
+    expiring('webhook_crowds', REMOVE_OLD_CROWDS),
     expiring('webhook_events', REMOVE_OLD_WEBHOOK_EVENTS),
     makeCounterProvider({
       name: 'webhook_attempts_total',

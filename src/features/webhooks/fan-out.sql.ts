@@ -27,26 +27,26 @@ const LAST_OF_CROWD = `
   ORDER BY event, address DESC, webhook DESC`;
 
 /**
- * Makes deliveries of \`events\` for the webhooks in \`seen\` that want them. Existing ones stay. Of a webhook that has no
- * room, the first event that is left out is stored.
+ * Makes deliveries for the webhooks in `seen` that want the events there. Existing ones stay. Of a webhook that has no
+ * room, the first event that is left out is stored. CTEs are never joined with each other: without hash and merge joins
+ * (see `namedStatementSettings`) that costs rows times rows.
  *
  * Webhooks are locked in one order by all, and before their room is counted, so processes neither block each other for
  * good nor exceed it together. Those that are full already need no lock: what is left out was committed before the end of
- * the overflow, and the \`reload\` comes after that.
+ * the overflow, and the `reload` comes after that.
  */
 const DELIVER = `
   wanted AS MATERIALIZED (
-    SELECT e.id AS event, e.topic, w.id AS webhook FROM seen s
-    JOIN events e ON e.id = s.event JOIN webhooks w ON w.id = s.webhook
-    WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND e.id >= w.first_event
-      AND (w.topics IS NULL OR e.topic = ANY(w.topics))
+    SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+    WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
+      AND (w.topics IS NULL OR s.topic = ANY(w.topics))
   ), locked AS MATERIALIZED (
-    SELECT id, pending, is_full FROM webhooks
-    WHERE id = ANY (ARRAY(SELECT DISTINCT webhook FROM wanted)) AND status IN ('ACTIVE', 'PAUSED')
-    ORDER BY id FOR NO KEY UPDATE
+    SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
+    WHERE w.status IN ('ACTIVE', 'PAUSED')
+    ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
   ), counted AS MATERIALIZED (
-    SELECT w.*, l.pending + row_number() OVER (PARTITION BY w.webhook ORDER BY w.event) <= ${MOST_PENDING} AS has_room
-    FROM wanted w JOIN locked l ON l.id = w.webhook WHERE NOT l.is_full
+    SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= ${MOST_PENDING} AS has_room
+    FROM locked WHERE NOT is_full
   ), added AS (
     INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
     SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
@@ -96,11 +96,11 @@ export const FAN_OUT = statement<FanOut, { crowds: number }>(
         AS e (id, topic, body, is_for_all, pool, account)
       WHERE EXISTS (SELECT FROM webhooks)
     ), crowd AS MATERIALIZED (
-      SELECT e.id AS event, w.address, w.id AS webhook FROM events e
+      SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
       CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', ':each')}) w
     ), seen AS (
-      SELECT event, webhook FROM crowd
-      UNION SELECT e.id, w.id FROM events e
+      SELECT event, topic, webhook FROM crowd
+      UNION SELECT e.id, e.topic, w.id FROM events e
       CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE address = e.account OFFSET 0) w
     ), ${DELIVER}, crowds AS (
       INSERT INTO webhook_crowds (subject, event_id, topic, address, webhook)
@@ -109,13 +109,14 @@ export const FAN_OUT = statement<FanOut, { crowds: number }>(
       ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
     ), bodies AS (
       INSERT INTO webhook_events (id, body) SELECT id, body FROM events
-      WHERE id IN (SELECT event FROM counted WHERE has_room UNION ALL SELECT event_id FROM crowds)
+      WHERE id = ANY (ARRAY(
+        SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
       ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
     )
     SELECT count(*)::integer AS crowds FROM crowds`,
 );
 
-/** The first event of each of the next subjects that have crowds. */
+/** First events of the next subjects that have crowds, as many of each, so that a single subject gets on as fast. */
 export const NEXT_CROWDS = statement<{ after: string; most: number }, { subject: string; event: string }>(
   'next_webhook_crowds',
   { after: 'text', most: 'integer' },
@@ -128,7 +129,11 @@ export const NEXT_CROWDS = statement<{ after: string; most: number }, { subject:
         SELECT subject, event_id FROM webhook_crowds WHERE subject > h.subject ORDER BY subject, event_id LIMIT 1) c
       WHERE h.n < :most
     )
-    SELECT subject, event_id AS event FROM heads`,
+    SELECT h.subject, c.event_id AS event FROM heads h
+    CROSS JOIN LATERAL (
+      SELECT event_id FROM webhook_crowds WHERE subject = h.subject
+      ORDER BY event_id LIMIT :most / (SELECT count(*) FROM heads)) c
+    ORDER BY h.n, c.event_id`,
 );
 
 /**
@@ -143,20 +148,18 @@ export const FAN_OUT_TO_CROWDS = statement<
   { subjects: 'text[]', events: 'text[]', most: 'integer' },
   `
     WITH taken AS MATERIALIZED (
-      SELECT c.event_id AS id, c.* FROM webhook_crowds c
+      SELECT c.* FROM webhook_crowds c
       JOIN unnest(:subjects, :events) AS a (subject, event) ON c.subject = a.subject AND c.event_id = a.event
       FOR UPDATE OF c SKIP LOCKED
     ), share AS MATERIALIZED (
       SELECT greatest(1, :most / greatest(1, count(*))) AS most FROM taken
-    ), events AS (
-      SELECT * FROM taken
     ), crowd AS MATERIALIZED (
-      SELECT e.id AS event, w.address, w.id AS webhook FROM (
+      SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
         SELECT *, CASE WHEN subject <> '${EVERYONE}' THEN subject::uuid END AS pool, subject = '${EVERYONE}' AS is_for_all
         FROM taken OFFSET 0) e
       CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', '(SELECT most FROM share)')}) w
     ), seen AS (
-      SELECT event, webhook FROM crowd
+      SELECT event, topic, webhook FROM crowd
     ), ${DELIVER}, last AS MATERIALIZED (
       SELECT t.subject, t.event_id, c.address, c.webhook, coalesce(c.n, 0) < (SELECT most FROM share) AS ends
       FROM taken t LEFT JOIN (${LAST_OF_CROWD}) c ON c.event = t.event_id

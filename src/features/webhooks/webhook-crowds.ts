@@ -4,8 +4,8 @@ import { within } from '#platform/timing/waits';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { FAN_OUT_TO_CROWDS, NEXT_CROWDS } from './fan-out.sql';
 
-/** Subjects that one statement serves, and the webhooks that they share. */
-const SUBJECTS = 10;
+/** Events that one statement serves, of as many subjects as there are, and the webhooks that they share. */
+const EVENTS = 10;
 const WEBHOOKS = 2000;
 /** How often a process looks for what another one has left, and how long it waits after a failure. */
 const LOOK_MS = 5000;
@@ -27,7 +27,7 @@ export class WebhookCrowds implements OnApplicationBootstrap, OnModuleDestroy {
   /** The subject that was served last. */
   private after = '';
   /** Of a statement, halved by failures. */
-  private subjects = SUBJECTS;
+  private events = EVENTS;
   private leave: () => void = () => undefined;
 
   constructor(
@@ -65,26 +65,27 @@ export class WebhookCrowds implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async serve(): Promise<void> {
     while (!this.stopping) {
-      const { after } = this;
-      const heads = await this.database.readAll(NEXT_CROWDS, { after, most: this.subjects });
-      const subjects = heads.map(({ subject }) => subject);
+      const { after, events: most } = this;
+      const heads = await this.database.readAll(NEXT_CROWDS, { after, most });
       // Stored first, so that others have their turn if this one fails.
-      this.after = heads.length < this.subjects ? '' : subjects.at(-1)!;
-      const taken = heads.length > 0 ? await this.take(subjects, heads) : 0;
-      if (taken === 0 && after === '' && this.after === '') return;
+      const isRound = new Set(heads.map(({ subject }) => subject)).size < most;
+      this.after = isRound ? '' : heads.at(-1)!.subject;
+      const taken = heads.length > 0 ? await this.take(heads) : 0;
+      if (taken === 0 && after === '' && isRound) return;
       this.poller.hurry();
     }
   }
 
-  private async take(subjects: string[], heads: { event: string }[]): Promise<number> {
+  private async take(heads: { subject: string; event: string }[]): Promise<number> {
+    const subjects = heads.map(({ subject }) => subject);
     const events = heads.map(({ event }) => event);
-    const most = Math.ceil((WEBHOOKS * this.subjects) / SUBJECTS);
+    const most = Math.ceil((WEBHOOKS * this.events) / EVENTS);
     try {
       const done = await this.database.write(FAN_OUT_TO_CROWDS, { subjects, events, most });
-      this.subjects = Math.min(SUBJECTS, 2 * this.subjects);
+      this.events = Math.min(EVENTS, 2 * this.events);
       return done!.taken;
     } catch (error) {
-      this.subjects = Math.ceil(this.subjects / 2);
+      this.events = Math.ceil(this.events / 2);
       if (events.length === 1) this.logger.error(`event ${events[0]} did not reach its crowd`, error);
       throw error;
     }

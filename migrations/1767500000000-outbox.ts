@@ -20,7 +20,7 @@ export class Outbox1767500000000 implements MigrationInterface {
         publish_deleted_transactions, publish_accruals, publish_deleted_accruals, publish_inserted_draw_events,
         publish_updated_draw_events, publish_deleted_draw_events CASCADE;
       DROP FUNCTION draw_topic;
-      DROP TABLE event_tickets, outbox_consumers, outbox_removed, outbox;
+      DROP TABLE event_tickets, outbox_set_aside, outbox_consumers, outbox_removed, outbox;
       DROP FUNCTION outbox_xid;
     `);
   }
@@ -53,10 +53,27 @@ const TABLES = `
     item integer NOT NULL,
     holder uuid,
     held_until timestamptz(3) NOT NULL DEFAULT '-infinity',
+    -- One of so many events behind the place failed with the others; 0: none is suspected.
+    suspects integer NOT NULL DEFAULT 0,
+    -- How often in a row the event behind the place failed alone, and since when.
     failures integer NOT NULL DEFAULT 0,
+    failing_since timestamptz(3),
     retry_at timestamptz(3) NOT NULL DEFAULT '-infinity',
     CONSTRAINT outbox_consumers_pkey PRIMARY KEY (name)
   ) WITH (fillfactor = 50);
+
+  -- Events that a consumer could not handle, and went on without. Where \`again\` is set, it tries once more.
+  CREATE TABLE outbox_set_aside (
+    consumer text COLLATE "C" NOT NULL,
+    event_id text COLLATE "C" NOT NULL,
+    event json NOT NULL,
+    error text NOT NULL,
+    again boolean NOT NULL DEFAULT false,
+    created_at timestamptz(3) NOT NULL DEFAULT now(),
+    CONSTRAINT outbox_set_aside_pkey PRIMARY KEY (consumer, event_id)
+  );
+  CREATE INDEX outbox_set_aside_created_at_idx ON outbox_set_aside (created_at);
+  CREATE INDEX outbox_set_aside_again_idx ON outbox_set_aside (consumer, event_id) WHERE again;
 
   CREATE TABLE outbox_removed (
     id smallint NOT NULL DEFAULT 1,

@@ -1,5 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** Half of what may be pending for a webhook: MOST_PENDING of the fan-out. */
+const HALF = 500;
+
 /** How often a server is asked for the challenge until its owner asks again. */
 const CHALLENGES = 3;
 
@@ -50,14 +53,17 @@ export class Webhooks1767520000000 implements MigrationInterface {
         due_at timestamptz(3),
         -- So many were pending that events were left out.
         is_full boolean NOT NULL DEFAULT false,
+        -- The first of these.
+        left_out text COLLATE "C",
         CONSTRAINT webhooks_pkey PRIMARY KEY (id),
         CONSTRAINT webhooks_slot_key UNIQUE (user_id, slot),
         CONSTRAINT webhooks_slot_check CHECK (slot BETWEEN 1 AND 10),
         CONSTRAINT webhooks_status_check CHECK (status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')),
+        CONSTRAINT webhooks_left_out_check CHECK (is_full = (left_out IS NOT NULL)),
         CONSTRAINT webhooks_lane_check CHECK (lane IN ('quick', 'challenge', 'slow')),
         CONSTRAINT webhooks_user_fkey FOREIGN KEY (user_id) REFERENCES users (id) ON DELETE CASCADE
       ) WITH (fillfactor = 70);
-      CREATE INDEX webhooks_address_idx ON webhooks (address);
+      CREATE INDEX webhooks_address_idx ON webhooks (address, id);
       CREATE INDEX webhooks_due_at_idx ON webhooks (lane, due_at, id) WHERE due_at IS NOT NULL;
       CREATE INDEX webhooks_previous_secret_until_idx ON webhooks (previous_secret_until)
         WHERE previous_secret_until IS NOT NULL;
@@ -72,10 +78,28 @@ export class Webhooks1767520000000 implements MigrationInterface {
       );
       CREATE INDEX webhook_events_created_at_idx ON webhook_events (created_at);
 
+      -- An event for more webhooks than are served at once, and the last webhook that it has come to.
+      CREATE TABLE webhook_crowds (
+        subject text COLLATE "C" NOT NULL,
+        event_id text COLLATE "C" NOT NULL,
+        topic text NOT NULL,
+        address text COLLATE "C" NOT NULL,
+        webhook uuid NOT NULL,
+        created_at timestamptz(3) NOT NULL DEFAULT now(),
+        CONSTRAINT webhook_crowds_pkey PRIMARY KEY (subject, event_id)
+      ) WITH (fillfactor = 50);
+      CREATE INDEX webhook_crowds_created_at_idx ON webhook_crowds (created_at);
+
+      -- UUIDv7: rows that are made together stand together in the index.
+      CREATE FUNCTION sorted_uuid() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+        SELECT encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING
+          substring(int8send((extract(epoch FROM statement_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid
+      $$;
+
       -- No foreign key to webhooks: otherwise deleting a webhook would take longer the more was sent to it. Its
       -- remaining deliveries are not sent any more, and are removed when they are old enough.
       CREATE TABLE webhook_deliveries (
-        id uuid NOT NULL,
+        id uuid NOT NULL DEFAULT sorted_uuid(),
         webhook_id uuid NOT NULL,
         event_id text COLLATE "C" NOT NULL,
         topic text NOT NULL,
@@ -134,6 +158,7 @@ export class Webhooks1767520000000 implements MigrationInterface {
       DECLARE
         changed uuid[];
         changes integer[];
+        has_emptied boolean;
       BEGIN
         IF TG_OP = 'INSERT' THEN
           SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
@@ -151,10 +176,25 @@ export class Webhooks1767520000000 implements MigrationInterface {
         -- In one order in all transactions. The locks are taken before the next delivery is looked up, so that it is of
         -- all that is committed.
         PERFORM FROM webhooks WHERE id = ANY(changed) ORDER BY id FOR NO KEY UPDATE;
-        UPDATE webhooks w SET pending = w.pending + c.n, next_delivery_at = (
-          SELECT d.next_attempt_at FROM webhook_deliveries d
-          WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
-        FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id;
+        WITH stored AS (
+          UPDATE webhooks w SET pending = w.pending + c.n, next_delivery_at = (
+            SELECT d.next_attempt_at FROM webhook_deliveries d
+            WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
+          FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id
+          RETURNING w.is_full AND w.pending <= ${HALF} AS has_emptied
+        )
+        SELECT bool_or(s.has_emptied) INTO has_emptied FROM stored s;
+        -- Events come again. The notice is made now and not when the first one was left out, so that whoever reads
+        -- everything anew when it comes has missed none.
+        IF has_emptied THEN
+          WITH emptied AS (
+            SELECT id, left_out FROM webhooks WHERE id = ANY(changed) AND is_full AND pending <= ${HALF}
+          ), opened AS (
+            UPDATE webhooks w SET is_full = false, left_out = NULL FROM emptied e WHERE w.id = e.id
+          )
+          INSERT INTO webhook_deliveries (webhook_id, event_id, topic) SELECT id, left_out, 'reload' FROM emptied
+          ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING;
+        END IF;
         RETURN NULL;
       END $$;
       CREATE TRIGGER webhook_deliveries_inserted AFTER INSERT ON webhook_deliveries
@@ -169,8 +209,8 @@ export class Webhooks1767520000000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE webhook_deliveries, webhook_events, webhooks;
-      DROP FUNCTION webhook_deliveries_changed, webhooks_derived, publish_webhooks;
+      DROP TABLE webhook_deliveries, webhook_crowds, webhook_events, webhooks;
+      DROP FUNCTION webhook_deliveries_changed, sorted_uuid, webhooks_derived, publish_webhooks;
       -- Otherwise the version before would stop ahead of them.
       DELETE FROM outbox WHERE items -> 0 ->> 'topic' LIKE 'webhook.%';
     `);

@@ -23,7 +23,7 @@ import * as transactions from '#features/transactions/transactions.sql';
 import { ME, PROFILE } from '#features/users/users.sql';
 import * as challenges from '#features/webhooks/challenges.sql';
 import * as deliveries from '#features/webhooks/deliveries.sql';
-import { FAN_OUT } from '#features/webhooks/fan-out.sql';
+import * as fanOut from '#features/webhooks/fan-out.sql';
 import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from './support/database';
 
 describe('schema', () => {
@@ -213,6 +213,10 @@ const FILL = `
       CASE WHEN n = 40 THEN 'DISABLED' WHEN n <= 1000 THEN 'ACTIVE' ELSE (ARRAY['ACTIVE', 'UNVERIFIED', 'DISABLED'])[n % 3 + 1] END FROM generate_series(1, ${ROWS}) n;
   INSERT INTO webhook_events (id, body, created_at) SELECT n, '{}', now() - make_interval(secs => 20 * (${ROWS} - n))
     FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO webhook_crowds SELECT CASE WHEN n < 10 THEN 'all' ELSE ${id('pool', 'n')}::text END, n, 'draw.opened', '',
+    '00000000-0000-0000-0000-000000000000', now() - make_interval(secs => 2 * (${ROWS} - n)) FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO outbox_set_aside SELECT 'reader', n, '{}', 'x', n > ${ROWS - 100}, now() - make_interval(secs => 20 * (${ROWS} - n))
+    FROM generate_series(1, ${ROWS}) n;
   INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic, status, next_attempt_at, created_at)
     SELECT ${id('delivery', 'n')}, ${id('webhook', 'n % 1000')}, n, 'pool.created',
       CASE WHEN n % 20 = 0 OR n % 1000 = 7 THEN 'PENDING' ELSE 'DELIVERED' END, now() + make_interval(secs => n - 30000),
@@ -302,6 +306,12 @@ describe('a hot statement reads few rows, by index', () => {
   const payer = { user: `md5('user${PAYER}')::uuid`, caller: address(PAYER) };
   const me = { user, caller };
   const cursor = { xid: '203', position: 20_000, item: 1 };
+  const held = {
+    ...cursor,
+    name: 'reader',
+    holder: uuidv7(),
+    ...{ seconds: 0, suspects: 0, failures: 0, wait: 0 },
+  };
   const [first, last] = [`${'0'.repeat(8)}-0000-0000-0000-${'0'.repeat(12)}`, 'f'.repeat(32)];
   const middle = `8${'0'.repeat(31)}`;
   const walk = { type: null, status: null, above: first, below: last, limit: 20 };
@@ -377,14 +387,12 @@ describe('a hot statement reads few rows, by index', () => {
     run(outbox.ADD_CONSUMER, { name: 'another', fromNow: true }),
     run(outbox.DUE_CONSUMERS, { names: ['reader'] }),
     run(outbox.HOLD_CONSUMER, { name: 'reader', holder: uuidv7(), seconds: 15 }),
-    run(outbox.MOVE_CONSUMER, {
-      ...cursor,
-      name: 'reader',
-      holder: uuidv7(),
-      seconds: 0,
-      failures: 0,
-      wait: 0,
-    }),
+    run(outbox.MOVE_CONSUMER, held),
+    run(outbox.SET_ASIDE, { ...held, id: 'x', event: '{}', error: 'x' }),
+    run(outbox.ASKED_AGAIN, { name: 'reader', most: 20 }),
+    run(outbox.TRIED_AGAIN, { name: 'reader', id: '7', error: null }),
+    run(outbox.TRIED_AGAIN, { name: 'reader', id: '7', error: 'x' }),
+    run(outbox.REMOVE_OLD_SET_ASIDE, { after: null, batch: 20 }),
     run(outbox.REMOVE_OLD_EVENTS, { after: null, batch: 20 }),
     run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
@@ -420,14 +428,22 @@ describe('a hot statement reads few rows, by index', () => {
         run(POOL_TRANSACTIONS_AFTER.desc, { pool, caller: who, ...each }),
       ]),
     ),
-    run(FAN_OUT, {
-      ids: ['x', 'y'],
-      topics: ['yield.accrued', 'tickets.issued'],
-      bodies: ['{}', '{}'],
-      areForAll: [false, false],
-      pools: [md5('pool7'), null],
-      accounts: [null, caller],
+    run(fanOut.FAN_OUT, {
+      ids: ['x', 'y', 'z'],
+      topics: ['yield.accrued', 'tickets.issued', 'draw.opened'],
+      bodies: ['{}', '{}', '{}'],
+      areForAll: [false, false, true],
+      pools: [md5('pool7'), null, null],
+      accounts: [null, caller, null],
+      each: 10,
     }),
+    run(fanOut.NEXT_CROWDS, { after: '', most: 10 }),
+    run(fanOut.FAN_OUT_TO_CROWDS, {
+      subjects: ['all', md5('pool20')],
+      events: ['7', '20'],
+      most: 20,
+    }),
+    run(fanOut.REMOVE_OLD_CROWDS, { after: null, batch: 20 }),
     run(deliveries.DUE_WEBHOOKS, {
       lanes: ['quick', 'challenge', 'slow'],
       dues: ['-infinity', '-infinity', new Date().toISOString()],

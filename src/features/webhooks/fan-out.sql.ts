@@ -1,5 +1,64 @@
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import { readersOfPool } from '#features/events/readers.sql';
+
+/** Of the events that are for everyone. Those of a pool have its id. */
+export const EVERYONE = 'all';
+
+/** So many deliveries of a webhook may be pending. When half of them are left, the trigger lets events come again. */
+export const MOST_PENDING = 1000;
+
+/** Some webhooks, by address and id, behind a place: those of a pool's readers, or all. Reads no more than `limit`. */
+const next = (audience: { pool: string; isForAll: string }, after: string, limit: string): string => `
+  (SELECT w.address, w.id FROM (
+      SELECT r.address FROM (${readersOfPool(audience.pool)}) r
+      WHERE r.address >= ${after}address ORDER BY r.address OFFSET 0) r
+    CROSS JOIN LATERAL (
+      SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (${after}address, ${after}webhook)
+      ORDER BY address, id OFFSET 0) w
+    ORDER BY r.address, w.id LIMIT ${limit})
+  UNION ALL
+  (SELECT address, id FROM webhooks WHERE ${audience.isForAll} AND (address, id) > (${after}address, ${after}webhook)
+    ORDER BY address, id LIMIT ${limit})`;
+
+/** The last webhook of each event in \`crowd\`, and how many there are. */
+const LAST_OF_CROWD = `
+  SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
+  ORDER BY event, address DESC, webhook DESC`;
+
+/**
+ * Makes deliveries for the webhooks in `seen` that want the events there. Existing ones stay. Of a webhook that has no
+ * room, the first event that is left out is stored. CTEs are never joined with each other: without hash and merge joins
+ * (see `namedStatementSettings`) that costs rows times rows.
+ *
+ * Webhooks are locked in one order by all, and before their room is counted, so processes neither block each other for
+ * good nor exceed it together. Those that are full already need no lock: what is left out was committed before the end of
+ * the overflow, and the `reload` comes after that.
+ */
+const DELIVER = `
+  wanted AS MATERIALIZED (
+    SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+    WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
+      AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+  ), locked AS MATERIALIZED (
+    SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
+    WHERE w.status IN ('ACTIVE', 'PAUSED')
+    ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+  ), counted AS MATERIALIZED (
+    SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= ${MOST_PENDING} AS has_room
+    FROM locked WHERE NOT is_full
+  ), added AS (
+    INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
+    SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
+    ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING
+  ), overflows AS (
+    UPDATE webhooks w SET is_full = true, left_out = o.event FROM (
+      SELECT webhook, min(event) AS event FROM counted c
+      WHERE NOT has_room AND NOT EXISTS (
+        SELECT FROM webhook_deliveries d WHERE d.webhook_id = c.webhook AND d.event_id = c.event)
+      GROUP BY webhook) o
+    WHERE w.id = o.webhook
+  )`;
 
 interface FanOut {
   ids: string[];
@@ -9,10 +68,15 @@ interface FanOut {
   areForAll: boolean[];
   pools: (string | null)[];
   accounts: (string | null)[];
+  /** Webhooks of each event beside those of its account. */
+  each: number;
 }
 
-/** Creates a delivery of each event for each webhook that wants it and whose owner may read it. Existing ones stay. */
-export const FAN_OUT = statement<FanOut, never>(
+/**
+ * Creates a delivery of each event for each webhook that wants it and whose owner may read it: those of its account,
+ * and \`each\` others. What has more goes on in \`webhook_crowds\`.
+ */
+export const FAN_OUT = statement<FanOut, { crowds: number }>(
   'fan_out_to_webhooks',
   {
     ids: 'text[]',
@@ -21,29 +85,97 @@ export const FAN_OUT = statement<FanOut, never>(
     areForAll: 'boolean[]',
     pools: 'uuid[]',
     accounts: 'text[]',
+    each: 'integer',
   },
   `
-    WITH events AS MATERIALIZED (
-      SELECT * FROM unnest(:ids, :topics, :bodies, :areForAll, :pools, :accounts)
+    WITH start AS MATERIALIZED (
+      SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
+    ), events AS MATERIALIZED (
+      SELECT e.*, s.address, s.webhook FROM start s
+      CROSS JOIN unnest(:ids, :topics, :bodies, :areForAll, :pools, :accounts)
         AS e (id, topic, body, is_for_all, pool, account)
       WHERE EXISTS (SELECT FROM webhooks)
-    ), readers AS (
-      SELECT e.id, r.address FROM events e CROSS JOIN LATERAL (${readersOfPool('e.pool')}) r
-      UNION SELECT id, account FROM events WHERE account IS NOT NULL
-    ), targets AS (
-      SELECT r.id, w.id AS webhook, w.topics, w.first_event FROM readers r
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE address = r.address AND status IN ('ACTIVE', 'PAUSED') OFFSET 0) w
-      UNION
-      SELECT e.id, w.id, w.topics, w.first_event FROM events e
-      CROSS JOIN LATERAL (SELECT * FROM webhooks WHERE e.is_for_all AND address > '' AND status IN ('ACTIVE', 'PAUSED') OFFSET 0) w
-    ), wanted AS MATERIALIZED (
-      SELECT t.webhook, e.* FROM events e JOIN targets t ON t.id = e.id
-      WHERE e.id >= t.first_event AND (t.topics IS NULL OR e.topic = ANY(t.topics))
+    ), crowd AS MATERIALIZED (
+      SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
+      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', ':each')}) w
+    ), seen AS (
+      SELECT event, topic, webhook FROM crowd
+      UNION SELECT e.id, e.topic, w.id FROM events e
+      CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE address = e.account OFFSET 0) w
+    ), ${DELIVER}, crowds AS (
+      INSERT INTO webhook_crowds (subject, event_id, topic, address, webhook)
+      SELECT coalesce(e.pool::text, '${EVERYONE}'), e.id, e.topic, c.address, c.webhook
+      FROM (${LAST_OF_CROWD}) c JOIN events e ON e.id = c.event WHERE c.n = :each
+      ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
     ), bodies AS (
-      INSERT INTO webhook_events (id, body) SELECT DISTINCT id, body FROM wanted
+      INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+      WHERE id = ANY (ARRAY(
+        SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
       ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
     )
-    INSERT INTO webhook_deliveries (id, webhook_id, event_id, topic)
-    SELECT gen_random_uuid(), webhook, id, topic FROM wanted
-    ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING`,
+    SELECT count(*)::integer AS crowds FROM crowds`,
+);
+
+/** First events of the next subjects that have crowds, as many of each, so that a single subject gets on as fast. */
+export const NEXT_CROWDS = statement<{ after: string; most: number }, { subject: string; event: string }>(
+  'next_webhook_crowds',
+  { after: 'text', most: 'integer' },
+  `
+    WITH RECURSIVE heads AS (
+      (SELECT subject, event_id, 1 AS n FROM webhook_crowds WHERE subject > :after ORDER BY subject, event_id LIMIT 1)
+      UNION ALL
+      SELECT c.subject, c.event_id, h.n + 1 FROM heads h
+      CROSS JOIN LATERAL (
+        SELECT subject, event_id FROM webhook_crowds WHERE subject > h.subject ORDER BY subject, event_id LIMIT 1) c
+      WHERE h.n < :most
+    )
+    SELECT h.subject, c.event_id AS event FROM heads h
+    CROSS JOIN LATERAL (
+      SELECT event_id FROM webhook_crowds WHERE subject = h.subject
+      ORDER BY event_id LIMIT :most / (SELECT count(*) FROM heads)) c
+    ORDER BY h.n, c.event_id`,
+);
+
+/**
+ * Goes on with these events, from where each has come to, together by at most \`most\` webhooks. Leaves out what another
+ * process is at.
+ */
+export const FAN_OUT_TO_CROWDS = statement<
+  { subjects: string[]; events: string[]; most: number },
+  { taken: number }
+>(
+  'fan_out_to_crowds',
+  { subjects: 'text[]', events: 'text[]', most: 'integer' },
+  `
+    WITH taken AS MATERIALIZED (
+      SELECT c.* FROM webhook_crowds c
+      JOIN unnest(:subjects, :events) AS a (subject, event) ON c.subject = a.subject AND c.event_id = a.event
+      FOR UPDATE OF c SKIP LOCKED
+    ), share AS MATERIALIZED (
+      SELECT greatest(1, :most / greatest(1, count(*))) AS most FROM taken
+    ), crowd AS MATERIALIZED (
+      SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
+        SELECT *, CASE WHEN subject <> '${EVERYONE}' THEN subject::uuid END AS pool, subject = '${EVERYONE}' AS is_for_all
+        FROM taken OFFSET 0) e
+      CROSS JOIN LATERAL (${next({ pool: 'e.pool', isForAll: 'e.is_for_all' }, 'e.', '(SELECT most FROM share)')}) w
+    ), seen AS (
+      SELECT event, topic, webhook FROM crowd
+    ), ${DELIVER}, last AS MATERIALIZED (
+      SELECT t.subject, t.event_id, c.address, c.webhook, coalesce(c.n, 0) < (SELECT most FROM share) AS ends
+      FROM taken t LEFT JOIN (${LAST_OF_CROWD}) c ON c.event = t.event_id
+    ), moved AS (
+      UPDATE webhook_crowds c SET address = last.address, webhook = last.webhook FROM last
+      WHERE c.subject = last.subject AND c.event_id = last.event_id AND NOT last.ends
+    ), ended AS (
+      DELETE FROM webhook_crowds c USING last
+      WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
+    )
+    SELECT count(*)::integer AS taken FROM taken`,
+);
+
+/** Bodies are kept for longer, so that all that is made of them has one. */
+export const REMOVE_OLD_CROWDS = statement<ExpiryParameters, ExpiryResult>(
+  'remove_old_webhook_crowds',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('webhook_crowds', 'created_at', `now() - interval '1 day'`),
 );

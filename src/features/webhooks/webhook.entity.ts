@@ -9,7 +9,9 @@ import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dt
 @Unique('webhooks_slot_key', ['userId', 'slot'])
 @Check('webhooks_slot_check', 'slot BETWEEN 1 AND 10')
 @Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
+@Check('webhooks_left_out_check', 'is_full = (left_out IS NOT NULL)')
 @Check('webhooks_lane_check', `lane IN ('quick', 'challenge', 'slow')`)
+@Index('webhooks_address_idx', ['address', 'id'])
 @Index('webhooks_due_at_idx', ['lane', 'dueAt', 'id'], { where: 'due_at IS NOT NULL' })
 @Index('webhooks_previous_secret_until_idx', ['previousSecretUntil'], {
   where: 'previous_secret_until IS NOT NULL',
@@ -28,7 +30,6 @@ export class Webhook {
 
   /** The user's, lower-cased: events name addresses. */
   @Column({ type: 'text', collation: 'C' })
-  @Index('webhooks_address_idx')
   address: string;
 
   /** Limits the webhooks per user: concurrent requests cannot take the same slot. */
@@ -115,6 +116,10 @@ export class Webhook {
   /** So many were pending that events were left out. */
   @Column('boolean', { name: 'is_full', default: false })
   isFull: boolean;
+
+  /** The first of these. */
+  @Column({ type: 'text', name: 'left_out', collation: 'C', nullable: true })
+  leftOut: string | null;
 }
 
 /** An event that is in deliveries, as it is sent. */
@@ -131,6 +136,35 @@ export class WebhookEvent {
   createdAt: Date;
 }
 
+/** An event for more webhooks than are served at once, and the last webhook that it has come to. */
+@Entity('webhook_crowds')
+export class WebhookCrowd {
+  /** A pool, or `all`. Subjects take turns. */
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_crowds_pkey', collation: 'C' })
+  subject: string;
+
+  @PrimaryColumn({
+    type: 'text',
+    name: 'event_id',
+    primaryKeyConstraintName: 'webhook_crowds_pkey',
+    collation: 'C',
+  })
+  eventId: string;
+
+  @Column('text')
+  topic: DeliveryTopic;
+
+  @Column({ type: 'text', collation: 'C' })
+  address: string;
+
+  @Column('uuid')
+  webhook: string;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3, default: () => 'now()' })
+  @Index('webhook_crowds_created_at_idx')
+  createdAt: Date;
+}
+
 /**
  * An event that is or was sent to a webhook. It has no foreign key: otherwise deleting a webhook would take longer the
  * more was sent to it.
@@ -140,7 +174,10 @@ export class WebhookEvent {
 @Check('webhook_deliveries_status_check', `status IN ('PENDING', 'DELIVERED', 'FAILED')`)
 @Index('webhook_deliveries_pending_idx', ['webhookId', 'nextAttemptAt'], { where: `status = 'PENDING'` })
 export class WebhookDelivery {
-  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'webhook_deliveries_pkey' })
+  @PrimaryColumn('uuid', {
+    primaryKeyConstraintName: 'webhook_deliveries_pkey',
+    default: () => 'sorted_uuid()',
+  })
   id: string;
 
   @Column('uuid', { name: 'webhook_id' })

@@ -7,10 +7,12 @@ import { AccessModule } from '#features/access/access.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { ReceiversModule } from '#features/receivers/receivers.module';
 import { FORGET_PREVIOUS_SECRETS, REMOVE_OLD_DELIVERIES, REMOVE_OLD_WEBHOOK_EVENTS } from './deliveries.sql';
+import { REMOVE_OLD_CROWDS } from './fan-out.sql';
 import { WebhookChanges } from './webhook-changes';
+import { WebhookCrowds } from './webhook-crowds';
 import { WebhookFanOut } from './webhook-fan-out';
 import { WebhookSender } from './webhook-sender';
-import { Webhook, WebhookDelivery, WebhookEvent } from './webhook.entity';
+import { Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent } from './webhook.entity';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksService } from './webhooks.service';
 
@@ -20,15 +22,17 @@ import { WebhooksService } from './webhooks.service';
     OutboxModule,
     PoolsModule,
     ReceiversModule,
-    TypeOrmModule.forFeature([Webhook, WebhookDelivery, WebhookEvent]),
+    TypeOrmModule.forFeature([Webhook, WebhookCrowd, WebhookDelivery, WebhookEvent]),
   ],
   controllers: [WebhooksController],
   providers: [
     WebhookChanges,
+    WebhookCrowds,
     WebhookFanOut,
     WebhookSender,
     WebhooksService,
     expiring('webhook_deliveries', REMOVE_OLD_DELIVERIES),
+    expiring('webhook_crowds', REMOVE_OLD_CROWDS),
     expiring('webhook_events', REMOVE_OLD_WEBHOOK_EVENTS),
     expiring('webhook_secrets', FORGET_PREVIOUS_SECRETS),
     makeCounterProvider({

@@ -1,32 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '#platform/database/database';
+import { redactText } from '#platform/log/redact';
+import { isUnavailable } from '#platform/postgres/unavailable';
 import type { EventHandler } from './handler-explorer';
-import { type OutboxCursor, type LedgerEvent, eventsOf } from './ledger-event';
-import { HOLD_CONSUMER, MOVE_CONSUMER, READ_OUTBOX } from './outbox.sql';
+import { HOLD_MS, Hold } from './hold';
+import { type LedgerEvent, type OutboxCursor, eventsOf } from './ledger-event';
+import { ASKED_AGAIN, HOLD_CONSUMER, type OutboxRow, READ_OUTBOX, TRIED_AGAIN } from './outbox.sql';
 import type { UnknownTopics } from './unknown-topics';
 
-/** A process holds a consumer for this time, and extends the hold this often while the handler works. */
-const HOLD_MS = 15_000;
-const PROLONG_MS = 1000;
-/** If a process has not extended its hold for this time, it stops: another process may soon take over. */
-const HELD_MS = 10_000;
-/** Limits of a batch: the number of rows, and the number of events after which no more rows are read. */
+/** Limits of a read: the number of rows, and the number of events after which no more rows are read. */
 const ROWS = 200;
 const EVENTS = 1000;
-/** Waits after failures: the first one, doubled each time up to the longest. */
+/** Waits after failures: the first one, doubled each time that an event fails alone up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 300_000;
+/**
+ * An event is set aside when it has failed alone so many times in a row, with 15 seconds of waits between them. While
+ * the database is the reason it is most likely not the event's fault, so that takes longer. During an outage nothing can
+ * be stored, so neither does the time begin nor can it end.
+ */
+export const SetAsideRule = { tries: 6, unavailableSeconds: 600 } as const;
+/** Events handled again between two looks at what is new. */
+const AGAIN = 100;
 
 /** Gets what went wrong. */
 export interface TroubleListener {
-  failed: (event: LedgerEvent, error: unknown, waitSeconds: number) => void;
+  failed: (events: LedgerEvent[], error: unknown, waitSeconds: number) => void;
+  setAside: (event: LedgerEvent, error: unknown) => void;
   /** Called when events were removed before the consumer handled them. */
   missed: () => void;
 }
 
-class EventFailed extends Error {
+class EventsFailed extends Error {
   constructor(
-    readonly event: LedgerEvent,
+    readonly events: LedgerEvent[],
+    /** The place behind them. */
+    readonly end: OutboxCursor,
     override readonly cause: unknown,
   ) {
     super('the handler failed');
@@ -37,151 +46,149 @@ class EventFailed extends Error {
 export class Delivery {
   private busy = false;
   private stopping = false;
+  /** How many events the handler gets at once while none is suspected. */
+  private size: number;
 
   constructor(
     readonly handler: EventHandler,
     private readonly database: Database,
     private readonly troubles: TroubleListener,
     private readonly unknown: UnknownTopics,
-  ) {}
+  ) {
+    this.size = handler.most;
+  }
 
   /** Whether this process may take a batch: it handles none, and has not just left one to a newer version. */
   get isReady(): boolean {
     return !this.busy && !this.unknown.isResting;
   }
 
-  /** Stops after the current event. */
+  /** Stops after the current call of the handler. */
   stop(): void {
     this.stopping = true;
   }
 
   /**
-   * Handles one batch, unless another process is handling one.
+   * Handles some rows, unless another process is handling them.
    * @returns whether there may be more
    * @throws like Database.write
    */
   async run(): Promise<boolean> {
     this.busy = true;
     try {
-      const holder = randomUUID();
+      const consumer = { name: this.handler.consumer, holder: randomUUID() };
       const began = performance.now();
-      const name = this.handler.consumer;
-      const row = await this.database.write(HOLD_CONSUMER, { name, holder, seconds: HOLD_MS / 1000 });
+      const row = await this.database.write(HOLD_CONSUMER, { ...consumer, seconds: HOLD_MS / 1000 });
       if (!row) return false;
-      const { xid, position, item, failures, missed } = row;
+      const { xid, position, item, suspects, failures, failingSeconds, missed, askedAgain } = row;
       if (missed) this.troubles.missed();
-      const hold = new Hold(this.database, name, holder, { xid, position: Number(position), item }, began);
-      return await this.deliver(hold, failures).finally(() => hold.end());
+      const state = { xid, position: Number(position), item, suspects, failures };
+      const hold = new Hold(this.database, consumer, state, began);
+      const handled = askedAgain ? this.handleAgain(hold) : this.deliver(hold, failingSeconds);
+      return await handled.finally(() => hold.end());
     } finally {
       this.busy = false;
     }
   }
 
-  private async deliver(hold: Hold, failures: number): Promise<boolean> {
-    const begin = hold.cursor;
+  private async deliver(hold: Hold, failingSeconds: number): Promise<boolean> {
     try {
-      const found = await this.handleBatch(hold);
+      const found = await this.handleRows(hold);
       await hold.release();
       return found && !this.stopping;
     } catch (error) {
-      if (!(error instanceof EventFailed)) throw error;
-      // Start counting again if the failed event is not the one that failed before.
-      const count = hold.cursor === begin ? failures + 1 : 1;
-      const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(count - 1, 20), LONGEST_WAIT_MS) / 1000;
-      this.troubles.failed(error.event, error.cause, wait);
-      await hold.release(count, wait);
+      if (!(error instanceof EventsFailed)) throw error;
+      await this.fail(hold, error, failingSeconds);
       return false;
     }
   }
 
-  /** @returns whether there may be more for this process */
-  private async handleBatch(hold: Hold): Promise<boolean> {
-    const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
-    for (const row of rows) {
-      const { xid, count } = row;
-      const position = Number(row.position);
-      const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
-      const events = eventsOf(row);
-      const begin = isBegun ? hold.cursor.item : 0;
-      const end = this.unknown.endOf(events, begin);
-      const step = this.handler.isBatched ? count : 1;
-      for (let n = begin; n < end; n += step) {
-        if (this.stopping || !hold.isSafe) return false;
-        const next = Math.min(n + step, end);
-        const wanted = events.slice(n, next).filter(({ topic }) => this.handler.topics.has(topic));
-        if (wanted.length > 0) await this.handle(wanted);
-        hold.cursor = { xid, position, item: next };
-      }
-      if (end < count) return false;
+  private async fail(
+    hold: Hold,
+    { events, end, cause }: EventsFailed,
+    failingSeconds: number,
+  ): Promise<void> {
+    const suspects = events.length;
+    this.size = Math.ceil(suspects / 2);
+    // A single one has failed by itself; of several, one is found by halves, and it is not its fault that it takes long.
+    const failures = suspects > 1 ? 0 : hold.failures + 1;
+    const isEnough =
+      failures >= SetAsideRule.tries &&
+      (!isUnavailable(cause) || failingSeconds >= SetAsideRule.unavailableSeconds);
+    if (this.handler.setsAside && isEnough) {
+      if (await hold.setAside(events[0], end, reasonOf(cause))) this.troubles.setAside(events[0], cause);
+      return;
     }
+    const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, failures - 1), 20), LONGEST_WAIT_MS);
+    this.troubles.failed(events, cause, wait / 1000);
+    await hold.release(wait / 1000, { suspects, failures });
+  }
+
+  /** @returns whether there may be more for this process */
+  private async handleRows(hold: Hold): Promise<boolean> {
+    const rows = await this.database.readAll(READ_OUTBOX, { ...hold.cursor, rows: ROWS, events: EVENTS });
+    for (const row of rows) if (!(await this.handleRow(hold, row))) return false;
     return rows.length > 0;
   }
 
-  private async handle(events: LedgerEvent[]): Promise<void> {
+  /** @returns whether it was handled to its end */
+  private async handleRow(hold: Hold, row: OutboxRow): Promise<boolean> {
+    const { xid, count } = row;
+    const position = Number(row.position);
+    const isBegun = xid === hold.cursor.xid && position === hold.cursor.position;
+    const events = eventsOf(row);
+    const begin = isBegun ? hold.cursor.item : 0;
+    const end = this.unknown.endOf(events, begin);
+    const wanted = [...events.keys()]
+      .slice(begin, end)
+      .filter((n) => this.handler.topics.has(events[n].topic));
+    while (wanted.length > 0) {
+      if (this.stopping || !hold.isSafe) return false;
+      const next = wanted.splice(0, hold.suspects > 0 ? Math.ceil(hold.suspects / 2) : this.size);
+      const place = { xid, position, item: next.at(-1)! + 1 };
+      await this.handle(
+        next.map((n) => events[n]),
+        place,
+      );
+      hold.advance(place, next.length);
+      if (hold.suspects === 0) this.size = Math.min(this.handler.most, 2 * Math.max(this.size, next.length));
+    }
+    if (end > begin) hold.advance({ xid, position, item: end }, 0);
+    return end === count;
+  }
+
+  private async handle(events: LedgerEvent[], end: OutboxCursor): Promise<void> {
     try {
       await this.handler.handle(events);
     } catch (error) {
-      throw new EventFailed(events[0], error);
+      throw new EventsFailed(events, end, error);
     }
   }
-}
 
-/** A consumer that this process holds. Progress is stored from time to time. */
-class Hold {
-  private readonly timer: NodeJS.Timeout;
-  private prolonging?: Promise<void>;
-  private lost = false;
-
-  constructor(
-    private readonly database: Database,
-    private readonly name: string,
-    private readonly holder: string,
-    public cursor: OutboxCursor,
-    private since: number,
-  ) {
-    this.timer = setInterval(() => {
-      this.prolonging ??= this.prolong();
-    }, PROLONG_MS);
+  /** Handles events that were set aside and that an operator wants handled again, each alone, before what is new. */
+  private async handleAgain(hold: Hold): Promise<boolean> {
+    const name = this.handler.consumer;
+    for (const { event } of await this.database.readAll(ASKED_AGAIN, { name, most: AGAIN })) {
+      if (this.stopping || !hold.isSafe) break;
+      const error = await this.failureOf(event);
+      await this.database.write(TRIED_AGAIN, { name, id: event.id, error });
+    }
+    await hold.release();
+    return !this.stopping;
   }
 
-  /** Whether it is certain that no other process has taken the consumer. */
-  get isSafe(): boolean {
-    return !this.lost && performance.now() - this.since < HELD_MS;
-  }
-
-  end(): void {
-    clearInterval(this.timer);
-  }
-
-  /** @param wait seconds during which no process may take it */
-  async release(failures = 0, wait = 0): Promise<void> {
-    this.end();
-    await this.prolonging;
-    await this.move(0, failures, wait);
-  }
-
-  private async prolong(): Promise<void> {
-    const began = performance.now();
+  private async failureOf(event: LedgerEvent): Promise<string | null> {
     try {
-      this.lost = !(await this.move(HOLD_MS / 1000, 0, 0));
-      this.since = began;
-    } catch {
-      // If this fails, the next attempt may still be in time.
-    } finally {
-      this.prolonging = undefined;
+      await this.handler.handle([event]);
+      return null;
+    } catch (error) {
+      this.troubles.setAside(event, error);
+      return reasonOf(error);
     }
   }
-
-  private async move(seconds: number, failures: number, wait: number): Promise<boolean> {
-    const { name, holder, cursor } = this;
-    const moved = await this.database.write(MOVE_CONSUMER, {
-      name,
-      holder,
-      ...cursor,
-      seconds,
-      failures,
-      wait,
-    });
-    return moved !== undefined;
-  }
 }
+
+const reasonOf = (error: unknown): string =>
+  redactText(error instanceof Error ? error.message : String(error))
+    .replaceAll('\0', '')
+    .slice(0, 1000);

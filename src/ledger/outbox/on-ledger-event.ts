@@ -11,13 +11,26 @@ export interface ConsumerOptions {
   consumer: string;
   /** Where a consumer starts that is new to the database; `beginning` is the oldest event still kept (seven days). */
   from?: 'now' | 'beginning';
+  /**
+   * An event that fails again and again is set aside (see `SetAsideRule`), and the consumer goes on. Otherwise it comes
+   * again until it works, and nothing behind it before.
+   */
+  setsAside?: boolean;
 }
 
-export interface HandlerMetadata extends Required<ConsumerOptions> {
+export interface BatchOptions extends ConsumerOptions {
+  /** The most events that the method gets at once. Progress is stored between two calls, and a stop waits for one. */
+  most?: number;
+}
+
+export interface HandlerMetadata extends Required<BatchOptions> {
   topics: ReadonlySet<Topic>;
-  /** The handler gets all events of a row at once. */
+  /** The handler gets several events at once. */
   isBatched: boolean;
 }
+
+/** As many as a row of the outbox may have. */
+const MOST = 1000;
 
 /**
  * Calls a provider's method with every event of these topics, in order, one at a time, in one process. The same event
@@ -27,21 +40,27 @@ export interface HandlerMetadata extends Required<ConsumerOptions> {
  */
 export function OnLedgerEvent<Name extends Topic>(
   topics: Name | readonly Name[],
-  { consumer, from = 'now' }: ConsumerOptions,
+  options: ConsumerOptions,
 ): HandlerDecorator<LedgerEvent<Name>> {
-  return handler({ consumer, from, topics: new Set([topics].flat() as Name[]), isBatched: false });
+  return handler({ ...DEFAULTS, ...options, ...ofTopics(topics), isBatched: false, most: 1 });
 }
 
 /**
- * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to a thousand events in
- * order; all of them come again if it throws.
+ * Like `@OnLedgerEvent`, for methods that handle many events at the cost of one. Called with up to `most` events in order,
+ * a thousand unless told. If it throws, half of them come again, then half of that, down to one, so that an event that
+ * fails stops none before it; then it gets more again with each success.
  */
 export function OnLedgerEvents<Name extends Topic>(
   topics: Name | readonly Name[],
-  { consumer, from = 'now' }: ConsumerOptions,
+  options: BatchOptions,
 ): HandlerDecorator<LedgerEvent<Name>[]> {
-  return handler({ consumer, from, topics: new Set([topics].flat() as Name[]), isBatched: true });
+  return handler({ ...DEFAULTS, ...options, ...ofTopics(topics), isBatched: true });
 }
+
+const DEFAULTS = { from: 'now', setsAside: false, most: MOST } as const;
+const ofTopics = (topics: Topic | readonly Topic[]): Pick<HandlerMetadata, 'topics'> => ({
+  topics: new Set([topics].flat() as Topic[]),
+});
 
 type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(
   target: object,

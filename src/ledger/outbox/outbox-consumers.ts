@@ -1,8 +1,7 @@
 import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { InjectMetric } from '@willsoto/nestjs-prometheus';
-import type { Counter, Gauge } from 'prom-client';
 import { Database } from '#platform/database/database';
 import { within } from '#platform/timing/waits';
+import { ConsumerMetrics } from './consumer-metrics';
 import { Delivery, type TroubleListener } from './delivery';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxPoller } from './outbox-poller';
@@ -25,8 +24,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     private readonly explorer: HandlerExplorer,
     private readonly database: Database,
     private readonly poller: OutboxPoller,
-    @InjectMetric('outbox_lag_seconds') private readonly lag: Gauge<'consumer'>,
-    @InjectMetric('outbox_failures_total') private readonly failures: Counter<'consumer'>,
+    private readonly metrics: ConsumerMetrics,
   ) {}
 
   /** @throws Error when two handlers have the same consumer */
@@ -36,16 +34,25 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
       const unknown = new UnknownTopics(this.logger, consumer);
       const troubles = this.listenerFor(consumer);
       this.deliveries.set(consumer, new Delivery(handler, this.database, troubles, unknown));
-      this.failures.inc({ consumer }, 0);
+      this.metrics.failures.inc({ consumer }, 0);
+      this.metrics.setAside.inc({ consumer }, 0);
     }
     if (this.deliveries.size > 0) this.leave = this.poller.add(() => this.findDueConsumers());
   }
 
   private listenerFor(consumer: string): TroubleListener {
     return {
-      failed: (event, error, wait) => {
-        this.failures.inc({ consumer });
-        this.logger.error(`${consumer} failed with event ${event.id}, again in ${wait} s`, error);
+      failed: ([first, ...more], error, wait) => {
+        this.metrics.failures.inc({ consumer });
+        const what =
+          more.length > 0
+            ? `${more.length + 1} events from ${first.id} on, half of them`
+            : `event ${first.id},`;
+        this.logger.error(`${consumer} failed with ${what} again in ${wait} s`, error);
+      },
+      setAside: ({ id }, error) => {
+        this.metrics.setAside.inc({ consumer });
+        this.logger.error(`${consumer} has set event ${id} aside, see outbox_set_aside`, error);
       },
       missed: () =>
         this.logger.error(`${consumer} has missed events: it had not read them when they were removed`),
@@ -63,7 +70,7 @@ export class OutboxConsumers implements OnApplicationBootstrap, OnModuleDestroy 
     await this.register();
     const rows = await this.database.readAll(DUE_CONSUMERS, { names: [...this.deliveries.keys()] });
     for (const { name, lag, due } of rows) {
-      this.lag.set({ consumer: name }, lag);
+      this.metrics.lag.set({ consumer: name }, lag);
       const delivery = this.deliveries.get(name)!;
       if (due && delivery.isReady) this.start(delivery);
     }

@@ -2,10 +2,11 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { makeCounterProvider, makeGaugeProvider } from '@willsoto/nestjs-prometheus';
 import { expiring } from '#platform/database/expired-rows';
+import { ConsumerMetrics } from './consumer-metrics';
 import { HandlerExplorer } from './handler-explorer';
 import { OutboxConsumers } from './outbox-consumers';
 import { OutboxPoller } from './outbox-poller';
-import { REMOVE_OLD_EVENTS } from './outbox.sql';
+import { REMOVE_OLD_EVENTS, REMOVE_OLD_SET_ASIDE } from './outbox.sql';
 
 /**
  * Calls methods marked with `@OnLedgerEvent` when something happens to pools, the ledger or draws. Needs the
@@ -16,6 +17,8 @@ import { REMOVE_OLD_EVENTS } from './outbox.sql';
   providers: [
     // After seven days, whether or not they were read.
     expiring('outbox', REMOVE_OLD_EVENTS),
+    expiring('outbox_set_aside', REMOVE_OLD_SET_ASIDE),
+    ConsumerMetrics,
     HandlerExplorer,
     OutboxConsumers,
     OutboxPoller,
@@ -26,7 +29,12 @@ import { REMOVE_OLD_EVENTS } from './outbox.sql';
     }),
     makeCounterProvider({
       name: 'outbox_failures_total',
-      help: 'Events that a handler failed with, each attempt',
+      help: 'Attempts of a handler that failed, with one event or several',
+      labelNames: ['consumer'],
+    }),
+    makeCounterProvider({
+      name: 'outbox_set_aside_total',
+      help: 'Events that a consumer has set aside, as it could not handle them',
       labelNames: ['consumer'],
     }),
   ],

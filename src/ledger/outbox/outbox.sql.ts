@@ -1,4 +1,4 @@
-import type { ExpiryParameters, ExpiryResult } from '#platform/database/expired-rows';
+import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import { statement } from '#platform/postgres/statement';
 import type { OutboxCursor, LedgerEvent } from './ledger-event';
 
@@ -38,6 +38,10 @@ export const ADD_CONSUMER = statement<{ name: string; fromNow: boolean }, never>
     ON CONFLICT ON CONSTRAINT outbox_consumers_pkey DO NOTHING`,
 );
 
+/** Events that a consumer has set aside and is asked to try again. */
+const isAskedAgain = (name: string): string =>
+  `EXISTS (SELECT FROM outbox_set_aside s WHERE s.consumer = ${name} AND s.again)`;
+
 /**
  * For each consumer: whether it has events that no process is handling, and the age in seconds of the oldest event that
  * it has not handled (0 if there is none).
@@ -47,7 +51,8 @@ export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag:
   { names: 'text[]' },
   `
     SELECT c.name, greatest(0, date_part('epoch', now() - next.created_at)) AS lag,
-      coalesce(next.readable AND c.held_until <= now() AND c.retry_at <= now(), false) AS due
+      (coalesce(next.readable, false) OR ${isAskedAgain('c.name')}) AND c.held_until <= now() AND c.retry_at <= now()
+        AS due
     FROM outbox_consumers c
     LEFT JOIN LATERAL (
       SELECT o.created_at, ${READABLE} AS readable FROM outbox o
@@ -61,37 +66,97 @@ export const DUE_CONSUMERS = statement<{ names: string[] }, { name: string; lag:
  */
 export const HOLD_CONSUMER = statement<
   { name: string; holder: string; seconds: number },
-  { xid: string; position: string; item: number; failures: number; missed: boolean }
+  {
+    xid: string;
+    position: string;
+    item: number;
+    suspects: number;
+    failures: number;
+    failingSeconds: number;
+    missed: boolean;
+    askedAgain: boolean;
+  }
 >(
   'hold_outbox_consumer',
   { name: 'text', holder: 'uuid', seconds: 'float8' },
   `
     UPDATE outbox_consumers SET holder = :holder, held_until = now() + make_interval(secs => :seconds)
     WHERE name = :name AND held_until <= now() AND retry_at <= now()
-    RETURNING xid::text, position::text, item, failures,
+    RETURNING xid::text, position::text, item, suspects, failures,
+      coalesce(date_part('epoch', now() - failing_since), 0) AS "failingSeconds", ${isAskedAgain(':name')} AS "askedAgain",
       (xid, position) < (SELECT r.xid, r.position FROM outbox_removed r WHERE r.id = 1) AS missed`,
 );
 
+/** The place of a consumer, and what is known of the events behind it. */
+export interface ConsumerState extends OutboxCursor {
+  /** One of so many events failed together with others; 0: none is suspected. */
+  suspects: number;
+  /** How often in a row the event behind the place failed alone. */
+  failures: number;
+}
+
+const STATE = {
+  name: 'text',
+  holder: 'uuid',
+  xid: 'text',
+  position: 'bigint',
+  item: 'integer',
+  suspects: 'integer',
+  failures: 'integer',
+  seconds: 'float8',
+  wait: 'float8',
+} as const;
+
+type Move = ConsumerState & { name: string; holder: string; seconds: number; wait: number };
+
+const MOVE = `
+    UPDATE outbox_consumers SET xid = :xid::xid8, position = :position, item = :item, suspects = :suspects,
+      failures = :failures,
+      failing_since = CASE WHEN :failures = 0 THEN NULL WHEN :failures < failures THEN now()
+        ELSE coalesce(failing_since, now()) END,
+      holder = CASE WHEN :seconds > 0 THEN holder END, held_until = now() + make_interval(secs => :seconds),
+      retry_at = now() + make_interval(secs => :wait)
+    WHERE name = :name AND holder = :holder RETURNING name`;
+
 /** Stores the progress of a held consumer. No row: another process holds it. `seconds` 0 ends the hold. */
-export const MOVE_CONSUMER = statement<
-  OutboxCursor & { name: string; holder: string; seconds: number; failures: number; wait: number },
-  { name: string }
->(
-  'move_outbox_consumer',
-  {
-    name: 'text',
-    holder: 'uuid',
-    xid: 'text',
-    position: 'bigint',
-    item: 'integer',
-    seconds: 'float8',
-    failures: 'integer',
-    wait: 'float8',
-  },
+export const MOVE_CONSUMER = statement<Move, { name: string }>('move_outbox_consumer', STATE, MOVE);
+
+/** Sets an event aside and moves the consumer behind it, both or nothing. No row: another process holds it. */
+export const SET_ASIDE = statement<Move & { id: string; event: string; error: string }, { name: string }>(
+  'set_outbox_event_aside',
+  { ...STATE, id: 'text', event: 'text', error: 'text' },
   `
-    UPDATE outbox_consumers SET xid = :xid::xid8, position = :position, item = :item, failures = :failures,
-      holder = CASE WHEN :seconds > 0 THEN holder END, held_until = now() + make_interval(secs => :seconds), retry_at = now() + make_interval(secs => :wait)
-    WHERE name = :name AND holder = :holder RETURNING name`,
+    WITH moved AS (${MOVE}), stored AS (
+      INSERT INTO outbox_set_aside (consumer, event_id, event, error) SELECT name, :id, :event::json, :error
+      FROM moved
+      ON CONFLICT ON CONSTRAINT outbox_set_aside_pkey DO UPDATE SET error = excluded.error
+    )
+    SELECT name FROM moved`,
+);
+
+/** Some events that an operator has asked a consumer to handle again, oldest first. */
+export const ASKED_AGAIN = statement<{ name: string; most: number }, { event: LedgerEvent }>(
+  'set_aside_events_asked_again',
+  { name: 'text', most: 'integer' },
+  `SELECT event FROM outbox_set_aside WHERE consumer = :name AND again ORDER BY event_id LIMIT :most`,
+);
+
+/** Stores what became of an event that was tried again: it goes if it worked. */
+export const TRIED_AGAIN = statement<{ name: string; id: string; error: string | null }, never>(
+  'outbox_event_tried_again',
+  { name: 'text', id: 'text', error: 'text' },
+  `
+    WITH done AS (
+      DELETE FROM outbox_set_aside WHERE consumer = :name AND event_id = :id AND :error IS NULL
+    )
+    UPDATE outbox_set_aside SET again = false, error = :error
+    WHERE consumer = :name AND event_id = :id AND :error IS NOT NULL`,
+);
+
+export const REMOVE_OLD_SET_ASIDE = statement<ExpiryParameters, ExpiryResult>(
+  'remove_old_set_aside_events',
+  { after: 'timestamptz', batch: 'integer' },
+  removeExpired('outbox_set_aside', 'created_at', `now() - interval '7 days'`),
 );
 
 /** A statement stops removing rows once it has removed this many events. */

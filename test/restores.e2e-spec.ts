@@ -60,7 +60,7 @@ describe('events', () => {
     const { names } = await readBehind(app, lost);
     expect(names).toHaveLength(30);
     const { cursor } = await hub.locate(undefined);
-    expect(await hub.locate(cursor)).toEqual({ cursor, isGap: false });
+    expect(await hub.locate(cursor)).toEqual({ cursor, present: cursor, isGap: false });
     expect(cursor > cursorText(lost)).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 import { SessionFeed } from '#features/access/session-feed';
 import { SessionWatch } from '#features/access/session-watch';
+import { Sessions } from '#features/access/sessions';
 import { type SignedIn, until, useApp } from './support/app';
 import type { EventReader } from './support/event-source';
 import { readable } from './support/outbox';
@@ -97,4 +98,20 @@ it('a session that may have ended while nobody knew gets not even the next event
   await tell(app, pool, 'new');
   await until(() => readers.every(({ ended }) => ended));
   expect(readers.map(namesOf)).toEqual([[], []]);
+});
+
+it('a session that ends while its stream opens, before it is watched, gets nothing', async () => {
+  const leaving = await app.signIn(user.wallet);
+  const go = fresh.hold('open_event_stream');
+  const opening = fresh.follow(leaving);
+  await until(() => fresh.callsOf('open_event_stream').length > 0);
+  const sessions = fresh.nest.get<Sessions, Record<'forget', () => void>>(Sessions, { strict: false });
+  const told = jest.spyOn(sessions, 'forget');
+  await app.post('/auth/logout', undefined, leaving);
+  await until(() => told.mock.calls.length > 0);
+  go();
+  const reader = await opening;
+  await tell(app, pool, 'new');
+  await until(() => reader.ended);
+  expect(namesOf(reader)).toEqual([]);
 });

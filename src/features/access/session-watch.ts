@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Session } from './current-user';
 import { SessionFeed } from './session-feed';
+import { Sessions } from './sessions';
 
 /** Why a watch ends: the session ended, its token expired, or it may have ended unseen. */
 export type SessionEnd = 'session_ended' | 'token_expired' | 'sessions_unknown';
@@ -17,7 +18,10 @@ interface Watched {
 export class SessionWatch {
   private readonly watched = new Set<Watched>();
 
-  constructor(private readonly feed: SessionFeed) {
+  constructor(
+    private readonly feed: SessionFeed,
+    private readonly sessions: Sessions,
+  ) {
     feed.onEndings((endings) => {
       const sessions = new Set(endings.map(({ sessionId }) => sessionId));
       const users = new Set(endings.filter(({ sessionId }) => !sessionId).map(({ userId }) => userId));
@@ -36,6 +40,14 @@ export class SessionWatch {
     const watched = { session, term: this.feed.term, onEnd };
     this.watched.add(watched);
     return () => void this.watched.delete(watched);
+  }
+
+  /**
+   * To call once the watch has begun: the session may have ended after its request was let in.
+   * @throws ApiError 401 when it has; the error of pg when the database is down
+   */
+  confirm(session: Session): Promise<void> {
+    return this.sessions.check(this.sessions.once(session));
   }
 
   /**

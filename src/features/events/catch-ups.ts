@@ -66,7 +66,7 @@ export class CatchUps {
       stream.live = true;
     } catch {
       // The client reconnects with the id of the last event that it got.
-      stream.close('catch_up_failed');
+      stream.close('database_failed');
     }
   }
 

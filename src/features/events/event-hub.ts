@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
+import { ApiError } from '#platform/errors/errors';
 import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
@@ -71,7 +72,7 @@ export class EventHub implements OnModuleDestroy {
     this.cursor ??= present;
     this.leave ??= this.poller.add(() => this.sendNewEvents());
     if (this.stopping) stream.close('shutdown');
-    this.catchUp(stream);
+    void this.begin(stream);
     return () => {
       unwatch();
       this.streams.delete(stream);
@@ -113,6 +114,16 @@ export class EventHub implements OnModuleDestroy {
       if (++written % STREAMS_PER_TURN === 0) await nextTurn();
     }
     if (events.length >= EVENTS) this.poller.hurry();
+  }
+
+  /** Sends nothing before it is certain that the session did not end before its watch began. */
+  private async begin(stream: EventStream): Promise<void> {
+    try {
+      await this.sessions.confirm(stream.session);
+    } catch (error) {
+      stream.close(error instanceof ApiError ? 'session_ended' : 'database_failed');
+    }
+    this.catchUp(stream);
   }
 
   private catchUp(stream: EventStream): void {

@@ -18,7 +18,7 @@ export const END_REASONS = [
   'session_ended',
   'token_expired',
   'sessions_unknown',
-  'catch_up_failed',
+  'database_failed',
   'shutdown',
 ] as const;
 export type EndReason = (typeof END_REASONS)[number];

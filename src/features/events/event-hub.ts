@@ -2,7 +2,14 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
-import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
+import {
+  BEGINNING,
+  type LedgerEvent,
+  type OutboxCursor,
+  cursorText,
+  eventsOf,
+  parseCursor,
+} from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
@@ -14,6 +21,8 @@ import { OPEN_STREAM } from './events.sql';
 import { READERS_OF_POOLS, audienceOf } from './readers.sql';
 
 const SWEEP_MS = 1000;
+/** While nothing happens, so often the database is asked whether the place of the live streams is still one. */
+const CHECK_MS = 1000;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
 /** How much of the outbox is read at once. */
@@ -41,6 +50,7 @@ export class EventHub implements OnModuleDestroy {
   /** Where the live streams stopped last, before an event of an unknown topic. */
   private stoppedAt?: string;
   private leave?: () => void;
+  private checkAt = -Infinity;
   private timer?: NodeJS.Timeout;
   private stopping = false;
 
@@ -55,10 +65,14 @@ export class EventHub implements OnModuleDestroy {
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
     const last = lastEventId ? parseCursor(lastEventId) : undefined;
-    const { usable, ...end } = (await this.database.read(OPEN_STREAM, last ?? BEGINNING))!;
-    const present = cursorText({ ...end, position: Number(end.position) });
+    const { usable, present } = await this.look(last ?? BEGINNING);
     if (last && usable) return { cursor: cursorText(last), present, isGap: false };
     return { cursor: present, present, isGap: Boolean(lastEventId) };
+  }
+
+  private async look(cursor: OutboxCursor): Promise<{ usable: boolean; present: string }> {
+    const { usable, ...end } = (await this.database.read(OPEN_STREAM, cursor))!;
+    return { usable, present: cursorText({ ...end, position: Number(end.position) }) };
   }
 
   /**
@@ -99,10 +113,11 @@ export class EventHub implements OnModuleDestroy {
     if (cursor === this.stoppedAt && this.unknown.isResting) return;
     const { events, isStopped } = await this.readEvents(cursor);
     if (isStopped) this.stoppedAt = events.at(-1)?.id ?? cursor;
+    if (events.length === 0) return this.checkPlace(cursor);
     const asked = new Set(this.streams);
     const readers = await this.readersOf(events, [...asked]);
     // While we waited, the last stream may have left and others may have come.
-    if (events.length === 0 || this.cursor !== cursor || !this.sessions.isFresh) return;
+    if (this.cursor !== cursor || !this.sessions.isFresh) return;
     this.sessions.sweep();
     this.cursor = events.at(-1)!.id;
     const batch = new EventBatch(events, readers);
@@ -114,6 +129,19 @@ export class EventHub implements OnModuleDestroy {
       if (++written % STREAMS_PER_TURN === 0) await nextTurn();
     }
     if (events.length >= EVENTS) this.poller.hurry();
+  }
+
+  /**
+   * A failover may have lost what the streams have seen, and gives its ids again. Who stayed at the old place would miss
+   * what comes until then.
+   */
+  private async checkPlace(cursor: string): Promise<void> {
+    if (performance.now() < this.checkAt) return;
+    this.checkAt = performance.now() + CHECK_MS;
+    const { usable, present } = await this.look(parseCursor(cursor)!);
+    if (usable || this.cursor !== cursor) return;
+    this.cursor = present;
+    for (const stream of this.streams) stream.reload(present);
   }
 
   /** Sends nothing before it is certain that the session did not end before its watch began. */

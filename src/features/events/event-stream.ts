@@ -70,8 +70,8 @@ export class EventStream {
    * @param present where it goes on
    */
   reload(present: string): void {
-    this.moveTo(present);
-    this.write(`id: ${this.cursor}\nevent: reload\ndata: {}\n\n`);
+    this.cursor = present;
+    this.write(`id: ${present}\nevent: reload\ndata: {}\n\n`);
   }
 
   /**

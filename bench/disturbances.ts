@@ -33,7 +33,7 @@ const PUBLISH_MS = 1000;
 
 const listeners: Disturbance = {
   name: `${LISTENERS.toLocaleString('en')} streams`,
-  env: { EVENT_STREAMS_PER_USER: '1000' },
+  env: { EVENT_STREAMS_PER_USER: '1000', EVENT_STREAMS_PER_ADDRESS: '10000' },
   async prepare({ url, databaseUrl }) {
     const headers = (await callers(databaseUrl, 64, 64)).map(bearer);
     return async () => {

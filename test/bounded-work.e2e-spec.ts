@@ -146,7 +146,7 @@ describe('the work for many listeners is divided:', () => {
     const hub = app.nest.get(EventHub, { strict: false });
     // A stream begins after what can be read when it opens.
     await readable(app);
-    const { cursor } = await hub.locate(undefined);
+    const { cursor, present } = await hub.locate(undefined);
     const writes = new Map<number, number>();
     let turn = 0;
     let counting = true;
@@ -162,7 +162,7 @@ describe('the work for many listeners is divided:', () => {
       { length: 200 },
       () => new EventStream(session(), new Set(TOPICS), response, cursor),
     );
-    const leave = streams.map((stream) => hub.add(stream));
+    const leave = streams.map((stream) => hub.add(stream, present));
     try {
       await until(() => streams.every(({ live }) => live));
       count();

@@ -4,8 +4,10 @@ import { BEGINNING, type OutboxCursor, cursorText } from '#ledger/outbox/ledger-
 import { ADD_CONSUMER, MOVE_CONSUMER } from '#ledger/outbox/outbox.sql';
 import { EventHub } from '#features/events/event-hub';
 import { type SignedIn, until, useApp } from './support/app';
-import { emptyOutbox, hold, publish, readBehind, storedCursor } from './support/outbox';
+import { EventReader, holdSweeps } from './support/event-source';
+import { emptyOutbox, hold, publish, readBehind, readable, storedCursor } from './support/outbox';
 import { verify } from './support/receiver';
+import { namesOf, tell } from './support/second-process';
 import { siweMessage } from './support/wallet';
 
 /** What a restore of the database brings back, and what `after_restore` does about it. */
@@ -61,8 +63,34 @@ describe('events', () => {
     const { names } = await readBehind(app, lost);
     expect(names).toHaveLength(30);
     const { cursor } = await hub.locate(undefined);
-    expect(await hub.locate(cursor)).toEqual({ cursor, isGap: false });
+    expect(await hub.locate(cursor)).toEqual({ cursor, present: cursor, isGap: false });
     expect(cursor > cursorText(lost)).toBe(true);
+  });
+
+  it('open streams reload when a failover loses what they have seen, and miss nothing that comes', async () => {
+    holdSweeps();
+    const { wallet } = await app.signIn();
+    // Ids go up here, and back again below, as on a standby that had not got so far.
+    await afterRestore();
+    const user = await app.signIn(wallet);
+    const { id: poolId } = (await app.createPool(user)) as { id: string };
+    await app.listen();
+    const headers = { authorization: `Bearer ${user.token}` };
+    await readable(app);
+    const reader = await new EventReader().open(app.port!, '/events', headers);
+    await until(() => reader.lastEventId !== '');
+    await tell(app, poolId, 'lost');
+    await until(() => reader.events.length === 1);
+    await app.sql('DELETE FROM outbox');
+    await asFirst();
+    await until(() => reader.events.length === 2);
+    expect(reader.lastEventId < reader.events[0].id).toBe(true);
+    await tell(app, poolId, 'new');
+    await until(() => reader.events.length === 3);
+    expect(namesOf(reader)).toEqual(['lost', 'reload', 'new']);
+    reader.close();
+    await until(() => reader.ended);
+    jest.restoreAllMocks();
   });
 
   it('a second restore, to an earlier moment, gives no id again either', async () => {

@@ -202,7 +202,8 @@ const FILL = `
   INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO outbox (xid, position, count, items, created_at) OVERRIDING SYSTEM VALUE
-    SELECT (3 + n / 100)::text::xid8, n, 1, '[]', now() - make_interval(secs => 20 * (${ROWS} - n))
+    SELECT (3 + n / 100)::text::xid8, n, 1,
+      json_build_array(json_build_object('topic', 'deposit.confirmed', 'poolId', ${id('pool', 'n')})), now() - make_interval(secs => 20 * (${ROWS} - n))
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO event_tickets SELECT md5(n::text), '{}', now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
@@ -398,6 +399,10 @@ describe('a hot statement reads few rows, by index', () => {
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
     run(events.OPEN_STREAM, cursor),
+    run(events.IS_NEAR, { ...cursor, most: 100 }),
+    run(events.CATCH_UP, { ...cursor, events: 20, address: caller }),
+    // In thousands of pools.
+    run(events.CATCH_UP, { ...cursor, events: 20, address: address(OWNER) }),
     run(READERS_OF_POOLS, {
       pools: ['00000000-0000-7000-8000-000000000001'],
       addresses: [caller, address(8)],

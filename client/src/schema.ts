@@ -719,7 +719,7 @@ export interface paths {
         };
         /**
          * What happens, as it happens
-         * @description Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event; when it is kept no more, the event `reload` comes first. Needs a token or a ticket.
+         * @description Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event. The event `reload` says that some are missing, and that what follows is new: when that event is kept no more, is none of this service, is more than 20,000 events of all pools ago, or when more than 1,000 events of the caller follow it. Read again what you show, then. Needs a token or a ticket.
          */
         get: operations["events_follow"];
         put?: never;

@@ -152,6 +152,8 @@ const WRONG: Record<string, string[]> = {
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
   DOCS: ['yes', 'TRUE', '2'],
+  EVENT_STREAMS_PER_ADDRESS: ['0', '100001', 'many'],
+  EVENT_STREAMS_PER_PROCESS: ['0', '1000001', 'many'],
   EVENT_STREAMS_PER_USER: ['0', '1001', 'many'],
   LOG_LEVEL: ['verbose', 'INFO'],
   VERIFY_POOLS: ['0', '10001', 'all'],

@@ -9,6 +9,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHmac } from 'node:crypto';
 import { hexToString } from 'viem';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
+import { MOST_READ } from '#features/events/catch-ups';
 import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
 import { freePort } from '#dev/postgres-host';
@@ -16,6 +17,7 @@ import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/a
 import { holdSweeps } from '../support/event-source';
 import { addTransaction } from '../support/ledger';
 import { readable } from '../support/outbox';
+import { fill } from '../support/second-process';
 import { newWallet } from '../support/wallet';
 
 jest.setTimeout(120_000);
@@ -193,6 +195,26 @@ it('says reload when events are kept no more, and goes on from now', async () =>
   const again = await connected({ lastEventId: reload.id! });
   await until(() => again.events.length === 1);
   expect(again.ids).toEqual([next]);
+});
+
+it('says reload when too much has happened since, and its place is a good one to come back to', async () => {
+  const before = await connected();
+  await pay();
+  await until(() => before.events.length === 1);
+  await before.stop();
+  await fill(app, MOST_READ / 1000 + 1, 1000);
+  for (const lastEventId of [before.events[0].id!, 'f'.repeat(12) + before.events[0].id!.slice(12)]) {
+    const follower = await connected({ lastEventId });
+    await until(() => follower.events.length === 1);
+    const next = await pay();
+    await until(() => follower.events.length === 2);
+    expect(follower.ids).toEqual(['reload', next]);
+    await follower.stop();
+    const again = await connected({ lastEventId: follower.events[0].id! });
+    await until(() => again.events.length === 1);
+    expect(again.ids).toEqual([next]);
+    await again.stop();
+  }
 });
 
 it('throws when the session has ended', async () => {

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 
-/** IPv4 and IPv6 addresses of a name, as bytes in hex: 7f000001. */
-export type Records = Record<string, { a?: string[]; aaaa?: string[] }>;
+/** IPv4 and IPv6 addresses of a name, as bytes in hex: 7f000001. An alias has those of the name that it leads to. */
+export type Records = Record<string, { a?: string[]; aaaa?: string[]; alias?: string }>;
 
 /** A name server on UDP (RFC 1035) that knows a few names. */
 export class NameServer {
@@ -34,19 +34,35 @@ export class NameServer {
     const type = query.readUInt16BE(at + 1);
     const name = labels.join('.').toLowerCase();
     this.asked.push(`${type === 28 ? 'AAAA' : 'A'} ${name}`);
-    const found = this.records[name]?.[type === 28 ? 'aaaa' : 'a'] ?? [];
+    const answers: Buffer[] = [];
+    let owner = name;
+    for (let alias = this.records[owner]?.alias; alias; alias = this.records[owner]?.alias) {
+      answers.push(record(owner, 5, encoded(alias)));
+      owner = alias;
+    }
+    for (const bytes of this.records[owner]?.[type === 28 ? 'aaaa' : 'a'] ?? [])
+      answers.push(record(owner, type, Buffer.from(bytes, 'hex')));
     const header = Buffer.alloc(12);
     query.copy(header, 0, 0, 2);
     header.writeUInt16BE(0x8180, 2);
     header.writeUInt16BE(1, 4);
-    header.writeUInt16BE(found.length, 6);
-    const answers = found.map((bytes) => {
-      const data = Buffer.from(bytes, 'hex');
-      const record = Buffer.from('c00c00000001000000000000', 'hex');
-      record.writeUInt16BE(type, 2);
-      record.writeUInt16BE(data.length, 10);
-      return Buffer.concat([record, data]);
-    });
+    header.writeUInt16BE(answers.length, 6);
     return Buffer.concat([header, query.subarray(12, at + 5), ...answers]);
   }
+}
+
+/** A name as it is sent. */
+const encoded = (name: string): Buffer =>
+  Buffer.concat([
+    ...name
+      .split('.')
+      .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label, 'latin1')])),
+    Buffer.from([0]),
+  ]);
+
+function record(name: string, type: number, data: Buffer): Buffer {
+  const fixed = Buffer.from('00000001000000000000', 'hex');
+  fixed.writeUInt16BE(type, 0);
+  fixed.writeUInt16BE(data.length, 8);
+  return Buffer.concat([encoded(name), fixed, data]);
 }

@@ -12,6 +12,10 @@ interface Frame {
   readonly text: string;
 }
 
+/** An event as it is sent. */
+export const frameText = (event: LedgerEvent): string =>
+  `id: ${event.id}\nevent: ${event.topic}\ndata: ${JSON.stringify(event)}\n\n`;
+
 /**
  * Events that were read together, prepared for many streams: each event is written out once, and a stream costs as much
  * as it has events to get.
@@ -26,8 +30,7 @@ export class EventBatch {
     this.last = events.at(-1)?.id;
     for (const [place, event] of events.entries()) {
       const { id, topic } = event;
-      const text = `id: ${id}\nevent: ${topic}\ndata: ${JSON.stringify(event)}\n\n`;
-      this.add(event, { id, topic, place, text }, readers);
+      this.add(event, { id, topic, place, text: frameText(event) }, readers);
     }
   }
 

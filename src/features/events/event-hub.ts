@@ -1,20 +1,28 @@
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
-import { namedError } from '#platform/errors/errors';
-import { pause } from '#platform/timing/waits';
-import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
+import { ApiError } from '#platform/errors/errors';
+import {
+  BEGINNING,
+  type LedgerEvent,
+  type OutboxCursor,
+  cursorText,
+  eventsOf,
+  parseCursor,
+} from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
-import { REST_MS, UnknownTopics } from '#ledger/outbox/unknown-topics';
+import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { SessionWatch } from '#features/access/session-watch';
-import { EventsSettings } from './events.settings';
+import { CatchUps } from './catch-ups';
 import { EventBatch, type Readers } from './event-batch';
 import type { EventStream } from './event-stream';
 import { OPEN_STREAM } from './events.sql';
 import { READERS_OF_POOLS, audienceOf } from './readers.sql';
 
 const SWEEP_MS = 1000;
+/** While nothing happens, so often the database is asked whether the place of the live streams is still one. */
+const CHECK_MS = 1000;
 /** How many streams are written to before the process turns to its other work. */
 const STREAMS_PER_TURN = 50;
 /** How much of the outbox is read at once. */
@@ -24,24 +32,25 @@ const EVENTS = 1000;
 /** Where a stream starts. */
 export interface Opening {
   cursor: string;
-  /** True if some events behind the client's last one have been removed. */
+  /** The place after all that can be read. No client says what that is. */
+  present: string;
+  /** True if the client's place is none to go on from: it starts at the present, and misses events. */
   isGap: boolean;
 }
 
 /**
  * Hands the events of the outbox to all streams of this process. Each event is read once, and one query tells for all
- * streams who may read it. A stream that starts further back first catches up by itself.
+ * streams who may read it. They begin at the present; a stream that starts further back first catches up by itself.
  */
 @Injectable()
 export class EventHub implements OnModuleDestroy {
   private readonly streams = new Set<EventStream>();
-  private readonly counts = new Map<string, number>();
   /** All live streams have had the events up to here. */
   private cursor?: string;
   /** Where the live streams stopped last, before an event of an unknown topic. */
   private stoppedAt?: string;
-  private readonly unknown = new UnknownTopics(new Logger(EventHub.name), 'event streams');
   private leave?: () => void;
+  private checkAt = -Infinity;
   private timer?: NodeJS.Timeout;
   private stopping = false;
 
@@ -49,42 +58,35 @@ export class EventHub implements OnModuleDestroy {
     private readonly database: Database,
     private readonly poller: OutboxPoller,
     private readonly sessions: SessionWatch,
-    private readonly environment: EventsSettings,
+    private readonly unknown: UnknownTopics,
+    private readonly catchUps: CatchUps,
   ) {}
-
-  /**
-   * Reserves a stream for the user.
-   * @throws ApiError 429 when the user has too many
-   */
-  reserve(userId: string): void {
-    const count = this.counts.get(userId) ?? 0;
-    if (count >= this.environment.EVENT_STREAMS_PER_USER) throw namedError('too_many_connections');
-    this.counts.set(userId, count + 1);
-  }
-
-  release(userId: string): void {
-    const count = (this.counts.get(userId) ?? 0) - 1;
-    if (count > 0) this.counts.set(userId, count);
-    else this.counts.delete(userId);
-  }
 
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
     const last = lastEventId ? parseCursor(lastEventId) : undefined;
-    const { xid, kept } = (await this.database.read(OPEN_STREAM, last ?? BEGINNING))!;
-    if (last && kept) return { cursor: cursorText(last), isGap: false };
-    return { cursor: cursorText({ xid, position: 0, item: 0 }), isGap: Boolean(lastEventId) };
+    const { usable, present } = await this.look(last ?? BEGINNING);
+    if (last && usable) return { cursor: cursorText(last), present, isGap: false };
+    return { cursor: present, present, isGap: Boolean(lastEventId) };
   }
 
-  /** @returns a function that removes the stream */
-  add(stream: EventStream): () => void {
-    const unwatch = this.sessions.watch(stream.session, () => stream.close());
+  private async look(cursor: OutboxCursor): Promise<{ usable: boolean; present: string }> {
+    const { usable, ...end } = (await this.database.read(OPEN_STREAM, cursor))!;
+    return { usable, present: cursorText({ ...end, position: Number(end.position) }) };
+  }
+
+  /**
+   * @param present of its opening
+   * @returns a function that removes the stream
+   */
+  add(stream: EventStream, present: string): () => void {
+    const unwatch = this.sessions.watch(stream.session, (why) => stream.close(why));
     this.streams.add(stream);
     this.timer ??= setInterval(() => this.sweep(), SWEEP_MS).unref();
-    this.cursor ??= stream.cursor;
+    this.cursor ??= present;
     this.leave ??= this.poller.add(() => this.sendNewEvents());
-    if (this.stopping) stream.close();
-    void this.catchUp(stream);
+    if (this.stopping) stream.close('shutdown');
+    void this.begin(stream);
     return () => {
       unwatch();
       this.streams.delete(stream);
@@ -94,7 +96,7 @@ export class EventHub implements OnModuleDestroy {
 
   onModuleDestroy(): void {
     this.stopping = true;
-    for (const stream of this.streams) stream.close();
+    for (const stream of this.streams) stream.close('shutdown');
     this.stopFollowing();
   }
 
@@ -111,42 +113,49 @@ export class EventHub implements OnModuleDestroy {
     if (cursor === this.stoppedAt && this.unknown.isResting) return;
     const { events, isStopped } = await this.readEvents(cursor);
     if (isStopped) this.stoppedAt = events.at(-1)?.id ?? cursor;
+    if (events.length === 0) return this.checkPlace(cursor);
     const asked = new Set(this.streams);
     const readers = await this.readersOf(events, [...asked]);
     // While we waited, the last stream may have left and others may have come.
-    if (events.length === 0 || this.cursor !== cursor) return;
+    if (this.cursor !== cursor || !this.sessions.isFresh) return;
+    this.sessions.sweep();
     this.cursor = events.at(-1)!.id;
     const batch = new EventBatch(events, readers);
     let written = 0;
     for (const stream of [...this.streams]) {
       if (!stream.live) continue;
       if (asked.has(stream)) stream.send(batch);
-      else void this.catchUp(stream);
+      else this.catchUp(stream);
       if (++written % STREAMS_PER_TURN === 0) await nextTurn();
     }
     if (events.length >= EVENTS) this.poller.hurry();
   }
 
   /**
-   * Reads until the stream has everything that the other streams have. Before an event of an unknown topic it waits,
-   * as all streams of this process do: the client's place stays before it, from where a newer replica goes on.
+   * A failover may have lost what the streams have seen, and gives its ids again. Who stayed at the old place would miss
+   * what comes until then.
    */
-  private async catchUp(stream: EventStream): Promise<void> {
-    stream.live = false;
+  private async checkPlace(cursor: string): Promise<void> {
+    if (performance.now() < this.checkAt) return;
+    this.checkAt = performance.now() + CHECK_MS;
+    const { usable, present } = await this.look(parseCursor(cursor)!);
+    if (usable || this.cursor !== cursor) return;
+    this.cursor = present;
+    for (const stream of this.streams) stream.reload(present);
+  }
+
+  /** Sends nothing before it is certain that the session did not end before its watch began. */
+  private async begin(stream: EventStream): Promise<void> {
     try {
-      while (!stream.isClosed && this.cursor !== undefined && stream.cursor < this.cursor) {
-        const { events, isStopped } = await this.readEvents(stream.cursor);
-        if (events.length > 0) {
-          stream.send(new EventBatch(events, await this.readersOf(events, [stream])));
-          await stream.drained();
-        } else if (isStopped) await pause(REST_MS);
-        else break;
-      }
-      stream.live = true;
-    } catch {
-      // The client reconnects with the id of the last event that it got.
-      stream.close();
+      await this.sessions.confirm(stream.session);
+    } catch (error) {
+      stream.close(error instanceof ApiError ? 'session_ended' : 'database_failed');
     }
+    this.catchUp(stream);
+  }
+
+  private catchUp(stream: EventStream): void {
+    void this.catchUps.run(stream, () => this.cursor);
   }
 
   private async readEvents(after: string): Promise<{ events: LedgerEvent[]; isStopped: boolean }> {

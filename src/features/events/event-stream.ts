@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Topic } from '#ledger/outbox/ledger-event';
+import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
 import type { Session } from '#features/access/current-user';
-import type { EventBatch } from './event-batch';
+import { type EventBatch, frameText } from './event-batch';
 
 /** Bytes that may wait for a client. A client that reads more slowly is disconnected and may reconnect. */
 const MAX_BUFFERED = 256 * 1024;
@@ -11,10 +11,24 @@ const PING_MS = 15_000;
 /** Clients are told to wait a random time in this range before they reconnect, so that they do not all come at once. */
 const RETRY_MS = { least: 1000, most: 5000 };
 
+/** Why streams end. */
+export const END_REASONS = [
+  'client_left',
+  'too_slow',
+  'session_ended',
+  'token_expired',
+  'sessions_unknown',
+  'database_failed',
+  'shutdown',
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
 /** One client that follows events: what it may read and how far it has read. */
 export class EventStream {
   /** False while it catches up. */
   live = false;
+  /** Why we ended it. Otherwise the client does. */
+  endReason: EndReason = 'client_left';
   private closed = false;
   private sincePingMs = 0;
 
@@ -36,13 +50,28 @@ export class EventStream {
   /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
   send(batch: EventBatch): void {
     const text = batch.textFor(this.session.address, this.topics, this.cursor);
-    if (batch.last !== undefined && batch.last > this.cursor) this.cursor = batch.last;
+    if (batch.last !== undefined) this.moveTo(batch.last);
     if (text) this.write(text);
   }
 
-  /** Tells the client that it has missed events that are no longer kept. */
-  reload(): void {
-    this.write(`event: reload\ndata: {}\n\n`);
+  /** Sends events that the client may read, and moves its cursor to where all have been read. */
+  sendOwn(events: LedgerEvent[], reached: string): void {
+    this.moveTo(reached);
+    if (events.length > 0) this.write(events.map(frameText).join(''));
+  }
+
+  /** Those that the client asked for. */
+  wanted(events: LedgerEvent[]): LedgerEvent[] {
+    return events.filter(({ topic }) => this.topics.has(topic));
+  }
+
+  /**
+   * Tells the client that it misses events, and that what comes next follows this place.
+   * @param present where it goes on
+   */
+  reload(present: string): void {
+    this.cursor = present;
+    this.write(`id: ${present}\nevent: reload\ndata: {}\n\n`);
   }
 
   /**
@@ -62,7 +91,9 @@ export class EventStream {
     this.write(`: ping\nid: ${this.cursor}\n\n`);
   }
 
-  close(): void {
+  close(why: EndReason): void {
+    if (this.isClosed) return;
+    this.endReason = why;
     this.closed = true;
     this.response.end();
   }
@@ -72,9 +103,15 @@ export class EventStream {
     while (!this.isClosed && this.response.writableLength > MAX_BUFFERED / 4) await sleep(DRAIN_POLL_MS);
   }
 
+  private moveTo(cursor: string): void {
+    if (cursor > this.cursor) this.cursor = cursor;
+  }
+
   private write(text: string): void {
     if (this.isClosed) return;
-    if (this.response.writableLength > MAX_BUFFERED) this.response.destroy();
-    else this.response.write(text);
+    if (this.response.writableLength > MAX_BUFFERED) {
+      this.endReason = 'too_slow';
+      this.response.destroy();
+    } else this.response.write(text);
   }
 }

@@ -8,6 +8,7 @@ import { CurrentUser, type Session } from '#features/access/current-user';
 import { EventHub } from './event-hub';
 import { EventStream } from './event-stream';
 import { EventTicket, EventsQuery } from './events.dto';
+import { StreamPlaces } from './stream-places';
 import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
 
@@ -23,6 +24,7 @@ data: {"id":"0000000003e9-000000000011-0001","topic":"draw.closed","drawId":7}
 export class EventsController {
   constructor(
     private readonly hub: EventHub,
+    private readonly places: StreamPlaces,
     private readonly tickets: Tickets,
   ) {}
 
@@ -44,7 +46,7 @@ export class EventsController {
   @ApiOperation({
     summary: 'What happens, as it happens',
     description:
-      "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event; when it is kept no more, the event `reload` comes first. Needs a token or a ticket.",
+      "Server-Sent Events of the caller's pools, payments and tickets, and of all draws: `id`, `event` (the topic), and `data`, the event as JSON. `Last-Event-ID` resumes after that event. The event `reload` says that some are missing, and that what follows is new: when that event is kept no more, is none of this service, is more than 20,000 events of all pools ago, or when more than 1,000 events of the caller follow it. Read again what you show, then. Needs a token or a ticket.",
   })
   @ApiResponse({
     status: 200,
@@ -57,7 +59,16 @@ export class EventsController {
   @ApiFailure(429)
   @ApiFailure(500)
   @ApiFailure(503)
-  @ApiExtension(ERRORS_OF_OPERATION, [400, 401, 'cross_site_request', 'too_many_connections', 429, 500, 503])
+  @ApiExtension(ERRORS_OF_OPERATION, [
+    400,
+    401,
+    'cross_site_request',
+    'too_many_connections',
+    429,
+    500,
+    503,
+    'busy',
+  ])
   @ApiBearerAuth()
   async follow(
     @CurrentUser() session: Session,
@@ -65,28 +76,29 @@ export class EventsController {
     @Headers('last-event-id') lastEventId: string | undefined,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const { userId } = session;
-    this.hub.reserve(userId);
+    const leave = this.places.take(session.userId, reply.request.ip ?? '');
     try {
-      const opening = await this.hub.locate(lastEventId || query.lastEventId);
+      const { cursor, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
       const { raw } = reply.hijack();
+      reply.isReported = true;
       raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
         'content-type': 'text/event-stream; charset=utf-8',
         'x-accel-buffering': 'no',
       });
-      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, opening.cursor);
-      if (opening.isGap) stream.reload();
-      const remove = this.hub.add(stream);
+      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, cursor);
+      if (isGap) stream.reload(present);
+      const remove = this.hub.add(stream, present);
       raw.once('close', () => {
         remove();
-        this.hub.release(userId);
+        leave();
+        this.places.report(reply, stream.endReason);
       });
       // The client may have left already.
       if (raw.destroyed) raw.emit('close');
     } catch (error) {
-      this.hub.release(userId);
+      leave();
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { statement } from '#platform/postgres/statement';
-import { AUDIENCES, type LedgerEvent, subjectOf } from '#ledger/outbox/ledger-event';
+import { AUDIENCES, type LedgerEvent, TOPICS, type Topic, subjectOf } from '#ledger/outbox/ledger-event';
 
 /** Who may read an event: all, or the readers of a pool and an account. Nobody, if it has none of them. */
 export interface Audience {
@@ -8,21 +8,54 @@ export interface Audience {
   account: string | null;
 }
 
-/** Streams and webhooks both ask here. Nobody may read an event whose topic is unknown. */
+/** What each kind of audience in `AUDIENCES` means, for `audienceOf` and `mayRead` alike. */
+const KINDS: Record<(typeof AUDIENCES)[Topic], { all: boolean; pool: boolean; account: boolean }> = {
+  all: { all: true, pool: false, account: false },
+  pool: { all: false, pool: true, account: true },
+  account: { all: false, pool: false, account: true },
+  // Its readers are those of the event that it takes back, so none of its own.
+  reverted: { all: false, pool: false, account: false },
+};
+const NOBODY = KINDS.reverted;
+
+/** Whether this version knows what the event is about. Nobody may read an event that it does not know. */
+export const isKnown = (event: LedgerEvent): boolean => Object.hasOwn(AUDIENCES, subjectOf(event));
+
+/** Streams and webhooks both ask here; who catches up asks `mayRead`, in SQL. */
 export function audienceOf(event: LedgerEvent): Audience {
-  const topic = subjectOf(event);
   const { poolId = null, account = null } = event as { poolId?: string; account?: string };
-  const audience = Object.hasOwn(AUDIENCES, topic) ? AUDIENCES[topic] : undefined;
+  const kind = isKnown(event) ? KINDS[AUDIENCES[subjectOf(event)]] : NOBODY;
   return {
-    isForAll: audience === 'all',
-    pool: audience === 'pool' ? poolId : null,
-    account: audience === 'pool' || audience === 'account' ? account : null,
+    isForAll: kind.all,
+    pool: kind.pool ? poolId : null,
+    account: kind.account ? account : null,
   };
 }
 
 /** The addresses that may read a pool's events: its owner and its members of this moment. */
 export const readersOfPool = (pool: string): string =>
   `SELECT m.address FROM pool_members m WHERE m.pool_id = ${pool}`;
+
+const subject = (event: string): string =>
+  `CASE ${event}.topic WHEN 'transaction.reverted' THEN ${event}.reverted ELSE ${event}.topic END`;
+const isAmong = (event: string, topics: readonly Topic[]): string =>
+  `coalesce(${subject(event)} IN (${topics.map((topic) => `'${topic}'`).join(', ')}), false)`;
+const topicsFor = (part: 'all' | 'pool' | 'account'): Topic[] =>
+  TOPICS.filter((topic) => KINDS[AUDIENCES[topic]][part]);
+
+/**
+ * Whether an address may read an event, as `audienceOf` says it. The pool is asked by its key for each event, so it does
+ * not matter how many pools the address may read; a list of them would be as long as strangers like.
+ * @param event a row with the texts topic, reverted, pool and account
+ */
+export const mayRead = (event: string, address: string): string => `(
+    ${isAmong(event, topicsFor('all'))}
+    OR (${isAmong(event, topicsFor('account'))} AND coalesce(${event}.account = ${address}, false))
+    OR CASE WHEN ${isAmong(event, topicsFor('pool'))} THEN EXISTS (
+      SELECT FROM (${readersOfPool(`${event}.pool::uuid`)}) r WHERE r.address = ${address} OFFSET 0) ELSE false END)`;
+
+/** Whether `isKnown` says no, in SQL. */
+export const isUnknown = (event: string): string => `NOT ${isAmong(event, TOPICS)}`;
 
 /** Which of these addresses may read which of these pools: one row a pool, so that many readers are quickly read. */
 export const READERS_OF_POOLS = statement<

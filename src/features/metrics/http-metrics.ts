@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Histogram } from 'prom-client';
-import { traceOf } from '#platform/log/trace-context';
-import type { AuthenticatedUser } from '#features/access/current-user';
+import { lineOf } from '#platform/log/request-line';
 
 /**
  * Measures and logs every finished request. Labels hold the matched route, never the raw path, so their number is
@@ -17,33 +16,19 @@ export class HttpMetrics {
   ) {}
 
   readonly onResponse = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const route = request.routeOptions.url ?? 'unknown';
+    if (reply.isReported) return done();
+    const line = lineOf(request);
     const seconds = reply.elapsedTime / 1000;
-    this.duration.observe({ method: request.method, route, status: reply.statusCode }, seconds);
-    const trace = traceOf(request.headers.traceparent);
+    this.duration.observe({ method: request.method, route: line.route, status: reply.statusCode }, seconds);
     request.log.info(
       {
-        reqId: request.id,
-        traceId: trace?.traceId,
-        parentId: trace?.parentId,
-        method: request.method,
-        path: pathOf(request.raw.url ?? ''),
-        route,
+        ...line,
         status: reply.statusCode,
         code: reply.errorCode || undefined,
-        ip: request.ip,
-        // The caller, if the token was valid.
-        address: (request as { user?: AuthenticatedUser }).user?.address,
         ms: Math.round(reply.elapsedTime * 100) / 100,
       },
       'request',
     );
     done();
   };
-}
-
-/** Without the query, which may hold private data. */
-function pathOf(url: string): string {
-  const end = url.indexOf('?');
-  return end < 0 ? url : url.slice(0, end);
 }

@@ -6,7 +6,7 @@ import type { OutboxCursor, LedgerEvent } from './ledger-event';
 export const END_OF_OUTBOX = 'outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))';
 
 /** A row can be read once its own transaction and all older ones have ended. */
-const READABLE = `o.xid < ${END_OF_OUTBOX}`;
+export const READABLE = `o.xid < ${END_OF_OUTBOX}`;
 
 export interface OutboxRow {
   xid: string;

@@ -43,6 +43,7 @@ export class EnvelopeAdapter extends FastifyAdapter {
     super(options);
     this.instance.decorateReply('envelope', null);
     this.instance.decorateReply('errorCode', '');
+    this.instance.decorateReply('isReported', false);
   }
 
   /** A `status` here means that the body is an error's: the status of a success is on the reply already. */

@@ -78,7 +78,7 @@ export const ERRORS = {
   too_many_connections: named(
     429,
     'Too many open event streams',
-    'The caller has too many event streams open',
+    'The caller, or the address that it calls from, has too many event streams open',
   ),
   internal_error: named(500, 'Internal server error', 'A fault of the service'),
   unavailable: named(503, 'Service unavailable', 'The database did not answer in time; nothing was changed'),
@@ -87,7 +87,11 @@ export const ERRORS = {
     'Service unavailable',
     'The connection to the database was lost during a write: it may have been done, or may still be',
   ),
-  busy: named(503, 'Service unavailable', 'Too many contract wallets are being checked: send it again'),
+  busy: named(
+    503,
+    'Service unavailable',
+    'Too many contract wallets are being checked, or too many event streams are open: send it again',
+  ),
   chain_unknown: named(503, 'The chain is not known yet', 'The indexer has not seen the chain yet'),
 };
 

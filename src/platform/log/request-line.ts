@@ -1,0 +1,31 @@
+import type { FastifyRequest } from 'fastify';
+import { traceOf } from './trace-context';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Set by a handler whose answer goes on for long, and that counts and logs its end itself. */
+    isReported: boolean;
+  }
+}
+
+/** The fields of a log line about a request. The route is the matched one; the path has no query. */
+export function lineOf(request: FastifyRequest): Record<string, unknown> & { route: string } {
+  const trace = traceOf(request.headers.traceparent);
+  return {
+    reqId: request.id,
+    traceId: trace?.traceId,
+    parentId: trace?.parentId,
+    method: request.method,
+    path: pathOf(request.raw.url ?? ''),
+    route: request.routeOptions.url ?? 'unknown',
+    ip: request.ip,
+    // The caller, if the token was valid.
+    address: (request as { user?: { address: string } }).user?.address,
+  };
+}
+
+/** Without the query, which may hold private data. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?');
+  return end < 0 ? url : url.slice(0, end);
+}

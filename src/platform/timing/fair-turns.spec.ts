@@ -1,0 +1,65 @@
+import { FairTurns } from './fair-turns';
+import { pause } from './waits';
+
+/** Pieces that end when the test says so. */
+class Pieces {
+  /** Whose piece began, in that order. */
+  readonly begun: string[] = [];
+  private readonly ends: (() => void)[] = [];
+
+  constructor(private readonly turns: FairTurns) {}
+
+  add(...whom: string[]): void {
+    for (const each of whom)
+      void this.turns.run(each, () => {
+        this.begun.push(each);
+        return new Promise<void>((resolve) => this.ends.push(resolve));
+      });
+  }
+
+  /** Ends the oldest one that runs, and waits until `count` have begun. */
+  async end(count: number): Promise<void> {
+    this.ends.shift()!();
+    while (this.begun.length < count) await pause(1);
+  }
+}
+
+it('gives a turn to each in order, however many pieces one of them brings', async () => {
+  const pieces = new Pieces(new FairTurns(1));
+  pieces.add('a', 'a', 'a', 'a', 'b', 'b', 'c');
+  for (let count = 2; count <= 7; count++) await pieces.end(count);
+  // The first began before the others came, and the second waited longer than theirs.
+  expect(pieces.begun.join('')).toBe('aabcaba');
+});
+
+it('runs so many at once, and one of each', async () => {
+  const pieces = new Pieces(new FairTurns(2));
+  pieces.add('a', 'a', 'a');
+  expect(pieces.begun).toEqual(['a']);
+  pieces.add('b', 'c', 'c');
+  expect(pieces.begun.join('')).toBe('ab');
+  await pieces.end(3);
+  // The first of `a` has ended, and its second waited longer than `c` did.
+  expect(pieces.begun.join('')).toBe('aba');
+  await pieces.end(4);
+  expect(pieces.begun.join('')).toBe('abac');
+});
+
+it('passes on what the work returns or throws, and goes on', async () => {
+  const turns = new FairTurns(1);
+  const fails = turns.run('a', () => Promise.reject(new Error('no')));
+  const later = turns.run('a', () => Promise.resolve('done'));
+  await expect(fails).rejects.toThrow('no');
+  expect(await later).toBe('done');
+});
+
+it('rests after a piece as long as it took', async () => {
+  const turns = new FairTurns(1);
+  let ended = 0;
+  void turns.run('a', async () => {
+    await pause(40);
+    ended = performance.now();
+  });
+  await turns.run('b', () => Promise.resolve());
+  expect(performance.now() - ended).toBeGreaterThan(30);
+});

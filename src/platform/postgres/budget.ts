@@ -30,8 +30,6 @@ export const STANDBY_MS = 1000;
 export const CONNECT_MS = LIMITS.sendMs;
 /** When a named statement that was sent at the latest moment is cancelled. */
 export const RUNNING_MS = 4000;
-/** How long one may run, however early it was sent. */
-export const SENT_RUNNING_MS = RUNNING_MS - LIMITS.sendMs;
 /**
  * An answer that takes longer may give an estimate of the server's clock so far behind that a statement that is sent
  * again at the latest moment has no time.

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { LIMITS, RUNNING_MS, SENT_RUNNING_MS } from '#platform/postgres/budget';
+import { LIMITS } from '#platform/postgres/budget';
 import { DatabaseUnavailable } from '#platform/postgres/unavailable';
 import { BatchedPool } from './batched-pool';
 import { Shares } from './shares';
@@ -8,7 +8,7 @@ import type { StatementConnection } from './statement-connection';
 import type { Work } from './work-queue';
 
 /** Reads of a party that may wait. More would be answered too late. */
-const MOST_OF_PARTY = 16;
+const MOST_OF_PARTY = 24;
 /** Parties whose last turn is remembered. */
 const MOST_REMEMBERED = 10_000;
 
@@ -57,10 +57,11 @@ export class SlowPool extends BatchedPool {
     return [this.queue.takeFirst(Infinity, (work) => work === next || isAlike(work, next))];
   }
 
-  /** It ends within the budget, also if it waited longer than usual. */
+  /** However early it was sent, it has no more time than one that was sent late. */
   protected override limitMs(_connection: StatementConnection, [[{ requested }]]: Work[][]): number {
-    const left = Math.floor(requested + RUNNING_MS - performance.now());
-    return Math.max(Math.min(left, SENT_RUNNING_MS), 1);
+    const { deadlineMs, sendMs } = this.limits;
+    const left = requested + deadlineMs - performance.now();
+    return Math.max(Math.floor(Math.min(left, deadlineMs - sendMs)), 1);
   }
 
   protected override succeeded(work: Work, tookMs: number): void {

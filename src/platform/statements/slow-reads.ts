@@ -6,7 +6,7 @@ const BATCH_MS = 200;
 const MOST_MS = 100;
 const LEAST_MS = 30;
 /** What each has if the server has to prepare some first, in a session that may know no table yet. */
-const UNPREPARED_MS = 500;
+const UNPREPARED_MS = 250;
 
 /** A read that was slow runs apart for so long, and twice as long each time it is slow again. */
 const FIRST_MS = 1000;

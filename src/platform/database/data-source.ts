@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import { CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
+import { AMONG_OTHERS_MS, CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -55,19 +55,26 @@ export const namedStatementSettings = ({ statementTimeout }: Settings): Connecti
   statement_timeout: `${statementTimeout - CONNECT_MS}`,
 });
 
-/** Options of the pool for named statements. */
+/** Options of the pool for named statements. Reads have one of their own, if slow ones run apart. */
 export function pipelinedPoolOptions(environment: Settings): PoolConfig {
   const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
   return {
     connectionString: environment.DATABASE_URL,
     application_name: 'api',
-    max: reads + slow + writes,
+    max: slow ? slow + writes : reads + writes,
     connectionTimeoutMillis: CONNECT_MS,
     pipeline: true,
     options: startOptions(namedStatementSettings(environment)),
     keepAlive: true,
     idleTimeoutMillis: 30_000,
   };
+}
+
+/** Of the pool for reads. A pooler may drop their limit; then it is sent with each batch. */
+export function readPoolOptions(environment: Settings): PoolConfig {
+  const settings = { ...namedStatementSettings(environment), statement_timeout: `${AMONG_OTHERS_MS}` };
+  const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
+  return { ...pipelinedPoolOptions(environment), max: reads, options: startOptions(settings) };
 }
 
 /** Connection options of TypeORM for all processes, the tests and the migration command line. */

@@ -5,7 +5,7 @@ import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { LIMITS } from '#platform/postgres/budget';
-import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
+import { checkSettings, onceAvailable, statementTimeout } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
@@ -18,7 +18,7 @@ import { SlowReads } from '#platform/statements/slow-reads';
 import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
 import { within } from '#platform/timing/waits';
-import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
+import { namedStatementSettings, pipelinedPoolOptions, poolSizes, readPoolOptions } from './data-source';
 import { traced } from './tracing';
 
 /** Reads in a batch. */
@@ -48,7 +48,10 @@ const END_MS = 1000;
 export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly pool: DatabasePool;
   private readonly reads: StatementPool;
+  /** Undefined if there are too few connections for a pool of reads and one of slow reads. */
+  private readonly readPool?: DatabasePool;
   private readonly slowReads?: SlowPool;
+  private readonly aside?: Aside;
   private readonly standbys?: StandbyReads;
   private readonly writes: PipelinedPool;
   private readonly joined = new Map<Statement, JoinedWrites>();
@@ -62,21 +65,28 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     // The database recognises the indexer's writes by this name.
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
     this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
-    const { reads, slow: apart, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+    const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
     this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH });
-    const slow = new SlowReads(slowReads);
-    const pool = apart ? new SlowPool(this.pool, apart, slow) : undefined;
-    this.slowReads = pool;
-    // With so few connections, slow reads are among the others.
-    const accept: Aside['accept'] = (work, cut) => {
-      slow.count(cut ? 'cut' : 'known');
-      pool?.accept(work);
-    };
-    const aside = pool && { slow, isPatient: true, accept };
+    const slowOnes = new SlowReads(slowReads);
     const size = { width: reads, depth: READ_DEPTH };
     // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
     // it.
-    this.reads = reads ? new BatchedPool(this.pool, size, LIMITS, aside) : this.writes;
+    this.reads = reads ? new BatchedPool(this.pool, size) : this.writes;
+    if (slow) {
+      this.readPool = new DatabasePool({
+        ...readPoolOptions(environment),
+        application_name: applicationName,
+      });
+      this.slowReads = new SlowPool(this.pool, slow, slowOnes);
+      this.aside = {
+        slow: slowOnes,
+        accept: (work, cut) => {
+          slowOnes.count(cut ? 'cut' : 'known');
+          this.slowReads!.accept(work);
+        },
+      };
+      this.reads = new BatchedPool(this.readPool, size, LIMITS, this.aside);
+    }
     if (!environment.DATABASE_READ_URL) return;
     const width = Math.max(reads, 1);
     const options = {
@@ -84,18 +94,22 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       connectionString: environment.DATABASE_READ_URL,
       max: width,
     };
-    const primary = { reads: this.reads, slow: pool && slow };
+    const primary = { reads: this.reads, slow: this.aside?.slow };
     this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, primary, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */
   async onModuleInit(): Promise<void> {
-    await onceAvailable(() => checkSettings(this.pool, namedStatementSettings(this.environment)));
+    await onceAvailable(async () => {
+      await checkSettings(this.pool, namedStatementSettings(this.environment));
+      if (this.aside) this.aside.sessionMs = await statementTimeout(this.readPool!);
+    });
   }
 
-  /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
+  /** Connections of all pools of this process. `waiting` counts statements and requests that wait for one. */
   get connections(): { busy: number; idle: number; waiting: number } {
-    const pools = [this.pool, poolOf(this.dataSource)];
+    const typeorm = poolOf(this.dataSource);
+    const pools = [this.pool, typeorm, ...(this.readPool ? [this.readPool] : [])];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
     const slow = this.slowReads ? [this.slowReads] : [];
@@ -103,7 +117,7 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     return {
       busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
       idle: sum(({ idleCount }) => idleCount),
-      waiting: [...waiting].reduce((total, each) => total + each.waiting, pools[1].waitingCount),
+      waiting: [...waiting].reduce((total, each) => total + each.waiting, typeorm.waitingCount),
     };
   }
 
@@ -160,6 +174,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     if (this.pool.ending) return;
-    await within(END_MS, Promise.all([this.pool.end(), this.standbys?.end()]));
+    await within(END_MS, Promise.all([this.pool.end(), this.readPool?.end(), this.standbys?.end()]));
   }
 }

@@ -17,8 +17,8 @@ const BATCH = 4;
 /** What becomes of reads that take too long among others. */
 export interface Aside {
   slow: SlowReads;
-  /** Whether a read has as long as it needs if no other is under way. */
-  isPatient: boolean;
+  /** The `statement_timeout` of the sessions, if it is known. Another one is sent with a batch. */
+  sessionMs?: number;
   /** @param error with which the server has cancelled it, if it was sent */
   accept: (work: Work, error?: Error) => void;
 }
@@ -102,21 +102,18 @@ export class BatchedPool extends StatementPool {
     return alike(works);
   }
 
-  /** How long the server may take for each of them; as long as the connection allows, if undefined. */
+  /** How long the server may take for each of them, unless the session's limit fits. */
   protected limitMs({ client }: StatementConnection, groups: Work[][]): number | undefined {
     const { aside } = this;
     if (!aside) return undefined;
-    const isLone = groups.length === 1 && this.connections.every(({ sent }) => sent.size === 0);
-    // It need not run twice, because those that come later use the other connections.
-    if (isLone && aside.isPatient && this.size.width > 1) return undefined;
     const isPrepared = groups.every(([{ statement }]) => isParsed(client!, statement.name));
-    return aside.slow.limitMs(groups.length, isPrepared);
+    const ms = aside.slow.limitMs(isPrepared);
+    return ms === aside.sessionMs ? undefined : ms;
   }
 
-  /** The last of a batch has succeeded. */
-  protected succeeded(work: Work, tookMs: number, limitMs?: number): void {
-    if (limitMs === undefined) this.aside?.slow.alone(work, tookMs);
-    else this.aside?.slow.completed();
+  /** The last of a batch has succeeded. @param begun as a `performance.now()` */
+  protected succeeded(_work: Work, _begun: number): void {
+    this.aside?.slow.completed();
   }
 
   private sendBatch(connection: StatementConnection, groups: Work[][], limitMs?: number): void {
@@ -134,12 +131,11 @@ export class BatchedPool extends StatementPool {
           const foreign = skipped && !(described instanceof DatabaseUnavailable);
           const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
           const [work] = groups[index];
-          const isCut = limitMs !== undefined && !skipped && codeOf(failure) === CANCELLED;
+          const isCut = !skipped && codeOf(failure) === CANCELLED;
           const aside = isCut ? this.aside : undefined;
           // Before the connection gets the next batch.
           aside?.slow.note(work);
-          if (!failure && index === groups.length - 1)
-            this.succeeded(work, performance.now() - begun, limitMs);
+          if (!failure && index === groups.length - 1) this.succeeded(work, begun);
           for (const each of groups[index]) this.settle(connection, each, failure, rows, aside?.accept);
         },
         limitMs,

@@ -64,8 +64,8 @@ export class SlowPool extends BatchedPool {
     return Math.max(Math.floor(Math.min(left, deadlineMs - sendMs)), 1);
   }
 
-  protected override succeeded(work: Work, tookMs: number): void {
-    this.slow.alone(work, tookMs);
+  protected override succeeded(work: Work, begun: number): void {
+    this.slow.apart(work, performance.now() - begun);
   }
 
   private next(): Work | undefined {

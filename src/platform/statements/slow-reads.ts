@@ -1,11 +1,8 @@
 import type { Counter } from 'prom-client';
+import { AMONG_OTHERS_MS } from '#platform/postgres/budget';
 import type { BoundStatement } from '#platform/postgres/statement';
 
-/** What the statements of a batch have together, in ms, and what each of them has at most and at least. */
-const BATCH_MS = 200;
-const MOST_MS = 100;
-const LEAST_MS = 30;
-/** What each has if the server has to prepare some first, in a session that may know no table yet. */
+/** What a read has if the server has to prepare some first, in a session that may know no table yet. */
 const UNPREPARED_MS = 250;
 
 /** A read that was slow runs apart for so long, and twice as long each time it is slow again. */
@@ -75,9 +72,9 @@ export class SlowReads {
     if (isNew) this.see('offenders', now);
   }
 
-  /** It ran alone, without a limit. */
-  alone(read: BoundStatement, tookMs: number): void {
-    if (tookMs > this.factor * MOST_MS) this.note(read);
+  /** It ran apart. */
+  apart(read: BoundStatement, tookMs: number): void {
+    if (tookMs > this.limitMs()) this.note(read);
   }
 
   /** A batch ended in time. */
@@ -85,10 +82,9 @@ export class SlowReads {
     this.see('completed', now);
   }
 
-  /** How long a read may take in a batch of so many. */
-  limitMs(statements: number, isPrepared = true): number {
-    const ms = Math.floor(Math.min(Math.max(BATCH_MS / statements, LEAST_MS), MOST_MS));
-    return this.factor * (isPrepared ? ms : UNPREPARED_MS);
+  /** How long a read may take among others. */
+  limitMs(isPrepared = true): number {
+    return this.factor * (isPrepared ? AMONG_OTHERS_MS : UNPREPARED_MS);
   }
 
   count(outcome: (typeof OUTCOMES)[number]): void {

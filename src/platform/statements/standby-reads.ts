@@ -125,7 +125,6 @@ export class StandbyReads {
       { sendMs: STANDBY_MS, resendMs: 0, deadlineMs: STANDBY_MS, answerMs: STANDBY_MS },
       slow && {
         slow,
-        isPatient: false,
         accept: ({ callback }, error) => callback(error ?? skipped()),
       },
     );

@@ -52,7 +52,9 @@ export class SlowReads {
   }
 
   /** Whether it runs apart from others. */
-  has(read: BoundStatement, now = performance.now()): boolean {
+  has(read: BoundStatement, at?: number): boolean {
+    if (this.offences.size === 0) return false;
+    const now = at ?? performance.now();
     return now < this.latest && now < (this.offences.get(keyOf(read))?.until ?? -Infinity);
   }
 

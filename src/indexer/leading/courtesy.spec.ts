@@ -3,7 +3,7 @@ import { RangeSize } from '#indexer/reading/range-size';
 import { Courtesy, FULL_SPEED, paceFor, restAfter } from './courtesy';
 
 it('the busier others are, the smaller are batches, and the longer the rests', () => {
-  const paces = [0, 24, 25, 99, 100, 1e6].map(paceFor);
+  const paces = [0, 99, 100, 249, 250, 1e6].map(paceFor);
   expect(paces.map(({ events }) => events)).toEqual([8000, 8000, 1500, 1500, 500, 500]);
   expect(paces.map((pace) => restAfter(100, pace))).toEqual([0, 0, 100, 100, 300, 300]);
   expect(restAfter(60_000, paceFor(1e6))).toBe(1000);
@@ -57,8 +57,8 @@ describe('others', () => {
 
   it('slow it down within two seconds, and no longer than they work', async () => {
     await second(10, 0);
-    await second(10, 200);
-    expect(await second(10, 200)).toBe(500);
+    await second(10, 400);
+    expect(await second(10, 400)).toBe(500);
     await second(10, 0);
     expect(await second(10, 0)).toBe(8000);
   });

@@ -11,8 +11,8 @@ export interface Pace {
 
 /** By the transactions a second from which each holds. Those of an idle service are fewer. */
 const PACES: [from: number, pace: Pace][] = [
-  [100, { events: 500, rest: 3 }],
-  [25, { events: 1500, rest: 1 }],
+  [250, { events: 500, rest: 3 }],
+  [100, { events: 1500, rest: 1 }],
 ];
 export const FULL_SPEED: Pace = { events: TARGET_EVENTS, rest: 0 };
 /** Sessions report what they did once a second. */

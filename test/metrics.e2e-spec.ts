@@ -30,6 +30,7 @@ describe('metrics', () => {
       ['pools_created_total', 'counter'],
       ['database_connections', 'gauge'],
       ['standby_reads_total', 'counter'],
+      ['slow_reads_total', 'counter'],
       ['nodejs_eventloop_lag_seconds', 'gauge'],
       ['process_resident_memory_bytes', 'gauge'],
     ])

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import net from 'node:net';
-import { WebhookClient } from '#features/webhooks/webhook-client';
+import { WebhookClient } from '#features/receivers/webhook-client';
 import { useApp } from './support/app';
 import { NameServer } from './support/name-server';
 import { Receiver } from './support/receiver';

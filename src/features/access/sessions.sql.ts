@@ -12,6 +12,7 @@ export const SESSION_LIVES = statement<
     SELECT true AS lives FROM users
     WHERE id = :user AND session_generation = :generation
       AND NOT EXISTS (SELECT FROM session_endings WHERE session_id = :sessionId)`,
+  { chargedTo: 'user' },
 );
 
 export const END_SESSION = statement<{ user: string } & Pick<Session, 'sessionId' | 'exp'>, object>(

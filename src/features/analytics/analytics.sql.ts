@@ -52,5 +52,5 @@ export const USER_ANALYTICS = statement<{ user: string }, { data: string }>(
       FROM pools WHERE owner_id = u.id
     ) p
     WHERE u.id = :user`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'user' },
 );

@@ -99,5 +99,5 @@ export const LIST_TICKETS = statement<
       ) held
       ORDER BY c.position DESC, held.draw_id DESC LIMIT :limit OFFSET :offset
     ) t JOIN lottery_draws d ON d.contract = t.contract AND d.draw_id = t.draw_id`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );

@@ -31,6 +31,7 @@ export const POOL_TO_CALL = statement<{ pool: string; caller: string; transactio
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
     WHERE p.id = :pool`,
+  { chargedTo: 'caller' },
 );
 
 export interface DrawRow extends ChainRow {

@@ -58,7 +58,7 @@ export const LIST_POOLS = statement<
       coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
     FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /** Like LIST_POOLS, but after the pool `after`. */
@@ -72,7 +72,7 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
       FROM (${newestPools('AND pool_id < :after', ':limit + 1')} LIMIT :limit + 1) found
     ) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /** SQL: whether the address may read the pool, as its owner or a member. */
@@ -92,7 +92,7 @@ export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableR
         WHERE m.pool_id = p.id AND m.address <> u.address),
       'transactions', ${newestTransactions(100)})::text END AS data
     FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = :pool`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /**
@@ -110,7 +110,7 @@ export const POOL_YIELD = statement<{ pool: string; caller: string }, ReadableRo
       'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
       'lastClaimed', iso(p.last_claimed_at))::text END AS data
     FROM pools p WHERE p.id = :pool`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /** Element n of each array is of pool n. */
@@ -198,6 +198,7 @@ export const FIRST_ANSWER = statement<
   'first_answer',
   { user: 'uuid', key: 'text' },
   `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :user AND key = :key`,
+  { chargedTo: 'user' },
 );
 
 /**

@@ -43,7 +43,7 @@ export const POOL_POSITION = statement<{ pool: string; caller: string }, Readabl
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED}
     WHERE p.id = :pool`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /** Newest pool first. */
@@ -61,5 +61,5 @@ export const LIST_POSITIONS = statement<
     ) o
     LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
     ${ACCRUED}`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );

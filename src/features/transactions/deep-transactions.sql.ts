@@ -91,5 +91,5 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
         UNION ALL
         SELECT id FROM member_ids WHERE id < (SELECT below FROM start)
       ) found ORDER BY id DESC LIMIT :limit OFFSET (SELECT skipped FROM start)`)} list`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );

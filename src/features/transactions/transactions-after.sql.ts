@@ -101,9 +101,11 @@ const WITH_USER = { ...TYPES, user: 'uuid' } as const;
 export const TRANSACTIONS_AFTER = {
   asc: statement<Parameters & { user: string }, CursorPageRow>('transactions_asc', WITH_USER, all('asc'), {
     onStandby: true,
+    chargedTo: 'caller',
   }),
   desc: statement<Parameters & { user: string }, CursorPageRow>('transactions_desc', WITH_USER, all('desc'), {
     onStandby: true,
+    chargedTo: 'caller',
   }),
 };
 
@@ -112,11 +114,12 @@ type PoolRow = ReadableRow & Pick<CursorPageRow, 'next'>;
 export const POOL_TRANSACTIONS_AFTER = {
   asc: statement<Parameters & { pool: string }, PoolRow>('pool_transactions_asc', WITH_POOL, ofPool('asc'), {
     onStandby: true,
+    chargedTo: 'caller',
   }),
   desc: statement<Parameters & { pool: string }, PoolRow>(
     'pool_transactions_desc',
     WITH_POOL,
     ofPool('desc'),
-    { onStandby: true },
+    { onStandby: true, chargedTo: 'caller' },
   ),
 };

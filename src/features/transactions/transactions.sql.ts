@@ -100,7 +100,7 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
             ':limit + :offset',
           )}) t
         ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 /** An outsider's payments into one pool. `IS TRUE` makes the planner find them by account, as the pool may be large. */
@@ -135,7 +135,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
       items(`SELECT id FROM (${newest(['pool_id = :pool'], ':limit + :offset')}) found OFFSET :offset`),
       items(`SELECT id FROM (${newest([OUTSIDE], ':limit + :offset')}) found OFFSET :offset`),
     )}`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 const TRANSACTION_DETAIL = `
@@ -154,12 +154,12 @@ export const TRANSACTION_BY_HASH = statement<{ hash: string; caller: string }, R
   'transaction_by_hash',
   { hash: 'text', caller: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.tx_hash = :hash ORDER BY NOT readable, t.log_index LIMIT 1`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );
 
 export const TRANSACTION_BY_ID = statement<{ id: string; caller: string }, ReadableRow>(
   'transaction_by_id',
   { id: 'uuid', caller: 'text' },
   `${TRANSACTION_DETAIL} WHERE t.id = :id`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'caller' },
 );

@@ -12,7 +12,7 @@ export const ME = statement<{ user: string }, { data: string }>(
   'me',
   { user: 'uuid' },
   `SELECT json_build_object(${PROFILE_FIELDS})::text AS data FROM users u WHERE u.id = :user`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'user' },
 );
 
 /** `expiresAt` is the expiry of the token. */
@@ -22,5 +22,5 @@ export const PROFILE = statement<{ user: string; expiresAt: string }, { data: st
   `
     SELECT json_build_object(${PROFILE_FIELDS}, 'tokenExpiresAt', :expiresAt)::text AS data
     FROM users u WHERE u.id = :user`,
-  { onStandby: true },
+  { onStandby: true, chargedTo: 'user' },
 );

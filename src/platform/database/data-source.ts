@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { PoolConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import { CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
+import { AMONG_OTHERS_MS, CONNECT_MS, LOCK_MS } from '#platform/postgres/budget';
 import { type ConnectionSettings, startOptions } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import type { PostgresSettings } from '#platform/postgres/postgres.settings';
@@ -26,20 +26,26 @@ const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
 
 /** With more connections the server only switches between processes more often. */
 const MAX_READS = 4;
+const MAX_SLOW_READS = 2;
 const MAX_WRITES = 8;
+/** Named statements share so few connections that slow reads get none of their own. */
+const TOO_FEW_FOR_SLOW_READS = 3;
 
 export type Application = 'api' | 'indexer';
 type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
 
 /**
  * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a
- * quarter. If there is no connection to spare (`reads` 0), named reads and writes share one.
+ * quarter. If there is no connection to spare, named reads and writes share one (`reads` 0), and slow reads have none
+ * apart from the others (`slow` 0).
  * @param total at least 2
  */
-export function poolSizes(total: number): { typeorm: number; reads: number; writes: number } {
-  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), MAX_READS + MAX_WRITES);
-  const reads = Math.min(Math.floor(named / 2), MAX_READS);
-  return { typeorm: total - named, reads, writes: named - reads };
+export function poolSizes(total: number): { typeorm: number; reads: number; slow: number; writes: number } {
+  const most = MAX_READS + MAX_SLOW_READS + MAX_WRITES;
+  const named = Math.min(total - Math.max(1, Math.floor(total / 4)), most);
+  const slow = named === most ? MAX_SLOW_READS : named > TOO_FEW_FOR_SLOW_READS ? 1 : 0;
+  const reads = Math.min(Math.floor((named - slow) / 2), MAX_READS);
+  return { typeorm: total - named, reads, slow, writes: named - slow - reads };
 }
 
 /** What the connections for named statements need, and `checkSettings` looks for. */
@@ -49,19 +55,26 @@ export const namedStatementSettings = ({ statementTimeout }: Settings): Connecti
   statement_timeout: `${statementTimeout - CONNECT_MS}`,
 });
 
-/** Options of the pool for named statements. */
+/** Options of the pool for named statements. Reads have one of their own, if slow ones run apart. */
 export function pipelinedPoolOptions(environment: Settings): PoolConfig {
-  const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+  const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
   return {
     connectionString: environment.DATABASE_URL,
     application_name: 'api',
-    max: reads + writes,
+    max: slow ? slow + writes : reads + writes,
     connectionTimeoutMillis: CONNECT_MS,
     pipeline: true,
     options: startOptions(namedStatementSettings(environment)),
     keepAlive: true,
     idleTimeoutMillis: 30_000,
   };
+}
+
+/** Of the pool for reads. A pooler may drop their limit; then it is sent with each batch. */
+export function readPoolOptions(environment: Settings): PoolConfig {
+  const settings = { ...namedStatementSettings(environment), statement_timeout: `${AMONG_OTHERS_MS}` };
+  const { reads } = poolSizes(environment.DATABASE_POOL_SIZE);
+  return { ...pipelinedPoolOptions(environment), max: reads, options: startOptions(settings) };
 }
 
 /** Connection options of TypeORM for all processes, the tests and the migration command line. */

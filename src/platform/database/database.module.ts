@@ -25,6 +25,12 @@ const standbyReads = makeCounterProvider({
   labelNames: ['outcome'],
 });
 
+const slowReads = makeCounterProvider({
+  name: 'slow_reads_total',
+  help: 'Reads that were slow: cut off among others, known and sent apart at once, or refused there',
+  labelNames: ['outcome'],
+});
+
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -43,7 +49,7 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, Transactions, ExpiredRows, connections, expired, standbyReads],
+      providers: [Database, Transactions, ExpiredRows, connections, expired, standbyReads, slowReads],
       exports: [Database, Transactions, ExpiredRows, connections],
     };
   }

@@ -4,18 +4,21 @@ import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { Pool, QueryResultRow } from 'pg';
 import type { Counter } from 'prom-client';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { checkSettings, onceAvailable } from '#platform/postgres/connection-settings';
+import { LIMITS } from '#platform/postgres/budget';
+import { checkSettings, onceAvailable, statementTimeout } from '#platform/postgres/connection-settings';
 import { DatabasePool } from '#platform/postgres/database-pool';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { type Statement, type TypedStatement, valuesOf } from '#platform/postgres/statement';
 import { poolOf } from '#platform/postgres/typeorm-internals';
-import { BatchedPool } from '#platform/statements/batched-pool';
+import { type Aside, BatchedPool } from '#platform/statements/batched-pool';
 import { JoinedWrites } from '#platform/statements/joined-writes';
 import { PipelinedPool } from '#platform/statements/pipelined-pool';
+import { SlowPool } from '#platform/statements/slow-pool';
+import { SlowReads } from '#platform/statements/slow-reads';
 import { StandbyReads } from '#platform/statements/standby-reads';
 import type { StatementPool } from '#platform/statements/statement-pool';
 import { within } from '#platform/timing/waits';
-import { namedStatementSettings, pipelinedPoolOptions, poolSizes } from './data-source';
+import { namedStatementSettings, pipelinedPoolOptions, poolSizes, readPoolOptions } from './data-source';
 import { traced } from './tracing';
 
 /** Reads in a batch. */
@@ -32,6 +35,8 @@ const END_MS = 1000;
  * Runs named prepared statements over a pool of their own, reads in batches and writes pipelined. Hot paths use it,
  * because building queries and hydrating entities in TypeORM costs several times the statement itself.
  *
+ * Reads that take long are cancelled and run apart from the others, so that these do not wait for them.
+ *
  * Its methods throw `DatabaseUnavailable` and pg's `DatabaseError`; `isUnavailable` tells whether the database was
  * the reason. A failed write was not done and will not be, except with `OutcomeUnknown`: then it may have been done, or
  * the server may still do it until 3.9 s after the request, or a commit that waits for its standby may succeed later.
@@ -43,6 +48,10 @@ const END_MS = 1000;
 export class Database implements OnModuleInit, OnApplicationShutdown {
   private readonly pool: DatabasePool;
   private readonly reads: StatementPool;
+  /** Undefined if there are too few connections for a pool of reads and one of slow reads. */
+  private readonly readPool?: DatabasePool;
+  private readonly slowReads?: SlowPool;
+  private readonly aside?: Aside;
   private readonly standbys?: StandbyReads;
   private readonly writes: PipelinedPool;
   private readonly joined = new Map<Statement, JoinedWrites>();
@@ -51,15 +60,33 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
     @InjectDataSource() private readonly dataSource: DataSource,
     private readonly environment: PostgresSettings,
     @InjectMetric('standby_reads_total') standbyReads: Counter<'outcome'>,
+    @InjectMetric('slow_reads_total') slowReads: Counter<'outcome'>,
   ) {
     // The database recognises the indexer's writes by this name.
     const { applicationName } = dataSource.options as Extract<DataSourceOptions, { type: 'postgres' }>;
     this.pool = new DatabasePool({ ...pipelinedPoolOptions(environment), application_name: applicationName });
-    const { reads, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
+    const { reads, slow, writes } = poolSizes(environment.DATABASE_POOL_SIZE);
     this.writes = new PipelinedPool(this.pool, { width: writes, depth: WRITE_DEPTH });
+    const slowOnes = new SlowReads(slowReads);
+    const size = { width: reads, depth: READ_DEPTH };
     // Reads have connections of their own, because a write may wait for a lock. With a single connection they share
     // it.
-    this.reads = reads ? new BatchedPool(this.pool, { width: reads, depth: READ_DEPTH }) : this.writes;
+    this.reads = reads ? new BatchedPool(this.pool, size) : this.writes;
+    if (slow) {
+      this.readPool = new DatabasePool({
+        ...readPoolOptions(environment),
+        application_name: applicationName,
+      });
+      this.slowReads = new SlowPool(this.pool, slow, slowOnes);
+      this.aside = {
+        slow: slowOnes,
+        accept: (work, cut) => {
+          slowOnes.count(cut ? 'cut' : 'known');
+          this.slowReads!.accept(work);
+        },
+      };
+      this.reads = new BatchedPool(this.readPool, size, LIMITS, this.aside);
+    }
     if (!environment.DATABASE_READ_URL) return;
     const width = Math.max(reads, 1);
     const options = {
@@ -67,24 +94,30 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
       connectionString: environment.DATABASE_READ_URL,
       max: width,
     };
-    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, this.reads, standbyReads);
+    const primary = { reads: this.reads, slow: this.aside?.slow };
+    this.standbys = new StandbyReads(options, { width, depth: READ_DEPTH }, primary, standbyReads);
   }
 
   /** @throws Error when a pooler does not pass on the connections' settings */
   async onModuleInit(): Promise<void> {
-    await onceAvailable(() => checkSettings(this.pool, namedStatementSettings(this.environment)));
+    await onceAvailable(async () => {
+      await checkSettings(this.pool, namedStatementSettings(this.environment));
+      if (this.aside) this.aside.sessionMs = await statementTimeout(this.readPool!);
+    });
   }
 
-  /** Connections of both pools of this process. `waiting` counts statements and requests that wait for one. */
+  /** Connections of all pools of this process. `waiting` counts statements and requests that wait for one. */
   get connections(): { busy: number; idle: number; waiting: number } {
-    const pools = [this.pool, poolOf(this.dataSource)];
+    const typeorm = poolOf(this.dataSource);
+    const pools = [this.pool, typeorm, ...(this.readPool ? [this.readPool] : [])];
     const sum = (count: (pool: Pool) => number): number =>
       pools.reduce((total, pool) => total + count(pool), 0);
-    const waiting = new Set([this.reads, this.writes, ...this.joined.values()]);
+    const slow = this.slowReads ? [this.slowReads] : [];
+    const waiting = new Set([this.reads, this.writes, ...slow, ...this.joined.values()]);
     return {
       busy: sum(({ totalCount, idleCount }) => totalCount - idleCount),
       idle: sum(({ idleCount }) => idleCount),
-      waiting: [...waiting].reduce((total, each) => total + each.waiting, pools[1].waitingCount),
+      waiting: [...waiting].reduce((total, each) => total + each.waiting, typeorm.waitingCount),
     };
   }
 
@@ -141,6 +174,6 @@ export class Database implements OnModuleInit, OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     if (this.pool.ending) return;
-    await within(END_MS, Promise.all([this.pool.end(), this.standbys?.end()]));
+    await within(END_MS, Promise.all([this.pool.end(), this.readPool?.end(), this.standbys?.end()]));
   }
 }

@@ -24,6 +24,8 @@ export const LIMITS: TimeLimits = { sendMs: 1500, resendMs: 3600, deadlineMs: 39
 
 /** `lock_timeout` of named statements. */
 export const LOCK_MS = 800;
+/** For a read among others, after which it runs apart. See `SlowReads`. */
+export const AMONG_OTHERS_MS = 50;
 /** For an answer of a standby. */
 export const STANDBY_MS = 1000;
 /** For a connection, and for reading the clock on it, after which it is closed. */

@@ -17,6 +17,8 @@ interface SqlState {
 export const LOCKED = '55P03';
 /** A prepared statement is missing, as poolers lose them. */
 export const NOT_PREPARED = '26000';
+/** By its timeout, or by an administrator. */
+export const CANCELLED = '57014';
 export const OUT_OF_RANGE = '22023';
 export const WARNING = '01000';
 

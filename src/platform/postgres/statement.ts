@@ -5,6 +5,8 @@ export interface Statement {
   readonly name: string;
   /** The text with parameters $1, $2, … */
   readonly text: string;
+  /** Place of the parameter that says who causes the calls: who causes slow ones waits for his own. See `SlowReads`. */
+  readonly payer?: number;
 }
 
 /** A statement with the values of its parameters, in the order of their numbers. */
@@ -41,6 +43,12 @@ export interface TypedStatement<Parameters extends object, Row extends QueryResu
   readonly row?: Row;
 }
 
+interface Options<Parameters> {
+  onStandby?: boolean;
+  /** The parameter that says who causes a call. A read without one is charged to what it asks for. */
+  chargedTo?: keyof Parameters & string;
+}
+
 /**
  * Parts of a statement's text that hold no parameter, or are one: comments (which nest), string literals, quoted
  * names, dollar quotes, casts, and `:name`.
@@ -57,7 +65,7 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
   name: string,
   types: { readonly [Name in keyof Parameters]: TypeOf<Parameters[Name]> },
   text: string,
-  { onStandby }: Pick<TypedStatement<Parameters, Row>, 'onStandby'> = {},
+  { onStandby, chargedTo }: Options<Parameters> = {},
 ): TypedStatement<Parameters, Row> {
   const known = types as Readonly<Record<string, string>>;
   const parameters: string[] = [];
@@ -72,7 +80,8 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
   });
   for (const parameter of Object.keys(known))
     if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
-  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby };
+  const payer = chargedTo === undefined ? undefined : parameters.indexOf(chargedTo);
+  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby, payer };
 }
 
 /** The values of a statement's parameters, in the order of their numbers. */

@@ -1,12 +1,27 @@
+import type { Pool } from 'pg';
+import { LIMITS } from '#platform/postgres/budget';
+import { isParsed } from '#platform/postgres/pg-internals';
 import { ReadBatch } from '#platform/postgres/read-batch';
+import { CANCELLED } from '#platform/postgres/sqlstates';
 import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
+import { Shares } from './shares';
+import { type SlowReads, partyOf } from './slow-reads';
 import type { StatementConnection } from './statement-connection';
-import { StatementPool } from './statement-pool';
+import { type PoolSize, StatementPool, codeOf } from './statement-pool';
 import type { Work } from './work-queue';
 
 /** Statements that go together although another connection is free. */
 const BATCH = 4;
+
+/** What becomes of reads that take too long among others. */
+export interface Aside {
+  slow: SlowReads;
+  /** The `statement_timeout` of the sessions, if it is known. Another one is sent with a batch. */
+  sessionMs?: number;
+  /** @param error with which the server has cancelled it, if it was sent */
+  accept: (work: Work, error?: Error) => void;
+}
 
 /**
  * Calls of a statement without parameters read the same. They may share one, because all of them were requested before
@@ -26,39 +41,114 @@ function alike(works: readonly Work[]): Work[][] {
 /**
  * For statements that only read. A connection has one batch in flight. What comes meanwhile is the next batch, so the
  * batches grow with the load. A batch costs the server and this process far less than its statements alone would.
+ *
+ * With `aside`, no read waits long for others:
+ * - The server cancels a read that takes too long in a batch, and skips those behind it, which are sent again at once.
+ *   The slow one, and those like it, leave the pool for a while.
+ * - No party has all connections. So it leaves one to the others also before its reads are known to be slow.
  */
 export class BatchedPool extends StatementPool {
   private turn?: NodeJS.Immediate;
+
+  constructor(
+    pool: Pool,
+    size: PoolSize,
+    limits = LIMITS,
+    private readonly aside?: Aside,
+    protected readonly shares = new Shares(Math.max(size.width - 1, 1)),
+  ) {
+    super(pool, size, limits);
+  }
+
+  override accept(work: Work): void {
+    if (this.aside?.slow.has(work)) this.aside.accept(work);
+    else super.accept(work);
+  }
 
   /** What has come in one turn of the event loop goes together. */
   protected attend(): void {
     this.turn ??= setImmediate(() => {
       this.turn = undefined;
-      const wanted = Math.ceil(this.queue.length / BATCH) - this.opening;
+      const wanted = Math.ceil(this.ready / BATCH) - this.opening;
       for (let i = 0; i < wanted && this.connections.length < this.size.width; i++) this.open();
     });
   }
 
   protected fill(connection: StatementConnection, most: number): void {
-    const { client, sent } = connection;
-    if (sent.size > 0) return;
-    const works = this.queue.takeFirst(Math.min(Math.max(most, BATCH), this.size.depth));
-    if (works.length === 0) return this.end(connection);
-    for (const work of works) sent.add(work);
-    this.watch(connection, works[0]);
-    const groups = alike(works);
-    client!.query(
+    if (connection.sent.size > 0) return;
+    this.shares.release(connection);
+    const groups = this.takeTurn(connection, Math.min(Math.max(most, BATCH), this.size.depth));
+    if (groups.length === 0) return this.end(connection);
+    this.sendBatch(connection, groups, this.limitMs(connection, groups));
+  }
+
+  protected override end(connection: StatementConnection): void {
+    this.shares.release(connection);
+    super.end(connection);
+  }
+
+  /** Removes what is sent next from the queue: groups of calls, of which each shares an answer. */
+  protected takeTurn(connection: StatementConnection, most: number): Work[][] {
+    const { aside, queue, shares } = this;
+    if (!aside) return alike(queue.takeFirst(most));
+    const works: Work[] = [];
+    for (let taken: Work[] | undefined; taken?.length !== 0 && works.length < most;) {
+      taken = queue.takeFirst(most - works.length, (work) => shares.take(connection, partyOf(work)));
+      for (const work of taken)
+        // Known as slow since it came.
+        if (aside.slow.has(work)) aside.accept(work);
+        else works.push(work);
+    }
+    return alike(works);
+  }
+
+  /** How long the server may take for each of them, unless the session's limit fits. */
+  protected limitMs({ client }: StatementConnection, groups: Work[][]): number | undefined {
+    const { aside } = this;
+    if (!aside) return undefined;
+    const isPrepared = groups.every(([{ statement }]) => isParsed(client!, statement.name));
+    const ms = aside.slow.limitMs(isPrepared);
+    return ms === aside.sessionMs ? undefined : ms;
+  }
+
+  /** The last of a batch has succeeded. @param begun as a `performance.now()` */
+  protected succeeded(_work: Work, _begun: number): void {
+    this.aside?.slow.completed();
+  }
+
+  private sendBatch(connection: StatementConnection, groups: Work[][], limitMs?: number): void {
+    const client = connection.client!;
+    const begun = performance.now();
+    for (const group of groups) for (const work of group) connection.sent.add(work);
+    this.watch(connection, groups[0][0]);
+    client.query(
       new ReadBatch(
-        client!,
+        client,
         groups.map(([work]) => work),
         (index, error, rows, skipped) => {
-          const described = error && client!.describe(error, { writes: false, completed: false });
+          const described = error && client.describe(error, { writes: false, completed: false });
           // The error of another request is neither this one's answer nor for its log.
           const foreign = skipped && !(described instanceof DatabaseUnavailable);
           const failure = foreign ? new StatementSkipped('not begun', { cause: described }) : described;
-          for (const work of groups[index]) this.settle(connection, work, failure, rows);
+          const [work] = groups[index];
+          const isCut = !skipped && codeOf(failure) === CANCELLED;
+          const aside = isCut ? this.aside : undefined;
+          // Before the connection gets the next batch.
+          aside?.slow.note(work);
+          if (!failure && index === groups.length - 1) this.succeeded(work, begun);
+          for (const each of groups[index]) this.settle(connection, each, failure, rows, aside?.accept);
         },
+        limitMs,
       ),
     );
+  }
+
+  /** Statements that a connection would take. */
+  private get ready(): number {
+    const { queue, shares } = this;
+    if (!this.aside || !shares.isAnyUsedUp) return queue.length;
+    let ready = 0;
+    for (const work of queue) if (shares.isFree(partyOf(work))) ready++;
+    return ready;
   }
 }

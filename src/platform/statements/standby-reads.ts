@@ -9,6 +9,7 @@ import type { Statement } from '#platform/postgres/statement';
 import { DatabaseUnavailable, StatementSkipped } from '#platform/postgres/unavailable';
 import { within } from '#platform/timing/waits';
 import { BatchedPool } from './batched-pool';
+import type { SlowReads } from './slow-reads';
 import type { PoolSize, StatementPool } from './statement-pool';
 
 /** Before each attempt, in ms: a standby that has not replayed enough is usually only a moment behind. */
@@ -80,8 +81,11 @@ class StandbyClient extends DatabaseClient {
   }
 }
 
-/** Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that. */
-const OUTCOMES = ['standby', 'behind', 'failed', 'paused'] as const;
+/**
+ * Reads on a standby, and reads that the primary served: standby too far behind, failed, or not tried after that; or
+ * slow ones, which the primary runs apart.
+ */
+const OUTCOMES = ['standby', 'behind', 'failed', 'paused', 'slow'] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
 /**
@@ -107,16 +111,22 @@ export class StandbyReads {
   constructor(
     options: PoolConfig,
     size: PoolSize,
-    private readonly primary: StatementPool,
+    private readonly primary: { reads: StatementPool; slow?: SlowReads },
     private readonly outcomes: Counter<'outcome'>,
   ) {
     for (const outcome of OUTCOMES) outcomes.inc({ outcome }, 0);
     this.pool = new DatabasePool({ ...options, Client: StandbyClient as unknown as PoolConfig['Client'] });
+    const { slow } = primary;
+    const skipped = (): Error => new StatementSkipped('the primary runs it apart');
     this.standby = new BatchedPool(
       this.pool,
       size,
       // What fails is not sent again, because the primary can serve it.
       { sendMs: STANDBY_MS, resendMs: 0, deadlineMs: STANDBY_MS, answerMs: STANDBY_MS },
+      slow && {
+        slow,
+        accept: ({ callback }, error) => callback(error ?? skipped()),
+      },
     );
   }
 
@@ -124,9 +134,13 @@ export class StandbyReads {
   async run<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
     const requested = performance.now();
     if (this.paused && requested > this.probeAt) this.probe(requested);
-    const [outcome, rows] = this.paused ? (['paused'] as const) : await this.attempt<Row>(statement, values);
+    const [outcome, rows] = this.isSlow(statement, values)
+      ? (['slow'] as const)
+      : this.paused
+        ? (['paused'] as const)
+        : await this.attempt<Row>(statement, values);
     this.outcomes.inc({ outcome });
-    return rows ?? this.primary.run<Row>(statement, values, { writes: false, requested });
+    return rows ?? this.primary.reads.run<Row>(statement, values, { writes: false, requested });
   }
 
   end(): Promise<void> {
@@ -148,8 +162,12 @@ export class StandbyReads {
           this.logger.warn(`the primary serves all reads for now: ${(error as Error).message}`);
         this.pause(FAILED_PAUSE_MS);
       }
-      return ['failed'];
+      return [this.isSlow(statement, values) ? 'slow' : 'failed'];
     }
+  }
+
+  private isSlow(statement: Statement, values: unknown[]): boolean {
+    return this.primary.slow?.has({ statement, values }) ?? false;
   }
 
   /** Undefined if the standby stays behind. */
@@ -172,7 +190,7 @@ export class StandbyReads {
   private written(): Promise<WalPosition> {
     this.question ??= this.asked.then(async () => {
       this.question = undefined;
-      const answer = this.primary.run<WalPosition>(WRITTEN, [], { writes: false });
+      const answer = this.primary.reads.run<WalPosition>(WRITTEN, [], { writes: false });
       this.asked = answer.catch(() => undefined);
       const [written] = await answer;
       this.writing = written.position !== this.latest;

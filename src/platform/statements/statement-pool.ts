@@ -41,10 +41,11 @@ type Fate = 'answer' | 'again';
  * - requested -> answered: too many wait
  * - waiting -> sent: a connection has room (`fill`)
  * - waiting -> answered: its time is over (`WorkQueue`), or nothing is left to wait for (`failed`)
- * - sent -> answered or waiting: it succeeded, failed, or lost its connection (`settle`, by `fateOf`)
+ * - sent -> answered or waiting: it succeeded, failed, or lost its connection (`settle`, by `fateOf`); or it waits in
+ *   another pool, for those that are slow
  *
  * A connection is opening, serving, retired or ended:
- * - nothing -> opening: statements wait (`attend`, `end`)
+ * - nothing -> opening: statements wait (`attend`)
  * - opening -> serving: it is connected and prepared (`open`)
  * - opening -> ended: it could not be (`failed`)
  * - serving -> retired: it is lost, or its server should get no more of it (`settle`); `watch` cuts one that does not
@@ -84,11 +85,15 @@ export abstract class StatementPool {
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
-      const work = { statement, values, writes, requested, isJoined, callback };
-      if (this.sendAtOnce(work)) return;
-      if (this.queue.length < MAX_WAITING) this.enqueue(work);
-      else reject(new DatabaseUnavailable('too many statements are waiting'));
+      this.accept({ statement, values, writes, requested, isJoined, callback });
     });
+  }
+
+  /** As `run`. */
+  accept(work: Work): void {
+    if (this.sendAtOnce(work)) return;
+    if (this.queue.length < MAX_WAITING) this.enqueue(work);
+    else work.callback(new DatabaseUnavailable('too many statements are waiting'));
   }
 
   /** Sends a statement if a connection takes one more. */
@@ -156,22 +161,27 @@ export abstract class StatementPool {
     this.end(connection);
   }
 
-  /** Takes the outcome of a statement that was sent. */
+  /**
+   * Takes the outcome of a statement that was sent.
+   * @param elsewhere passes it on to where it runs again, if that is not here
+   */
   protected settle(
     connection: StatementConnection,
     work: Work,
     error: Error | null,
     rows?: QueryResultRow[],
+    elsewhere?: (work: Work, error: Error) => void,
   ): void {
     const client = connection.client!;
     connection.sent.delete(work);
     this.retireIfUnfit(connection, work, error);
     if (!error) this.succeededAt = performance.now();
-    const fate = this.fateOf(work, error, client.lost);
+    const fate = elsewhere ? 'elsewhere' : this.fateOf(work, error, client.lost);
     if (fate === 'again') this.enqueue(Object.assign(work, { failure: error! }));
     if (!connection.retired) this.fill(connection, this.size.depth);
     else if (connection.sent.size === 0) this.end(connection);
     if (fate === 'again') return;
+    if (elsewhere) return elsewhere(work, error!);
     if (client.takeUnreplicated()) work.callback(new OutcomeUnknown('the commit is not on a standby yet'));
     else work.callback(error, rows);
   }
@@ -214,12 +224,12 @@ export abstract class StatementPool {
     connection.watchdog?.stop();
     this.connections = this.connections.filter((each) => each !== connection);
     connection.release(connection.retired);
-    if (this.queue.length > 0) this.open();
+    if (this.queue.length > 0) this.attend();
   }
 }
 
 /** The SQLSTATE of PostgreSQL's error, also of one beneath ours. */
-function codeOf(error: Error | null): string | undefined {
+export function codeOf(error: Error | null): string | undefined {
   const cause = error instanceof DatabaseUnavailable ? error.cause : error;
   return (cause as { code?: string } | null | undefined)?.code;
 }

@@ -54,9 +54,20 @@ export class WorkQueue {
     return index < 0 ? undefined : this.waiting.splice(index, 1)[0];
   }
 
-  /** Removes the first `most` statements. */
-  takeFirst(most: number): Work[] {
-    return this.waiting.splice(0, most);
+  /** Removes the first `most` statements, or of those for which it holds. */
+  takeFirst(most: number, isWanted?: (work: Work) => boolean): Work[] {
+    if (!isWanted) return this.waiting.splice(0, most);
+    const taken: Work[] = [];
+    let kept = 0;
+    for (const work of this.waiting)
+      if (taken.length < most && isWanted(work)) taken.push(work);
+      else this.waiting[kept++] = work;
+    this.waiting.length = kept;
+    return taken;
+  }
+
+  [Symbol.iterator](): Iterator<Work> {
+    return this.waiting[Symbol.iterator]();
   }
 
   refuseAll(error: Error): void {

@@ -59,8 +59,8 @@ async function forging(bench: ChainBench, liar: number, work: () => Promise<unkn
 }
 
 /** Waits until the endpoint was asked so often that the indexer has gone on for some rounds. */
-const askedOften = (bench: ChainBench, endpoint: number): Promise<unknown> => {
-  const enough = bench.proxies[endpoint].requests + 40;
+const askedOften = (bench: ChainBench, endpoint: number, times = 40): Promise<unknown> => {
+  const enough = bench.proxies[endpoint].requests + times;
   return eventually(
     'many requests',
     () => Promise.resolve(bench.proxies[endpoint].requests),
@@ -139,7 +139,7 @@ describe('of two endpoints', () => {
       expect((await bench.cursor())!.hash).toBe(before.hash);
       // Nor when the other one goes on.
       await deposits(bench);
-      await askedOften(bench, 1 - liar);
+      await askedOften(bench, 1 - liar, 10);
     }),
   );
 
@@ -148,7 +148,7 @@ describe('of two endpoints', () => {
     await bench.converged();
     bench.proxies[1].faults = { behind: () => 20 };
     await deposits(bench);
-    await bench.mine(10);
+    await bench.mine(40);
     const { number } = await bench.owner.getBlock();
     await eventually(
       'all blocks that both have',

@@ -1,12 +1,16 @@
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { Integer } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
 
 /** Of the process that follows the chain. Its metrics have the same token as the API's. */
 export class IndexerSettings extends ChainSettings {
   @Integer() @IsInt() @Min(0) START_BLOCK = 0;
 
   @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
+
+  /** Endpoints of RPC_URL that must have the same block before its events count; with 1, all that are well. */
+  @Integer() @IsInt() @Min(1) @Max(100) RPC_AGREE = 1;
 
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
@@ -22,4 +26,13 @@ export class IndexerSettings extends ChainSettings {
 
   /** Port of the indexer's own health and metrics server. */
   @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
+
+  static override problems(settings: IndexerSettings, wrong: (name: string) => boolean): string[] {
+    const { RPC_URL, RPC_AGREE } = settings;
+    const areTooFew = RPC_URL && !wrong('RPC_URL') && rpcEndpoints(RPC_URL).length < RPC_AGREE;
+    return [
+      ...super.problems(settings, wrong),
+      ...(areTooFew ? ['RPC_AGREE is more than the endpoints of RPC_URL'] : []),
+    ];
+  }
 }

@@ -1,4 +1,5 @@
 import { startAnvil } from '#dev/anvil';
+import { connect, devAccount } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { type ChainBench, type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { liars } from '../support/liars';
@@ -37,6 +38,36 @@ async function deposits(bench: ChainBench, count = 5): Promise<void> {
   for (let i = 0; i < count; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(1000 + i));
 }
 
+const FORGED = 123_456_789n;
+
+/**
+ * While `work` runs, one endpoint shows blocks with deposits that nobody else has, and everything that it says of them
+ * fits: it is a node of its own, which goes on from the head of the chain.
+ */
+async function forging(bench: ChainBench, liar: number, work: () => Promise<unknown>): Promise<void> {
+  const node = await startAnvil({ extraArgs: ['--fork-url', bench.anvil.url] });
+  try {
+    const client = await connect(node.url, devAccount(1));
+    for (let i = 0; i < 12; i += 1) await bench.deposit(bench.pools[0], FORGED, undefined, client);
+    bench.proxies[liar].target = node.url;
+    await work();
+    expect(await bench.sql('SELECT FROM transactions WHERE amount = $1', [`${FORGED}`])).toEqual([]);
+  } finally {
+    bench.proxies[liar].target = bench.anvil.url;
+    await node.stop();
+  }
+}
+
+/** Waits until the endpoint was asked so often that the indexer has gone on for some rounds. */
+const askedOften = (bench: ChainBench, endpoint: number, times = 40): Promise<unknown> => {
+  const enough = bench.proxies[endpoint].requests + times;
+  return eventually(
+    'many requests',
+    () => Promise.resolve(bench.proxies[endpoint].requests),
+    (count) => count >= enough,
+  );
+};
+
 describe('of two endpoints', () => {
   const bench = useChain(2);
   const indexer = useIndexer(bench);
@@ -47,7 +78,6 @@ describe('of two endpoints', () => {
     ['refuses every call', { refuse: () => true }],
     ['answers with 900 MB', { http: () => 'huge' as const }],
     ['has heads but refuses logs', { refuse: (method: string) => method === 'eth_getLogs' }],
-    ['is 200 blocks behind', { behind: () => 200 }],
   ])('the first is left for the other when it %s', async (_, faults) => {
     await bench.mine(200);
     await bench.converged();
@@ -99,6 +129,34 @@ describe('of two endpoints', () => {
       async () => ({ output: indexer.process.output, cursor: await bench.cursor() }),
       ({ output, cursor }) => /differ at block/.test(output) || cursor!.number > number,
     );
+  });
+
+  it.each([0, 1])('one that alone has blocks is not believed, whatever fits: %d', (liar) =>
+    forging(bench, liar, async () => {
+      const before = (await bench.cursor())!;
+      await askedOften(bench, 1 - liar);
+      await askedOften(bench, liar);
+      expect((await bench.cursor())!.hash).toBe(before.hash);
+      // Nor when the other one goes on.
+      await deposits(bench);
+      await askedOften(bench, 1 - liar, 10);
+    }),
+  );
+
+  it('one that is behind, but goes on, is waited for', async () => {
+    await bench.mine(20);
+    await bench.converged();
+    bench.proxies[1].faults = { behind: () => 20 };
+    await deposits(bench);
+    await bench.mine(40);
+    const { number } = await bench.owner.getBlock();
+    await eventually(
+      'all blocks that both have',
+      () => bench.cursor(),
+      (cursor) => cursor!.number === Number(number) - 20,
+    );
+    await askedOften(bench, 0);
+    expect((await bench.cursor())!.number).toBe(Number(number) - 20);
   });
 
   it.each([0, 1])('one that shows another branch has nothing undone: %d', async (liar) => {
@@ -157,6 +215,16 @@ describe('of three endpoints', () => {
       });
       expect(undone).toEqual([]);
     },
+  );
+
+  it.each([0, 1, 2])('number %d alone has blocks while one is down, and is not believed', (liar) =>
+    forging(bench, liar, async () => {
+      bench.proxies[(liar + 1) % 3].faults = { http: () => 'drop' };
+      const before = (await bench.cursor())!;
+      await askedOften(bench, (liar + 2) % 3);
+      await askedOften(bench, liar);
+      expect((await bench.cursor())!.hash).toBe(before.hash);
+    }),
   );
 
   it('a reorganisation that two of them show is followed', async () => {

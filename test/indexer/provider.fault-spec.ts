@@ -63,6 +63,30 @@ describe('a provider that', () => {
     return follows({ batch: (answers) => (n++ % 2 ? answers.slice(1) : [...answers].reverse()) });
   });
 
+  const hex = (n: number): string => `0x${n.toString(16)}`;
+  const times: [string, (n: number) => unknown][] = [
+    ['0x0', () => '0x0'],
+    ['nothing', () => undefined],
+    ['null', () => null],
+    ['a number', () => 1_700_000_000],
+    ['the year 2100', () => hex(4_102_444_800)],
+    ['times that fall', (n) => hex(1_767_225_600 - n)],
+  ];
+  it.each(times)('says %s as the time of a log', async (_, timeOf) => {
+    await follows({ logs: (logs) => logs.map((log, n) => ({ ...log, blockTimestamp: timeOf(n) })) });
+    const stored = await bench.sql<{ block: string; time: string }>(
+      `SELECT block_number::text AS block, date_part('epoch', confirmed_at)::text AS time FROM transactions
+       WHERE status = 'CONFIRMED'`,
+    );
+    expect(stored.length).toBeGreaterThan(25);
+    for (const { block, time } of stored) {
+      const header = (await bench.rpc('eth_getBlockByNumber', hex(Number(block)), false)) as {
+        timestamp: string;
+      };
+      expect([block, time]).toEqual([block, String(Number(header.timestamp))]);
+    }
+  });
+
   const omitted: [string, (log: Log, logs: Log[]) => boolean][] = [
     ['a whole block', (log) => Number(log.blockNumber) % 9 === 0],
     ['the middle of a range', (log, logs) => log === logs[Math.floor(logs.length / 2)]],

@@ -22,15 +22,17 @@ export interface Testimony {
 type Verdict = 'accepted' | 'unconfirmed' | 'undecided' | 'outvoted';
 
 /**
- * The majority of the endpoints that have the block decides. Those that lack it or fail do not count. If only the
- * reader has the block, we wait for the others. That wait ends, as an endpoint that stays behind is no longer asked.
+ * The majority of the endpoints that have the block decides, if enough have it. Those that lack it or fail do not count.
+ * If only the reader has the block, we wait for the others: it may have made it up. One that is down, or stands still,
+ * is not asked.
+ * @param agree how many endpoints must have the block, the reader included
  */
-export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[]): Verdict {
+export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[], agree: number): Verdict {
   const count = (stance: Stance): number => testimonies.filter((each) => each.stance === stance).length;
   const differing = count('differs');
   const supporters = count('agrees') + 1;
-  if (differing === 0) return supporters === 1 && count('lacks') > 0 ? 'unconfirmed' : 'accepted';
-  if (supporters > differing) return 'accepted';
+  const isAlone = supporters === 1 && count('lacks') > 0;
+  if (supporters > differing) return isAlone || supporters < agree ? 'unconfirmed' : 'accepted';
   const claims = new Map<string, number>();
   for (const { stance, claim = '' } of testimonies)
     if (stance === 'differs') claims.set(claim, (claims.get(claim) ?? 0) + 1);
@@ -46,22 +48,16 @@ export async function testify<T>(
 ): Promise<Testimony> {
   try {
     const found = await work();
-    return found === undefined ? lacking(endpoint) : { endpoint, ...compare(found) };
+    return found === undefined ? { endpoint, stance: 'lacks' } : { endpoint, ...compare(found) };
   } catch (error) {
     if (!(error instanceof RetryableChainError)) throw error;
-    if (error instanceof NodeBehind) return lacking(endpoint);
+    if (error instanceof NodeBehind) return { endpoint, stance: 'lacks' };
     // Its chain does not continue from our cursor, so it contradicts every batch that does.
     if (error instanceof ForkDetected) return { endpoint, stance: 'differs', claim: error.message };
     endpoint.failed('failing', true);
     return { endpoint, stance: 'fails' };
   }
 }
-
-/** We do not wait for an endpoint that is known to be behind. */
-const lacking = (endpoint: WatchedEndpoint): Testimony => ({
-  endpoint,
-  stance: endpoint.state === 'lagging' ? 'fails' : 'lacks',
-});
 
 const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 

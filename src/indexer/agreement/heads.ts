@@ -6,7 +6,7 @@ export interface Heads {
   reader: WatchedEndpoint;
   /** The reader's head. */
   head: Block;
-  /** Last block that a second endpoint has too; the reader's head if there is no second. */
+  /** Last block of the reader that enough others have too. */
   upTo: number;
   /** The best head that is believed. */
   best: number;
@@ -14,22 +14,24 @@ export interface Heads {
 
 /**
  * Compares the heads of the endpoints that have just been asked, and chooses the reader: the first one that is well.
- * @returns undefined when no endpoint of the chain answers
+ * @param agree how many endpoints must have a block
+ * @returns undefined when too few endpoints of the chain answer
  */
-export function judgeHeads(all: WatchedEndpoint[]): Heads | undefined {
+export function judgeHeads(all: WatchedEndpoint[], agree: number): Heads | undefined {
   const usable = all.filter(({ error, head, wrongChain }) => !error && head && !wrongChain);
-  if (usable.length === 0) return undefined;
+  if (usable.length < agree) return undefined;
   const honest = usable.filter(({ state }) => state !== 'lying');
-  const heads = descending(honest.length > 0 ? honest : usable);
-  // With three or more endpoints, a head that only one of them has does not count.
-  const best = heads[heads.length >= 3 ? 1 : 0];
+  const believed = honest.length > 0 ? honest : usable;
+  const [highest] = descending(believed);
+  // Whoever alone is ahead may have made it up: a head counts when two have it.
+  const heads = descending(believed.filter((each) => !each.standsStill(highest)));
+  const best = heads[Math.min(Math.max(agree, 2), heads.length) - 1];
   for (const each of usable) each.compare(best);
   const well = usable.filter(({ state }) => state === 'ok');
   const awakeFirst = [...honest, ...usable].sort((a, b) => Number(a.resting) - Number(b.resting));
   const reader = well[0] ?? awakeFirst[0];
   const head = reader.head!;
-  const shared = descending(well)[1] ?? head.number;
-  return { reader, head, upTo: Math.min(head.number, shared), best };
+  return { reader, head, upTo: Math.min(head.number, best), best };
 }
 
 const descending = (endpoints: WatchedEndpoint[]): number[] =>

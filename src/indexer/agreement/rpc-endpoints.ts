@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { IndexerSettings } from '#settings/indexer.settings';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
@@ -43,9 +43,10 @@ export class RpcEndpoints {
   private reader: WatchedEndpoint;
 
   constructor(
-    { RPC_URL, POOL_CONTRACTS }: ChainSettings,
+    private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {
+    const { RPC_URL, POOL_CONTRACTS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const named = new Map<string, number>();
     this.all = rpcEndpoints(RPC_URL!).map((endpoint) => {
@@ -99,8 +100,8 @@ export class RpcEndpoints {
     // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
     this.judgeChains();
-    const heads = judgeHeads(this.all);
-    if (!heads) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
+    const heads = judgeHeads(this.all, this.environment.RPC_AGREE);
+    if (!heads) throw this.reader.error ?? new RpcUnavailable('too few endpoints answer');
     const { reader } = heads;
     if (reader !== this.reader)
       this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
@@ -118,7 +119,8 @@ export class RpcEndpoints {
     const { reader } = this;
     const witnesses = this.witnesses(reader);
     // Enough for a majority together with the reader. The rest is asked only if these disagree.
-    const first = witnesses.slice(0, Math.ceil(witnesses.length / 2));
+    const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
+    const first = witnesses.slice(0, enough);
     const plan = reader.source.plan(after, upTo);
     const early = this.hear(first, after, plan);
     early.catch(() => undefined);
@@ -179,7 +181,7 @@ export class RpcEndpoints {
   }
 
   private weigh(reader: WatchedEndpoint, testimonies: Testimony[], what: string): void {
-    const outcome = verdict(testimonies);
+    const outcome = verdict(testimonies, this.environment.RPC_AGREE);
     const differing = testimonies.filter(({ stance }) => stance === 'differs');
     for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
     if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);

@@ -1,5 +1,13 @@
 import type { ChainEvent, RawLog } from './decode';
-import { type Block, MAX_LOG_INDEX, MalformedAnswer, type RawBlock, checkLog, toBlock } from './raw-chain';
+import {
+  type Block,
+  MAX_LOG_INDEX,
+  MalformedAnswer,
+  type RawBlock,
+  checkLog,
+  quantityOf,
+  toBlock,
+} from './raw-chain';
 import { RetryableChainError } from './rpc';
 
 /** Blocks, and all events of our contracts in them. They are checked to belong together. */
@@ -45,7 +53,29 @@ export function linkBlocks(
   if (blocks[0].parentHash !== after.hash) throw new ForkDetected(`a competing block ${numbers[0]} was seen`);
   if (linked && blocks.some(({ parentHash }, i) => i > 0 && parentHash !== blocks[i - 1].hash))
     throw new NodeBehind('the headers do not link');
+  if (!areInOrder([after, ...blocks].map(({ time }) => time)))
+    throw new MalformedAnswer('times of blocks fall');
   return blocks;
+}
+
+/** Whether none is smaller than the one before. */
+export const areInOrder = (times: number[]): boolean =>
+  times.every((time, i) => i === 0 || time >= times[i - 1]);
+
+/**
+ * The times of logs in chain order: those of the headers that were read, else what the node says in the logs. That may
+ * be nothing, 0x0 or a number, so it is believed only where it is possible: times lie between those of the first and the
+ * last block, never fall, and are the same within a block.
+ * @param blocks the first and the last block of the range, and perhaps others, ascending
+ * @returns undefined if the headers have to be read
+ */
+export function timesOf(logs: RawLog[], blocks: Block[]): number[] | undefined {
+  const headers = new Map(blocks.map(({ number, time }) => [number, time]));
+  const times = logs.map((log) => headers.get(Number(log.blockNumber)) ?? quantityOf(log.blockTimestamp));
+  const isOneTime = logs.every(
+    ({ blockNumber }, i) => blockNumber !== logs[i - 1]?.blockNumber || times[i] === times[i - 1],
+  );
+  return isOneTime && areInOrder([blocks[0].time, ...times, blocks.at(-1)!.time]) ? times : undefined;
 }
 
 /**

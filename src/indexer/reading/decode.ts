@@ -8,7 +8,8 @@ export interface RawLog {
   data: string;
   blockNumber: string;
   blockHash: string;
-  blockTimestamp?: string;
+  /** Only some nodes have it, and some of them send 0x0, null or a number. See `times`. */
+  blockTimestamp?: unknown;
   transactionHash: string;
   logIndex: string;
   removed?: boolean;

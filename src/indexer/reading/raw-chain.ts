@@ -23,6 +23,9 @@ export class MalformedAnswer extends RetryableChainError {}
 const HASH = /^0x[0-9a-f]{64}$/i;
 const HEX = /^0x([0-9a-f]{2})*$/i;
 const QUANTITY = /^0x[0-9a-f]{1,13}$/i;
+/** NaN if it is none. */
+export const quantityOf = (value: unknown): number =>
+  typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
 /** No block has so many logs. The product with a block number is still an exact number. */
 export const MAX_LOG_INDEX = 2 ** 22;
 const SEQ = toFunctionSelector('function seq()');
@@ -53,7 +56,7 @@ export function toBlock(raw: RawBlock): Block {
 
 /** The fields of a log are stored in the database, so they have to be valid. @throws MalformedAnswer */
 export function checkLog(log: RawLog): void {
-  const { address, topics, data, blockNumber, blockHash, blockTimestamp, transactionHash, logIndex } = log;
+  const { address, topics, data, blockNumber, blockHash, transactionHash, logIndex } = log;
   const well =
     typeof address === 'string' &&
     Array.isArray(topics) &&
@@ -63,7 +66,6 @@ export function checkLog(log: RawLog): void {
     HASH.test(blockHash) &&
     HASH.test(transactionHash) &&
     QUANTITY.test(logIndex) &&
-    Number(logIndex) < MAX_LOG_INDEX &&
-    (blockTimestamp === undefined || QUANTITY.test(blockTimestamp));
+    Number(logIndex) < MAX_LOG_INDEX;
   if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }

@@ -1,4 +1,13 @@
-import { type BlockBatch, NodeBehind, type Plan, WINDOW_BLOCKS, linkBlocks, ownLogs } from './block-batch';
+import {
+  type BlockBatch,
+  NodeBehind,
+  type Plan,
+  WINDOW_BLOCKS,
+  areInOrder,
+  linkBlocks,
+  ownLogs,
+  timesOf,
+} from './block-batch';
 import { type ChainEvent, type RawLog, decodeLog } from './decode';
 import { RangeSize } from './range-size';
 import {
@@ -133,13 +142,13 @@ export class Source {
   ): Promise<BlockBatch> {
     const own = ownLogs(this.contracts, logs, blocks[0].number, blocks.at(-1)!.number);
     const headers = new Map(blocks.map((block) => [block.number, block]));
-    await this.addTimes(own, headers);
+    const times = timesOf(own, blocks) ?? (await this.readTimes(own, headers));
     const events: ChainEvent[] = [];
-    for (const log of own) {
+    for (const [i, log] of own.entries()) {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
         throw new NodeBehind(`the node sent logs of another block ${header.number}`);
-      const event = decodeLog(log, header?.time ?? Number(log.blockTimestamp));
+      const event = decodeLog(log, times[i]);
       if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
@@ -148,17 +157,20 @@ export class Source {
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
   }
 
-  /** Reads the headers of blocks whose logs have no time. */
-  private async addTimes(logs: RawLog[], headers: Map<number, Block>): Promise<void> {
-    const without = logs
-      .filter((log) => log.blockTimestamp === undefined)
-      .map((log) => Number(log.blockNumber));
-    const missing = [...new Set(without)].filter((number) => !headers.has(number));
+  /** The times of these logs by the headers of their blocks; adds those that are missing. @throws NodeBehind */
+  private async readTimes(logs: RawLog[], headers: Map<number, Block>): Promise<number[]> {
+    const missing = [...new Set(logs.map((log) => Number(log.blockNumber)))].filter(
+      (number) => !headers.has(number),
+    );
     const found = await this.blocks(missing);
     found.forEach((block, i) => {
       if (!block) throw new NodeBehind(`the node lacks block ${missing[i]}`);
       headers.set(block.number, block);
     });
+    const times = logs.map((log) => headers.get(Number(log.blockNumber))!.time);
+    const ascending = [...headers.values()].sort((a, b) => a.number - b.number);
+    if (!areInOrder(ascending.map(({ time }) => time))) throw new MalformedAnswer('times of blocks fall');
+    return times;
   }
 
   /** Searches blocks that were already read for the contract's event with this number. @throws RpcError */

@@ -6,10 +6,9 @@ import { Source } from './source';
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
 
-/** An endpoint lags, and is left for another, if it is more blocks behind the best head, or behind it for longer. */
-const LAG_BLOCKS = 5;
+/** An endpoint lags, and is left for another, if it does not have within this time what others had. */
 const LAG_MS = 10_000;
-/** An endpoint that is behind and has had no new head for this long may be on an abandoned branch. */
+/** An endpoint that is behind and has had no new head for this long does not count: it hangs, or left the chain. */
 const STUCK_MS = 60_000;
 /** Wait before an endpoint that failed or lied is asked again. It doubles each time. */
 const BACKOFF_MS = { failing: 1_000, lying: 5_000 };
@@ -31,6 +30,7 @@ export class WatchedEndpoint {
   private fault?: { kind: 'failing' | 'lying'; times: number; retryAt: number; reading: boolean };
   private behind?: { target: number; since: number };
   private lagging = false;
+  private stuck = false;
   private headAt = 0;
   private probing?: Promise<void>;
 
@@ -46,7 +46,7 @@ export class WatchedEndpoint {
   get state(): EndpointState {
     if (this.wrongChain) return 'wrong_chain';
     if (this.fault) return this.fault.kind;
-    return this.lagging ? 'lagging' : 'ok';
+    return this.lagging || this.stuck ? 'lagging' : 'ok';
   }
 
   /** Whether it is in backoff. */
@@ -55,12 +55,11 @@ export class WatchedEndpoint {
   }
 
   /**
-   * Whether it votes. An endpoint that is behind still votes on the blocks that it has: otherwise a liar could exclude
-   * it by claiming a higher head.
+   * Whether it votes. An endpoint that is behind still does, also by lacking a block: otherwise a liar could exclude it by
+   * claiming a higher head.
    */
   get heard(): boolean {
-    if (this.error || this.resting || this.wrongChain) return false;
-    return this.state !== 'lagging' || Date.now() - this.headAt < STUCK_MS;
+    return !this.error && !this.resting && !this.wrongChain && !this.stuck;
   }
 
   /** Asks for its head and, at first and after a failure, for its chain. Does not throw when the endpoint fails. */
@@ -103,12 +102,17 @@ export class WatchedEndpoint {
     this.fault = undefined;
   }
 
+  /** Whether it has had no new head for long, though another has a higher one. */
+  standsStill(highest: number): boolean {
+    this.stuck = (this.head?.number ?? -1) < highest && Date.now() - this.headAt > STUCK_MS;
+    return this.stuck;
+  }
+
   /** Compares its head with the best one. It lags if it does not reach within LAG_MS what the others had. */
   compare(best: number): void {
     const head = this.head?.number ?? -1;
     if (this.behind && head >= this.behind.target) this.behind = undefined;
     if (head < best) this.behind ??= { target: best, since: Date.now() };
-    this.lagging =
-      best - head > LAG_BLOCKS || (this.behind !== undefined && Date.now() - this.behind.since > LAG_MS);
+    this.lagging = this.behind !== undefined && Date.now() - this.behind.since > LAG_MS;
   }
 }

@@ -1,0 +1,100 @@
+import { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { judgeHeads } from './heads';
+
+const GENESIS = {
+  number: '0x0',
+  hash: `0x${'0'.repeat(64)}`,
+  parentHash: `0x${'0'.repeat(64)}`,
+  timestamp: '0x0',
+};
+
+/** An endpoint whose head the test says. */
+async function endpoint(
+  name: string,
+  head: number,
+): Promise<{ at(head: number): Promise<void> } & WatchedEndpoint> {
+  const made = new WatchedEndpoint(
+    { url: 'http://127.0.0.1:1', headers: {}, name },
+    name,
+    [],
+    () => undefined,
+  );
+  jest.spyOn(made.source.rpc, 'batch').mockResolvedValue(['0x1', GENESIS]);
+  const at = async (number: number): Promise<void> => {
+    jest
+      .spyOn(made.source, 'block')
+      .mockResolvedValue({ number, hash: `${number}`, parentHash: '', time: 0 });
+    await made.probe();
+  };
+  await at(head);
+  return Object.assign(made, { at });
+}
+
+const later = (ms: number): unknown => jest.setSystemTime(Date.now() + ms);
+
+describe('heads', () => {
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] }));
+  afterEach(() => void jest.useRealTimers());
+
+  it('of a single endpoint are believed', async () =>
+    expect(judgeHeads([await endpoint('a', 100)], 1)).toMatchObject({ upTo: 100, best: 100 }));
+
+  it.each([
+    ['the first', 900, 100],
+    ['the second', 100, 900],
+  ])('count as far as both of two have them, when %s is ahead', async (_, a, b) => {
+    const both = [await endpoint('a', a), await endpoint('b', b)];
+    expect(judgeHeads(both, 1)).toMatchObject({ upTo: 100, best: 100 });
+    expect(both.map(({ state, heard }) => [state, heard])).toEqual([
+      ['ok', true],
+      ['ok', true],
+    ]);
+  });
+
+  it('wait for one that goes on, however far behind and for however long', async () => {
+    const [ahead, behind] = [await endpoint('a', 9000), await endpoint('b', 100)];
+    for (let number = 100; number < 120; number += 1) {
+      later(30_000);
+      await ahead.at(9000 + 2 * number);
+      await behind.at(number);
+      expect(judgeHeads([ahead, behind], 1)).toMatchObject({ best: number });
+      expect(behind.heard).toBe(true);
+    }
+  });
+
+  it('do not wait for one that stands still for a minute while another goes on', async () => {
+    const [moving, still] = [await endpoint('a', 200), await endpoint('b', 100)];
+    later(60_000);
+    await still.at(100);
+    expect(judgeHeads([moving, still], 1)).toMatchObject({ upTo: 100 });
+    later(1);
+    await still.at(100);
+    expect(judgeHeads([still, moving], 1)).toMatchObject({ reader: moving, upTo: 200, best: 200 });
+    expect([still.state, still.heard]).toEqual(['lagging', false]);
+    await still.at(150);
+    expect(judgeHeads([still, moving], 1)).toMatchObject({ upTo: 150 });
+  });
+
+  it('wait for the chain that stands still', async () => {
+    const both = [await endpoint('a', 100), await endpoint('b', 100)];
+    later(600_000);
+    for (const each of both) await each.at(100);
+    judgeHeads(both, 1);
+    expect(both.map(({ heard }) => heard)).toEqual([true, true]);
+  });
+
+  it('of three count as far as two have them; the third lags after ten seconds', async () => {
+    const all = [await endpoint('a', 100), await endpoint('b', 200), await endpoint('c', 900)];
+    expect(judgeHeads(all, 1)).toMatchObject({ reader: all[0], best: 200, upTo: 100 });
+    later(10_001);
+    await all[0].at(150);
+    expect(judgeHeads(all, 1)).toMatchObject({ reader: all[1], best: 200, upTo: 200 });
+    expect(all.map(({ state }) => state)).toEqual(['lagging', 'ok', 'ok']);
+  });
+
+  it('count as far as the wanted number has them', async () => {
+    const all = [await endpoint('a', 100), await endpoint('b', 200), await endpoint('c', 300)];
+    expect(judgeHeads(all, 3)).toMatchObject({ best: 100 });
+    expect(judgeHeads(all.slice(1), 3)).toBeUndefined();
+  });
+});

@@ -2,27 +2,35 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
- * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count.
+ * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count;
+ * member_newest and member_counts.
  *
  * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
- * and each day of an account once, however many rows it changes. The cost of a transaction never depends on the number
- * of the pool's members.
+ * and each day of an account once, however many rows it changes. The cost of a transaction does not depend on the
+ * number of the pool's members, except of those whose membership is indexed: members of very many pools.
  *
- * Locks are always taken in this order: pools by id, pool_totals, account_days by key. The indexer and all other
- * writers use different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
+ * Others decide how many memberships a person has. So the first few of an address are looked up in `pools` by whoever
+ * lists them, and all later ones are indexed: member_newest has the pool's newest transactions for each of them, and
+ * member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
+ * together, so no list depends on where the limit is, or on who crosses it at the same time.
+ *
+ * Locks are always taken in this order: pools by id, pool_totals, account_days by key, member_counts by key. Rows of
+ * member_newest and the counts of a pool's memberships change only under the pool's lock. The indexer and all other
+ * writers use different rows of account_days, pool_totals and member_counts, so POST /pools never waits for a batch of
+ * events.
  */
 export class Totals1767236400000 implements MigrationInterface {
   name = 'Totals1767236400000';
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    for (const text of [WRITERS, CREATING, TRANSACTIONS, ACCRUALS, POOLS, MEMBERS, REFUSALS])
+    for (const text of [WRITERS, CREATING, MANY, TRANSACTIONS, ACCRUALS, POOLS, MEMBERS, REFUSALS])
       await queryRunner.query(text);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP FUNCTION refuse_write, pool_members_inserted, pool_members_deleting, pool_members_deleted, move_outside,
-        pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
+      DROP FUNCTION refuse_write, pool_members_inserting, pool_members_inserted, pool_members_deleting,
+        pool_members_deleted, move_outside, refresh_newest, count_membership, few_memberships, pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
         transactions_inserting, transactions_inserted, transactions_updated, transactions_deleted,
         changed_at, writer, pool_totals_shard, creating CASCADE;
     `);
@@ -98,7 +106,10 @@ const DELETED: Change = {
   counts: true,
 };
 
-/** Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist. */
+/**
+ * Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist.
+ * `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or ends meanwhile.
+ */
 const changePools = ({ rows, newest }: Change): string => `
   WITH changed AS MATERIALIZED (
     SELECT pool_id, owner_id,
@@ -122,13 +133,16 @@ const changePools = ({ rows, newest }: Change): string => `
       claim_count = p.claim_count + c.claims,${newest}
       last_update = changed_at(p.last_update)
     FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.type, c.deposited, c.pending
+    RETURNING p.id, p.type, c.deposited, c.pending
   ), totals AS (
     UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
     FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
     WHERE t.shard = pool_totals_shard() AND t.type = u.type AND (u.deposited <> 0 OR u.pending <> 0)
   )
-  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated) INTO missing;`;
+  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
+    SELECT u.id FROM updated u CROSS JOIN LATERAL (
+      SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
+  INTO missing, crowded;`;
 
 /**
  * Updates the days: the payer's sums, and the number of rows that an address may list in its own right. Such addresses
@@ -169,6 +183,26 @@ const changeDays = ({ rows, counts }: Change): string => `
     withdrawals = a.withdrawals + excluded.withdrawals,
     claims = a.claims + excluded.claims;`;
 
+/** Adds to the counts of addresses. `changes` is a SELECT of address, type and count. */
+const addCounts = (changes: string): string => `
+  INSERT INTO member_counts AS c (address, type, writer, count)
+  SELECT address, type, writer(), sum(count) FROM (${changes}) changes
+  GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
+  ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;`;
+
+/** Tells the indexed members of the pools `crowded`, of which there are few. */
+const changeMembers = ({ rows, counts }: Change): string => `
+  IF crowded <> '{}' THEN${
+    counts
+      ? addCounts(`
+      SELECT m.address, r.type, r.count
+      FROM (SELECT pool_id, type, sum(count) AS count FROM (${rows}) r WHERE pool_id = ANY(crowded) GROUP BY 1, 2) r
+      JOIN pool_members m ON m.pool_id = r.pool_id AND m.indexed`)
+      : ''
+  }
+    PERFORM refresh_newest(crowded);
+  END IF;`;
+
 const lockPools = (table: string): string =>
   `PERFORM FROM pools WHERE id IN (SELECT pool_id FROM ${table}) ORDER BY id FOR NO KEY UPDATE;`;
 
@@ -182,6 +216,50 @@ const CREATING = `
   END $$;
 `;
 const UNLESS_CREATING = `WHEN (creating() IS NOT TRUE)`;
+
+const MANY = `
+  -- So many memberships of an address are looked up one by one. Those that begin together do not see each other, so there
+  -- may be some more.
+  CREATE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
+
+  -- Makes member_newest agree with the ledger, for all indexed members of these pools. The caller holds their locks.
+  CREATE FUNCTION refresh_newest(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    WITH newest AS MATERIALIZED (
+      SELECT c.id AS pool_id, t.type, t.status, t.id AS last_id
+      FROM unnest(changed) AS c(id) CROSS JOIN LATERAL (
+        (SELECT DISTINCT ON (type, status) type, status, id FROM transactions
+         WHERE pool_id = c.id AND status IN ('PENDING', 'EXPIRED') ORDER BY type, status, id DESC)
+        ${NEWEST.map(
+          ([type]) => `UNION ALL
+        (SELECT type, status, id FROM transactions
+         WHERE pool_id = c.id AND type = '${type}' AND status = 'CONFIRMED' ORDER BY id DESC LIMIT 1)`,
+        ).join('')}
+      ) t
+    ), gone AS (
+      DELETE FROM member_newest n WHERE n.pool_id = ANY(changed) AND NOT EXISTS (
+        SELECT FROM newest w WHERE w.pool_id = n.pool_id AND w.type = n.type AND w.status = n.status)
+    )
+    INSERT INTO member_newest AS n (pool_id, address, type, status, last_id)
+    SELECT m.pool_id, m.address, w.type, w.status, w.last_id
+    FROM newest w JOIN pool_members m ON m.pool_id = w.pool_id AND m.indexed
+    WHERE NOT EXISTS (SELECT FROM member_newest o WHERE o.pool_id = m.pool_id AND o.address = m.address
+      AND o.type = w.type AND o.status = w.status AND o.last_id = w.last_id)
+    ON CONFLICT ON CONSTRAINT member_newest_pkey DO UPDATE SET last_id = excluded.last_id;
+  END $$;
+
+  -- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool
+  -- that is deleted has no transactions.
+  CREATE FUNCTION count_membership(pool uuid, member text, pool_type text, sign integer) RETURNS void
+  LANGUAGE plpgsql AS $$
+  BEGIN${addCounts(`
+    SELECT member AS address, pool_type AS type, sign AS count
+    UNION ALL
+    SELECT member, k.type, sign * k.count FROM pools p CROSS JOIN LATERAL (VALUES
+      ${NEWEST.map(([type, , count]) => `('${type}', p.${count.slice(0, -1)}_count)`).join(', ')}) AS k(type, count)
+    WHERE p.id = pool`)}
+  END $$;
+`;
 
 const TRANSACTIONS = `
   -- For writers that do not know the owner.
@@ -203,6 +281,7 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
     wrong boolean;
   BEGIN
     ${lockPools('added')}
@@ -217,6 +296,7 @@ const TRANSACTIONS = `
         USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
     END IF;
     ${changeDays(INSERTED)}
+    ${changeMembers(INSERTED)}
     RETURN NULL;
   END $$;
   CREATE TRIGGER transactions_inserted AFTER INSERT ON transactions
@@ -225,12 +305,14 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
   BEGIN
     -- Most updates only fill in gas.
     IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status) THEN
       ${lockPools('added')}
       ${changePools(UPDATED)}
       ${changeDays(UPDATED)}
+      ${changeMembers(UPDATED)}
     END IF;
     RETURN NULL;
   END $$;
@@ -240,10 +322,12 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
   BEGIN
     ${lockPools('removed')}
     ${changePools(DELETED)}
     ${changeDays(DELETED)}
+    ${changeMembers(DELETED)}
     RETURN NULL;
   END $$;
   CREATE TRIGGER transactions_deleted AFTER DELETE ON transactions
@@ -354,10 +438,23 @@ const MEMBERS = `
       claims = a.claims + excluded.claims;
   END $$;
 
+  CREATE FUNCTION pool_members_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.indexed := NEW.role = 'MEMBER' AND EXISTS (SELECT FROM pool_members f
+      WHERE NOT f.indexed AND f.role = 'MEMBER' AND f.address = NEW.address OFFSET few_memberships() - 1);
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER pool_members_inserting BEFORE INSERT ON pool_members FOR EACH ROW
+    WHEN (NEW.indexed IS NULL) EXECUTE FUNCTION pool_members_inserting();
+
   CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
     PERFORM move_outside(NEW.pool_id, NEW.address, -1);
+    IF NEW.indexed THEN
+      PERFORM count_membership(NEW.pool_id, NEW.address, NEW.type, 1);
+      PERFORM refresh_newest(ARRAY[NEW.pool_id]);
+    END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
@@ -379,6 +476,10 @@ const MEMBERS = `
     UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
     -- Not needed when the pool itself is deleted.
     IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
+    IF OLD.indexed THEN
+      DELETE FROM member_newest WHERE pool_id = OLD.pool_id AND address = OLD.address;
+      PERFORM count_membership(OLD.pool_id, OLD.address, OLD.type, -1);
+    END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
@@ -408,8 +509,21 @@ const REFUSALS = `
   ${refuse('pools_fixed', 'UPDATE OF id, type, owner_id, created_at', 'pools', 'totals would not follow')}
   ${refuse('pools_derived', `UPDATE OF ${Object.keys(DERIVED).join(', ')}`, 'pools', 'derived from the ledger')}
   ${refuse('account_days_derived', 'INSERT OR UPDATE OR DELETE', 'account_days', 'derived from the ledger')}
-  ${refuse('pool_totals_derived', 'INSERT OR UPDATE OR DELETE', 'pool_totals', 'derived from the ledger')}
-  ${['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals']
+  ${['pool_totals', 'member_newest', 'member_counts']
+    .map((table) =>
+      refuse(`${table}_derived`, 'INSERT OR UPDATE OR DELETE', table, 'derived from the ledger'),
+    )
+    .join('')}
+  ${[
+    'pools',
+    'pool_members',
+    'transactions',
+    'yield_accruals',
+    'account_days',
+    'pool_totals',
+    'member_newest',
+    'member_counts',
+  ]
     .map((table) => refuse(`${table}_kept`, 'TRUNCATE', table, 'totals would not follow'))
     .join('')}
   -- account_days and pool_members hold addresses too. Signing in assigns the same address again, which is allowed.

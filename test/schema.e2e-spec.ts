@@ -161,7 +161,7 @@ const FILL = `
   INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update)
     SELECT ${id('pool', 'n')}, (ARRAY['individual', 'lottery', 'rotating'])[1 + n % 3], ${id('user', 'n')},
       ${hex('n % 3', 40)}, 1, now(), now() FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO pool_members SELECT p.id, ${hex('n + role', 40)}, (ARRAY['OWNER', 'MEMBER'])[1 + role], p.type
+  INSERT INTO pool_members SELECT p.id, ${hex('n + role', 40)}, (ARRAY['OWNER', 'MEMBER'])[1 + role], p.type, false
     FROM generate_series(1, ${ROWS}) n JOIN pools p ON p.id = ${id('pool', 'n')}, generate_series(0, 1) role;
   INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, tx_hash, block_number,
     log_index, created_at)
@@ -175,7 +175,7 @@ const FILL = `
     SELECT ${id('owned', 'n')}, 'lottery', ${id('user', `${OWNER}`)}, ${hex('1', 40)}, 1, now(), now(), 3,
       (SELECT max(${id('owned transaction', 'm')}::text) FROM generate_series(3 * n, 3 * n + 2) m)::uuid
     FROM generate_series(1, 10000) n;
-  INSERT INTO pool_members SELECT ${id('owned', 'n')}, ${hex(`${OWNER}`, 40)}, 'OWNER', 'lottery'
+  INSERT INTO pool_members SELECT ${id('owned', 'n')}, ${hex(`${OWNER}`, 40)}, 'OWNER', 'lottery', false
     FROM generate_series(1, 10000) n;
   INSERT INTO pool_members SELECT ${id('owned', 'n')}, ${hex(`${MEMBER}`, 40)}, 'MEMBER', 'lottery'
     FROM generate_series(1, 1000) n;

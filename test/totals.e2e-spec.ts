@@ -154,7 +154,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
       async (programs) => {
         await app.sql(`
           BEGIN; SET LOCAL savings.repair = on;
-          TRUNCATE pools, transactions, idempotency_keys, account_days CASCADE;
+          TRUNCATE pools, transactions, idempotency_keys, account_days, member_newest, member_counts CASCADE;
           UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
           COMMIT`);
         answers.clear();

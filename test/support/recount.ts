@@ -97,7 +97,7 @@ const PAIRS: [name: string, kept: string, recount: string][] = [
     'SELECT pool_id, address, type, status, last_id FROM member_newest',
     `SELECT * FROM (${MEMBER_NEWEST}) r`,
   ],
-  ['member_counts', KEPT_COUNTS, MEMBER_COUNTS],
+  ['member_counts', KEPT_COUNTS, `SELECT * FROM (${MEMBER_COUNTS}) r`],
 ];
 
 /** Rows of the derived tables that are not what a recount from the ledger gives, and those that are missing. */

@@ -25,9 +25,9 @@ const REACH = `
       SELECT CASE WHEN total > :offset THEN :limit + :offset ELSE 0 END AS rows FROM whole
     )`;
 
-/** Ids from pools that the caller is a member of. */
+/** Ids from pools that the caller is a member of, each once: they are counted. */
 const MEMBER_IDS = `
-    member_ids AS MATERIALIZED (${memberIds(ROWS)})`;
+    member_ids AS MATERIALIZED (SELECT DISTINCT id FROM (${memberIds(ROWS)}) found)`;
 
 /** The end of each own day as an id, ascending: ids are UUIDv7, so days are ranges of ids. */
 const ENDS = `

@@ -62,7 +62,7 @@ export const oldest = (n: string): string => `
     SELECT coalesce((SELECT newest FROM candidates OFFSET greatest(${n} - 1, 0)), ${uuidOf('0')}) AS id
   )`;
 
-/** SELECT of the ids of these streams that can be on the page or before it. */
+/** SELECT of the ids of these streams that can be on the page or before it, some twice: of streams of two statuses. */
 export const memberIds = (n: string): string => `
   SELECT t.id FROM candidates c CROSS JOIN LATERAL (
     SELECT id FROM transactions WHERE pool_id = c.id AND type = c.type AND id >= (SELECT id FROM oldest)

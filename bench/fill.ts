@@ -136,10 +136,10 @@ const derived = (heavy: boolean): Record<string, string> => ({
       count(*) FILTER (WHERE type = 'DEPOSIT'), count(*) FILTER (WHERE type = 'WITHDRAWAL'),
       count(*) FILTER (WHERE type = 'YIELD_CLAIM')
     FROM transactions GROUP BY 1, 2 ORDER BY 1, 2`,
-  'member newest': `
-    INSERT INTO member_newest (pool_id, address, type, status, last_id)
-    SELECT DISTINCT ON (1, 2, 3, 4) m.pool_id, m.address, t.type, t.status, t.id
-    FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed ORDER BY 1, 2, 3, 4, t.id DESC`,
+  'member streams': `
+    INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+    SELECT m.pool_id, m.address, t.type, t.status, min(t.id::text)::uuid, max(t.id::text)::uuid
+    FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed GROUP BY 1, 2, 3, 4`,
   'member counts': `
     INSERT INTO member_counts (address, type, writer, count)
     SELECT address, c.type, 1, sum(c.count) FROM pool_members m JOIN pools p ON p.id = m.pool_id

@@ -89,7 +89,7 @@ export class Schema1767225600000 implements MigrationInterface {
       CREATE INDEX pool_members_owner_idx ON pool_members (address, type, pool_id) WHERE role = 'OWNER';
       CREATE INDEX pool_members_member_idx ON pool_members (indexed, address, type, pool_id) WHERE role = 'MEMBER';
       CREATE INDEX pool_members_indexed_idx ON pool_members (pool_id, address) WHERE indexed;
-      COMMENT ON COLUMN pool_members.indexed IS 'Whether member_newest and member_counts have it: so have the memberships of an address beyond the first few';
+      COMMENT ON COLUMN pool_members.indexed IS 'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few';
 
       CREATE TABLE transactions (
         id uuid NOT NULL,
@@ -143,16 +143,17 @@ export class Schema1767225600000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       COMMENT ON TABLE account_days IS 'Derived: per UTC day what an address deposited and claimed, and how many transactions it may list as owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other';
 
-      CREATE TABLE member_newest (
+      CREATE TABLE member_streams (
         pool_id uuid NOT NULL,
         address text COLLATE "C" NOT NULL,
         type text COLLATE "C" NOT NULL,
         status text COLLATE "C" NOT NULL,
+        first_id uuid NOT NULL,
         last_id uuid NOT NULL,
-        CONSTRAINT member_newest_pkey PRIMARY KEY (pool_id, address, type, status)
+        CONSTRAINT member_streams_pkey PRIMARY KEY (pool_id, address, type, status)
       );
-      CREATE INDEX member_newest_last_idx ON member_newest (address, type, status, last_id, pool_id);
-      COMMENT ON TABLE member_newest IS 'Derived: the newest transaction of each type and status in the pool of an indexed membership';
+      CREATE INDEX member_streams_last_idx ON member_streams (address, type, status, last_id, first_id, pool_id);
+      COMMENT ON TABLE member_streams IS 'Derived: the first and the newest transaction of each type and status in the pool of an indexed membership';
 
       CREATE TABLE member_counts (
         address text COLLATE "C" NOT NULL,
@@ -203,7 +204,7 @@ export class Schema1767225600000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_newest, account_days,
+      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, account_days,
         transactions, pool_members, pools, nonces, users;
       DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
       DROP FUNCTION iso, is_address;

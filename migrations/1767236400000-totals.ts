@@ -3,19 +3,19 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
  * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count;
- * member_newest and member_counts.
+ * member_streams and member_counts.
  *
  * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
  * and each day of an account once, however many rows it changes. The cost of a transaction does not depend on the
  * number of the pool's members, except of those whose membership is indexed: members of very many pools.
  *
  * Others decide how many memberships a person has. So the first few of an address are looked up in `pools` by whoever
- * lists them, and all later ones are indexed: member_newest has the pool's newest transactions for each of them, and
+ * lists them, and all later ones are indexed: member_streams has the pool's first and newest transactions for each of them, and
  * member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
  * together, so no list depends on where the limit is, or on who crosses it at the same time.
  *
  * Locks are always taken in this order: pools by id, pool_totals, account_days by key, member_counts by key. Rows of
- * member_newest and the counts of a pool's memberships change only under the pool's lock. The indexer and all other
+ * member_streams and the counts of a pool's memberships change only under the pool's lock. The indexer and all other
  * writers use different rows of account_days, pool_totals and member_counts, so POST /pools never waits for a batch of
  * events.
  */
@@ -30,7 +30,7 @@ export class Totals1767236400000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP FUNCTION refuse_write, pool_members_inserting, pool_members_inserted, pool_members_deleting,
-        pool_members_deleted, move_outside, refresh_newest, count_membership, few_memberships, pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
+        pool_members_deleted, move_outside, refresh_streams, count_membership, few_memberships, pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
         transactions_inserting, transactions_inserted, transactions_updated, transactions_deleted,
         changed_at, writer, pool_totals_shard, creating CASCADE;
     `);
@@ -200,7 +200,7 @@ const changeMembers = ({ rows, counts }: Change): string => `
       JOIN pool_members m ON m.pool_id = r.pool_id AND m.indexed`)
       : ''
   }
-    PERFORM refresh_newest(crowded);
+    PERFORM refresh_streams(crowded);
   END IF;`;
 
 const lockPools = (table: string): string =>
@@ -217,35 +217,39 @@ const CREATING = `
 `;
 const UNLESS_CREATING = `WHEN (creating() IS NOT TRUE)`;
 
+/** The first or the newest confirmed transaction of pool `c` and type `k`. */
+const end = (order: 'ASC' | 'DESC'): string => `
+  SELECT x.id FROM transactions x WHERE x.pool_id = c.id AND x.type = k.type AND x.status = 'CONFIRMED'
+  ORDER BY x.id ${order} LIMIT 1`;
+
 const MANY = `
   -- So many memberships of an address are looked up one by one. Those that begin together do not see each other, so there
   -- may be some more.
   CREATE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
 
-  -- Makes member_newest agree with the ledger, for all indexed members of these pools. The caller holds their locks.
-  CREATE FUNCTION refresh_newest(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+  -- Makes member_streams agree with the ledger, for all indexed members of these pools. The caller holds their locks.
+  CREATE FUNCTION refresh_streams(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
-    WITH newest AS MATERIALIZED (
-      SELECT c.id AS pool_id, t.type, t.status, t.id AS last_id
-      FROM unnest(changed) AS c(id) CROSS JOIN LATERAL (
-        (SELECT DISTINCT ON (type, status) type, status, id FROM transactions
-         WHERE pool_id = c.id AND status IN ('PENDING', 'EXPIRED') ORDER BY type, status, id DESC)
-        ${NEWEST.map(
-          ([type]) => `UNION ALL
-        (SELECT type, status, id FROM transactions
-         WHERE pool_id = c.id AND type = '${type}' AND status = 'CONFIRMED' ORDER BY id DESC LIMIT 1)`,
-        ).join('')}
+    WITH streams AS MATERIALIZED (
+      SELECT c.id AS pool_id, t.* FROM unnest(changed) AS c(id) CROSS JOIN LATERAL (
+        SELECT type::text, status::text, (array_agg(id ORDER BY id))[1] AS first_id,
+          (array_agg(id ORDER BY id DESC))[1] AS last_id
+        FROM transactions WHERE pool_id = c.id AND status IN ('PENDING', 'EXPIRED') GROUP BY type, status
+        UNION ALL
+        SELECT k.type, 'CONFIRMED', (${end('ASC')}), n.id
+        FROM (VALUES ${NEWEST.map(([type]) => `('${type}')`).join(', ')}) AS k(type)
+        CROSS JOIN LATERAL (${end('DESC')}) n
       ) t
     ), gone AS (
-      DELETE FROM member_newest n WHERE n.pool_id = ANY(changed) AND NOT EXISTS (
-        SELECT FROM newest w WHERE w.pool_id = n.pool_id AND w.type = n.type AND w.status = n.status)
+      DELETE FROM member_streams s WHERE s.pool_id = ANY(changed) AND NOT EXISTS (
+        SELECT FROM streams n WHERE n.pool_id = s.pool_id AND n.type = s.type AND n.status = s.status)
     )
-    INSERT INTO member_newest AS n (pool_id, address, type, status, last_id)
-    SELECT m.pool_id, m.address, w.type, w.status, w.last_id
-    FROM newest w JOIN pool_members m ON m.pool_id = w.pool_id AND m.indexed
-    WHERE NOT EXISTS (SELECT FROM member_newest o WHERE o.pool_id = m.pool_id AND o.address = m.address
-      AND o.type = w.type AND o.status = w.status AND o.last_id = w.last_id)
-    ON CONFLICT ON CONSTRAINT member_newest_pkey DO UPDATE SET last_id = excluded.last_id;
+    INSERT INTO member_streams AS s (pool_id, address, type, status, first_id, last_id)
+    SELECT m.pool_id, m.address, n.type, n.status, n.first_id, n.last_id
+    FROM streams n JOIN pool_members m ON m.pool_id = n.pool_id AND m.indexed
+    WHERE NOT EXISTS (SELECT FROM member_streams o WHERE o.pool_id = m.pool_id AND o.address = m.address
+      AND o.type = n.type AND o.status = n.status AND o.first_id = n.first_id AND o.last_id = n.last_id)
+    ON CONFLICT ON CONSTRAINT member_streams_pkey DO UPDATE SET first_id = excluded.first_id, last_id = excluded.last_id;
   END $$;
 
   -- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool
@@ -453,7 +457,7 @@ const MEMBERS = `
     PERFORM move_outside(NEW.pool_id, NEW.address, -1);
     IF NEW.indexed THEN
       PERFORM count_membership(NEW.pool_id, NEW.address, NEW.type, 1);
-      PERFORM refresh_newest(ARRAY[NEW.pool_id]);
+      PERFORM refresh_streams(ARRAY[NEW.pool_id]);
     END IF;
     RETURN NULL;
   END $$;
@@ -477,7 +481,7 @@ const MEMBERS = `
     -- Not needed when the pool itself is deleted.
     IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
     IF OLD.indexed THEN
-      DELETE FROM member_newest WHERE pool_id = OLD.pool_id AND address = OLD.address;
+      DELETE FROM member_streams WHERE pool_id = OLD.pool_id AND address = OLD.address;
       PERFORM count_membership(OLD.pool_id, OLD.address, OLD.type, -1);
     END IF;
     RETURN NULL;
@@ -509,7 +513,7 @@ const REFUSALS = `
   ${refuse('pools_fixed', 'UPDATE OF id, type, owner_id, created_at', 'pools', 'totals would not follow')}
   ${refuse('pools_derived', `UPDATE OF ${Object.keys(DERIVED).join(', ')}`, 'pools', 'derived from the ledger')}
   ${refuse('account_days_derived', 'INSERT OR UPDATE OR DELETE', 'account_days', 'derived from the ledger')}
-  ${['pool_totals', 'member_newest', 'member_counts']
+  ${['pool_totals', 'member_streams', 'member_counts']
     .map((table) =>
       refuse(`${table}_derived`, 'INSERT OR UPDATE OR DELETE', table, 'derived from the ledger'),
     )
@@ -521,7 +525,7 @@ const REFUSALS = `
     'yield_accruals',
     'account_days',
     'pool_totals',
-    'member_newest',
+    'member_streams',
     'member_counts',
   ]
     .map((table) => refuse(`${table}_kept`, 'TRUNCATE', table, 'totals would not follow'))

@@ -67,7 +67,7 @@ export class CreatePool1767505000000 implements MigrationInterface {
           FROM pool_members m CROSS JOIN LATERAL (VALUES (m.type::text), ('DEPOSIT')) AS k(type)
           WHERE m.pool_id = ANY(NEW.pools) AND m.indexed GROUP BY 1, 2 ORDER BY 1, 2
           ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
-          PERFORM refresh_newest(NEW.pools);
+          PERFORM refresh_streams(NEW.pools);
         END IF;
         PERFORM set_config('savings.creating', 'off', true);
         RETURN NEW;

@@ -71,11 +71,10 @@ const KEPT_TOTALS = `
   HAVING sum(pools) <> 0 OR sum(deposited) <> 0 OR sum(pending) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
 
 /** Of the memberships that are indexed; which those are, no other table says. */
-const MEMBER_NEWEST = `
-  SELECT DISTINCT ON (m.pool_id, m.address, t.type, t.status) m.pool_id, m.address::text, t.type::text, t.status::text,
-    t.id AS last_id
-  FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed
-  ORDER BY m.pool_id, m.address, t.type, t.status, t.id DESC`;
+const MEMBER_STREAMS = `
+  SELECT m.pool_id, m.address::text, t.type::text, t.status::text, (array_agg(t.id ORDER BY t.id))[1] AS first_id,
+    (array_agg(t.id ORDER BY t.id))[count(*)] AS last_id
+  FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed GROUP BY 1, 2, 3, 4`;
 const MEMBER_COUNTS = `
   SELECT m.address::text, m.type::text, count(*) FROM pool_members m WHERE m.indexed GROUP BY 1, 2
   UNION ALL
@@ -93,9 +92,9 @@ const PAIRS: [name: string, kept: string, recount: string][] = [
   ],
   ['pool_totals', KEPT_TOTALS, TOTALS],
   [
-    'member_newest',
-    'SELECT pool_id, address, type, status, last_id FROM member_newest',
-    `SELECT * FROM (${MEMBER_NEWEST}) r`,
+    'member_streams',
+    'SELECT pool_id, address, type, status, first_id, last_id FROM member_streams',
+    `SELECT * FROM (${MEMBER_STREAMS}) r`,
   ],
   ['member_counts', KEPT_COUNTS, `SELECT * FROM (${MEMBER_COUNTS}) r`],
 ];

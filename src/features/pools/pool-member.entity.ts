@@ -29,7 +29,7 @@ export class PoolMember {
   /** False for the first few memberships of an address, which its lists look up. The database sets it. */
   @Column('boolean', {
     comment:
-      'Whether member_newest and member_counts have it: so have the memberships of an address beyond the first few',
+      'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few',
   })
   indexed: boolean;
 }

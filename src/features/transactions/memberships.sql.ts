@@ -50,7 +50,7 @@ export const candidates = (n: string): string => `
       SELECT m.id, k.type, k.newest FROM ${FEW_STREAMS} WHERE k.newest IS NOT NULL AND ${WANTED_TYPE}
       UNION ALL
       SELECT s.pool_id, k.type, s.last_id FROM ${KINDS} CROSS JOIN LATERAL (
-        SELECT pool_id, last_id FROM member_newest
+        SELECT pool_id, last_id FROM member_streams
         WHERE address = :caller AND type = k.type AND status = k.status ORDER BY last_id DESC LIMIT ${n}) s
       WHERE ${IS_INDEXED} AND ${WANTED_TYPE}
     ) streams ORDER BY newest DESC LIMIT ${n}

@@ -84,24 +84,25 @@ const fewStreams = (order: Order): string => `
   FROM ${FEW_STREAMS} WHERE ${WANTED_TYPE}`;
 
 /**
- * The same of indexed memberships. Going back, the newest ids below the cursor are in the index, as many as the page
- * has rows. A look-up each is needed for streams that go beyond the cursor: on the first page none, and few where one
- * asks what is new; but far back, or from the oldest on, for each pool of the caller that is active since.
+ * The same of indexed memberships. Their first and newest ids are in the index, so streams that lie on one side of the
+ * cursor need no look-up, only those around it do: on the first page none, and few where one asks what is new. In the
+ * midst, or from the oldest on, the entries of all streams with newer rows are read. So only a person with very many
+ * pools that were active for long has pages there that cost more.
  */
 const indexedStreams = (order: Order): string => {
   const wanted = `${IS_INDEXED} AND ${WANTED_TYPE} AND (:status IS NULL OR k.status = :status)`;
-  const streams = 'member_newest WHERE address = :caller AND type = k.type AND status = k.status';
-  const lookedUp = (beyond: string): string => `
-    SELECT s.pool_id, k.type, ${lookUp('s.pool_id', 'k.status', order)}
-    FROM ${KINDS} CROSS JOIN LATERAL (SELECT pool_id FROM ${streams} AND ${beyond} OFFSET 0) s WHERE ${wanted}`;
+  const streams = 'member_streams WHERE address = :caller AND type = k.type AND status = k.status';
+  const each = (nearest: string, where: string): string => `
+    SELECT s.pool_id, k.type, ${nearest} FROM ${KINDS} CROSS JOIN LATERAL (
+      SELECT pool_id, first_id, last_id FROM ${streams} AND ${where}) s WHERE ${wanted}`;
+  const nearest = lookUp('s.pool_id', 'k.status', order);
   return order === 'asc'
-    ? lookedUp('last_id > :above')
-    : `
-    SELECT s.pool_id, k.type, s.last_id FROM ${KINDS} CROSS JOIN LATERAL (
-      SELECT pool_id, last_id FROM ${streams} AND last_id > :above AND last_id < :below
-      ORDER BY last_id DESC LIMIT :limit + 1) s
-    WHERE ${wanted}
-    UNION ALL ${lookedUp('last_id >= :below')}`;
+    ? each(
+        `CASE WHEN s.first_id > :above THEN s.first_id ELSE ${nearest} END AS nearest`,
+        'last_id > :above AND first_id < :below OFFSET 0',
+      )
+    : `${each('s.last_id', 'last_id > :above AND last_id < :below ORDER BY last_id DESC LIMIT :limit + 1')}
+    UNION ALL ${each(nearest, 'last_id >= :below AND first_id < :below OFFSET 0')}`;
 };
 
 /** For FROM: a page of the rows with these ids, which are already in order. */

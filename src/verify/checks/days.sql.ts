@@ -75,12 +75,12 @@ export const NEXT_ADDRESSES = `
   ${distinct('payers', 'account', 'transactions', 'NOT by_owner')},
   ${distinct('members', 'address', 'pool_members', `indexed AND role = 'MEMBER'`)},
   ${distinct('counted', 'address', 'member_counts', 'true')},
-  ${distinct('newest', 'address', 'member_newest', 'true')}
+  ${distinct('streams', 'address', 'member_streams', 'true')}
   SELECT address FROM (
     (SELECT address FROM users WHERE address > $1 ORDER BY address LIMIT $2)
     UNION (SELECT address FROM days LIMIT $2)
     UNION (SELECT address FROM payers LIMIT $2)
     UNION (SELECT address FROM members LIMIT $2)
     UNION (SELECT address FROM counted LIMIT $2)
-    UNION (SELECT address FROM newest LIMIT $2)
+    UNION (SELECT address FROM streams LIMIT $2)
   ) found WHERE address IS NOT NULL ORDER BY address LIMIT $2`;

@@ -113,12 +113,12 @@ export class DerivedComparison {
     await this.report('member_counts', counts, () =>
       this.client.query(members.REPAIR_COUNTS, [unique(counts.map(({ address }) => address))]),
     );
-    const newest = await this.rows<Value & { pool: string }>(members.COMPARE_NEWEST, addresses);
-    const wrong = unique(newest.map(({ pool }) => pool));
-    await this.report('member_newest', newest, async () => {
+    const streams = await this.rows<Value & { pool: string }>(members.COMPARE_STREAMS, addresses);
+    const wrong = unique(streams.map(({ pool }) => pool));
+    await this.report('member_streams', streams, async () => {
       await this.client.query(pools.LOCK_POOLS, [wrong]);
-      await this.client.query(members.DELETE_NEWEST, [wrong]);
-      await this.client.query(members.MAKE_NEWEST, [wrong]);
+      await this.client.query(members.DELETE_STREAMS, [wrong]);
+      await this.client.query(members.MAKE_STREAMS, [wrong]);
     });
   }
 

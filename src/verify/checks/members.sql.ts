@@ -42,40 +42,42 @@ export const REPAIR_COUNTS = `
 const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
 const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
 const UNCONFIRMED = `status IN ('PENDING', 'EXPIRED')`;
-/** The newest transaction of each type and status of pool `w`; null if there is none. */
-const NEWEST = TYPES.flatMap((type) =>
+/** The first and the newest transaction of each type and status of pool `w`; null if there is none. */
+const STREAMS = TYPES.flatMap((type) =>
   STATUSES.map((status) => {
-    const index = status === 'CONFIRMED' ? '' : `AND ${UNCONFIRMED}`;
-    return `('${type}', '${status}', (SELECT x.id FROM transactions x WHERE x.pool_id = w.pool_id AND x.type = '${type}'
-      AND x.status = '${status}' ${index} ORDER BY x.id DESC LIMIT 1))`;
+    const end = (order: string): string => `
+      (SELECT x.id FROM transactions x WHERE x.pool_id = w.pool_id AND x.type = '${type}' AND x.status = '${status}'
+       ${status === 'CONFIRMED' ? '' : `AND ${UNCONFIRMED}`} ORDER BY x.id ${order} LIMIT 1)`;
+    return `('${type}', '${status}', ${end('ASC')}, ${end('DESC')})`;
   }),
 ).join();
+const RECOUNT = `CROSS JOIN LATERAL (VALUES ${STREAMS}) AS k(type, status, first_id, last_id)`;
+const COLUMNS = ['first_id', 'last_id'];
 const ROWS = `
   ${WANTED}, recount AS (
-    SELECT w.pool_id, w.address, k.type, k.status, k.last_id
-    FROM wanted w CROSS JOIN LATERAL (VALUES ${NEWEST}) AS k(type, status, last_id) WHERE k.last_id IS NOT NULL
+    SELECT w.pool_id, w.address, k.* FROM wanted w ${RECOUNT} WHERE k.last_id IS NOT NULL
   ), kept AS (
-    SELECT * FROM member_newest WHERE address = ANY($1::text[])
+    SELECT * FROM member_streams WHERE address = ANY($1::text[])
   ), both_sides AS MATERIALIZED (
-    SELECT pool_id, address, type, status, k.last_id AS kept, r.last_id AS recount
+    SELECT pool_id, address, type, status,
+      ${COLUMNS.map((column) => `k.${column} AS kept_${column}, r.${column}`).join(', ')}
     FROM recount r FULL JOIN kept k USING (pool_id, address, type, status)
   )`;
 
 /** Row: id, pool, column, kept, recount. Parameter: addresses. */
-export const COMPARE_NEWEST = `
+export const COMPARE_STREAMS = `
   WITH ${ROWS}
   SELECT concat_ws(' ', b.address, b.pool_id, b.type, b.status) AS id, b.pool_id AS pool, d.column_name AS "column",
     d.kept, d.recount
   FROM both_sides b CROSS JOIN LATERAL ${compareColumns(
-    ['last_id'],
-    () => 'b.kept',
-    () => 'b.recount',
+    COLUMNS,
+    (column) => `b.kept_${column}`,
+    (column) => `b.${column}`,
   )} d ORDER BY 1`;
 
 /** These rows change only under the lock of their pool. Parameter: pool ids. */
-export const DELETE_NEWEST = 'DELETE FROM member_newest WHERE pool_id = ANY($1::uuid[])';
-export const MAKE_NEWEST = `
-  INSERT INTO member_newest (pool_id, address, type, status, last_id)
-  SELECT w.pool_id, w.address, k.type, k.status, k.last_id
-  FROM pool_members w CROSS JOIN LATERAL (VALUES ${NEWEST}) AS k(type, status, last_id)
+export const DELETE_STREAMS = 'DELETE FROM member_streams WHERE pool_id = ANY($1::uuid[])';
+export const MAKE_STREAMS = `
+  INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+  SELECT w.pool_id, w.address, k.* FROM pool_members w ${RECOUNT}
   WHERE w.indexed AND w.pool_id = ANY($1::uuid[]) AND k.last_id IS NOT NULL`;

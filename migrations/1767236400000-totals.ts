@@ -197,7 +197,7 @@ const changeMembers = ({ rows, counts }: Change): string => `
       ? addCounts(`
       SELECT m.address, r.type, r.count
       FROM (SELECT pool_id, type, sum(count) AS count FROM (${rows}) r WHERE pool_id = ANY(crowded) GROUP BY 1, 2) r
-      JOIN pool_members m ON m.pool_id = r.pool_id AND m.indexed`)
+      CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m`)
       : ''
   }
     PERFORM refresh_streams(crowded);
@@ -217,9 +217,9 @@ const CREATING = `
 `;
 const UNLESS_CREATING = `WHEN (creating() IS NOT TRUE)`;
 
-/** The first or the newest confirmed transaction of pool `c` and type `k`. */
+/** The first or the newest confirmed transaction of `pool` and type `k`. */
 const end = (order: 'ASC' | 'DESC'): string => `
-  SELECT x.id FROM transactions x WHERE x.pool_id = c.id AND x.type = k.type AND x.status = 'CONFIRMED'
+  SELECT x.id FROM transactions x WHERE x.pool_id = pool AND x.type = k.type AND x.status = 'CONFIRMED'
   ORDER BY x.id ${order} LIMIT 1`;
 
 const MANY = `
@@ -227,29 +227,34 @@ const MANY = `
   -- may be some more.
   CREATE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
 
-  -- Makes member_streams agree with the ledger, for all indexed members of these pools. The caller holds their locks.
+  -- Makes member_streams agree with the ledger, for all indexed members of these pools. The caller holds their locks. One
+  -- pool after the other, so that no plan can compare the rows of all with those of all.
   CREATE FUNCTION refresh_streams(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    pool uuid;
   BEGIN
-    WITH streams AS MATERIALIZED (
-      SELECT c.id AS pool_id, t.* FROM unnest(changed) AS c(id) CROSS JOIN LATERAL (
+    FOREACH pool IN ARRAY changed LOOP
+      WITH streams AS MATERIALIZED (
         SELECT type::text, status::text, (array_agg(id ORDER BY id))[1] AS first_id,
           (array_agg(id ORDER BY id DESC))[1] AS last_id
-        FROM transactions WHERE pool_id = c.id AND status IN ('PENDING', 'EXPIRED') GROUP BY type, status
+        FROM transactions WHERE pool_id = pool AND status IN ('PENDING', 'EXPIRED') GROUP BY type, status
         UNION ALL
         SELECT k.type, 'CONFIRMED', (${end('ASC')}), n.id
         FROM (VALUES ${NEWEST.map(([type]) => `('${type}')`).join(', ')}) AS k(type)
         CROSS JOIN LATERAL (${end('DESC')}) n
-      ) t
-    ), gone AS (
-      DELETE FROM member_streams s WHERE s.pool_id = ANY(changed) AND NOT EXISTS (
-        SELECT FROM streams n WHERE n.pool_id = s.pool_id AND n.type = s.type AND n.status = s.status)
-    )
-    INSERT INTO member_streams AS s (pool_id, address, type, status, first_id, last_id)
-    SELECT m.pool_id, m.address, n.type, n.status, n.first_id, n.last_id
-    FROM streams n JOIN pool_members m ON m.pool_id = n.pool_id AND m.indexed
-    WHERE NOT EXISTS (SELECT FROM member_streams o WHERE o.pool_id = m.pool_id AND o.address = m.address
-      AND o.type = n.type AND o.status = n.status AND o.first_id = n.first_id AND o.last_id = n.last_id)
-    ON CONFLICT ON CONSTRAINT member_streams_pkey DO UPDATE SET first_id = excluded.first_id, last_id = excluded.last_id;
+      ), gone AS (
+        DELETE FROM member_streams s WHERE s.pool_id = pool AND NOT EXISTS (
+          SELECT FROM streams n WHERE n.type = s.type AND n.status = s.status)
+      )
+      INSERT INTO member_streams AS s (pool_id, address, type, status, first_id, last_id)
+      SELECT pool, m.address, n.type, n.status, n.first_id, n.last_id
+      FROM streams n CROSS JOIN pool_members m
+      WHERE m.pool_id = pool AND m.indexed AND NOT EXISTS (SELECT FROM member_streams o
+        WHERE o.pool_id = pool AND o.address = m.address AND o.type = n.type AND o.status = n.status
+          AND o.first_id = n.first_id AND o.last_id = n.last_id)
+      ON CONFLICT ON CONSTRAINT member_streams_pkey
+        DO UPDATE SET first_id = excluded.first_id, last_id = excluded.last_id;
+    END LOOP;
   END $$;
 
   -- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool

@@ -63,7 +63,7 @@ it('a deposit into a pool of members of very many pools writes two rows more for
     const client = await connect('indexer');
     await client.query('BEGIN');
     // Two, because a new kind of transaction may write more than the next one of its kind.
-    for (const _ of [1, 2]) {
+    for (let turn = 0; turn < 2; turn++) {
       const before = await written(client);
       await client.query(INSERT_ROW, rowValues(ledgerRow({ poolId, account: owner.address })));
       expect((await written(client)) - before).toBeLessThanOrEqual(4 + more);

@@ -193,7 +193,7 @@ describe('verification of what is derived', () => {
   });
 
   it('counts all differences and lists the first ones', async () => {
-    await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1`);
+    await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1 WHERE id = '${poolId}'`);
     const few = new Verification(
       { databaseUrl: app.database.url, repair: false, limit: 2 },
       silent(),

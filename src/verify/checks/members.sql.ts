@@ -7,14 +7,19 @@ const WANTED = `
     FROM pool_members m WHERE m.indexed AND m.role = 'MEMBER' AND m.address = ANY($1::text[])
   )`;
 
-/** The types that pools and transactions may have, with the number that a pool adds to the counts of its members. */
+const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
+const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
+
+/** What a membership adds to the counts: a pool of its type, and the pool's transactions by type. */
 const PARTS = `
-  (VALUES (w.type, 1::bigint), ('DEPOSIT', p.deposit_count), ('WITHDRAWAL', p.withdrawal_count),
-    ('YIELD_CLAIM', p.claim_count)) AS part(type, count)`;
+  (VALUES (w.type, 1::bigint), ${TYPES.map(
+    (type) =>
+      `('${type}', (SELECT count(*) FROM transactions x WHERE x.pool_id = w.pool_id AND x.type = '${type}'))`,
+  ).join(', ')}) AS part(type, count)`;
 const COUNTS = `
   ${WANTED}, recount AS (
     SELECT w.address, part.type, sum(part.count) AS count
-    FROM wanted w JOIN pools p ON p.id = w.pool_id CROSS JOIN LATERAL ${PARTS} GROUP BY 1, 2
+    FROM wanted w CROSS JOIN LATERAL ${PARTS} GROUP BY 1, 2
   ), kept AS (
     SELECT address, type, sum(count) AS count FROM member_counts WHERE address = ANY($1::text[]) GROUP BY 1, 2
   ), both_sides AS MATERIALIZED (
@@ -22,7 +27,7 @@ const COUNTS = `
     FROM recount r FULL JOIN kept k USING (address, type)
   )`;
 
-/** Row: id, address, column, kept, recount. Compare pools first, because their counts are what is added up here. */
+/** Row: id, address, column, kept, recount. Parameter: addresses. */
 export const COMPARE_COUNTS = `
   WITH ${COUNTS}
   SELECT b.address || ' ' || b.type AS id, b.address, d.column_name AS "column", d.kept, d.recount
@@ -39,8 +44,6 @@ export const REPAIR_COUNTS = `
   SELECT address, type, writer(), recount - kept FROM both_sides WHERE recount <> kept ORDER BY address, type
   ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count`;
 
-const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
-const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
 const UNCONFIRMED = `status IN ('PENDING', 'EXPIRED')`;
 /** The first and the newest transaction of each type and status of pool `w`; null if there is none. */
 const STREAMS = TYPES.flatMap((type) =>

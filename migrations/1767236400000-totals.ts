@@ -190,7 +190,10 @@ const addCounts = (changes: string): string => `
   GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
   ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;`;
 
-/** Tells the indexed members of the pools `crowded`, of which there are few. */
+/**
+ * Tells the indexed members of the pools `crowded`, which few pools have. It costs a row or two for each of them, 100 at
+ * most, so whoever makes a crowd pays a transaction on the chain for as many.
+ */
 const changeMembers = ({ rows, counts }: Change): string => `
   IF crowded <> '{}' THEN${
     counts

@@ -102,8 +102,8 @@ const pools = ({ seed, users: owners, pools: count, transactions: moves }: Part,
   ) t ON t.pool_id = p.id`;
 
 const members = ({ seed, users: owners, pools: count, transactions: moves }: Part, start: number): string => `
-  INSERT INTO pool_members (pool_id, address, role, type)
-  SELECT p.id, reader.address, reader.role, p.type
+  INSERT INTO pool_members (pool_id, address, role, type, indexed)
+  SELECT p.id, reader.address, reader.role, p.type, false
   FROM generate_series(0, ${count - 1}) i
   JOIN pools p ON p.id = pg_temp.uuid7(${start} + i * ${Math.floor((DAYS * 86_400_000) / moves)}::bigint, '${seed}p' || i)
   CROSS JOIN LATERAL (
@@ -116,7 +116,8 @@ const MEMBER_OF_MANY = `
     VALUES (pg_temp.user_id('member', 0), pg_temp.address('member', 0), now() - interval '500 days');
   WITH first AS (SELECT id, type FROM pools ORDER BY id LIMIT 1000), counted AS (
     UPDATE pools SET member_count = member_count + 1 WHERE id IN (SELECT id FROM first))
-  INSERT INTO pool_members SELECT id, pg_temp.address('member', 0), 'MEMBER', type FROM first`;
+  INSERT INTO pool_members
+  SELECT id, pg_temp.address('member', 0), 'MEMBER', type, row_number() OVER (ORDER BY id) > few_memberships() FROM first`;
 
 /** The last of them is open. Much data has many, so that the last pages of winners are deep. */
 const draws = (heavy: boolean): number => (heavy ? 100_001 : 201);
@@ -135,6 +136,16 @@ const derived = (heavy: boolean): Record<string, string> => ({
       count(*) FILTER (WHERE type = 'DEPOSIT'), count(*) FILTER (WHERE type = 'WITHDRAWAL'),
       count(*) FILTER (WHERE type = 'YIELD_CLAIM')
     FROM transactions GROUP BY 1, 2 ORDER BY 1, 2`,
+  'member streams': `
+    INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+    SELECT m.pool_id, m.address, t.type, t.status, min(t.id::text)::uuid, max(t.id::text)::uuid
+    FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed GROUP BY 1, 2, 3, 4`,
+  'member counts': `
+    INSERT INTO member_counts (address, type, writer, count)
+    SELECT address, c.type, 1, sum(c.count) FROM pool_members m JOIN pools p ON p.id = m.pool_id
+    CROSS JOIN LATERAL (VALUES (m.type::text, 1), ('DEPOSIT', p.deposit_count), ('WITHDRAWAL', p.withdrawal_count),
+      ('YIELD_CLAIM', p.claim_count)) AS c(type, count)
+    WHERE m.indexed GROUP BY 1, 2`,
   'pool totals': `
     UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, pending = s.pending, yield = s.yield, apr_bps = s.apr_bps
     FROM (

@@ -81,12 +81,15 @@ export class Schema1767225600000 implements MigrationInterface {
         address address NOT NULL,
         role pool_role NOT NULL,
         type pool_type NOT NULL,
+        indexed boolean NOT NULL,
         CONSTRAINT pool_members_pkey PRIMARY KEY (pool_id, address),
         CONSTRAINT pool_members_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id) ON DELETE CASCADE
       );
       CREATE INDEX pool_members_address_idx ON pool_members (address, pool_id);
       CREATE INDEX pool_members_owner_idx ON pool_members (address, type, pool_id) WHERE role = 'OWNER';
-      CREATE INDEX pool_members_member_idx ON pool_members (address, pool_id, type) WHERE role = 'MEMBER';
+      CREATE INDEX pool_members_member_idx ON pool_members (indexed, address, type, pool_id) WHERE role = 'MEMBER';
+      CREATE INDEX pool_members_indexed_idx ON pool_members (pool_id, address) WHERE indexed;
+      COMMENT ON COLUMN pool_members.indexed IS 'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few';
 
       CREATE TABLE transactions (
         id uuid NOT NULL,
@@ -140,6 +143,27 @@ export class Schema1767225600000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       COMMENT ON TABLE account_days IS 'Derived: per UTC day what an address deposited and claimed, and how many transactions it may list as owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other';
 
+      CREATE TABLE member_streams (
+        pool_id uuid NOT NULL,
+        address text COLLATE "C" NOT NULL,
+        type text COLLATE "C" NOT NULL,
+        status text COLLATE "C" NOT NULL,
+        first_id uuid NOT NULL,
+        last_id uuid NOT NULL,
+        CONSTRAINT member_streams_pkey PRIMARY KEY (pool_id, address, type, status)
+      );
+      CREATE INDEX member_streams_last_idx ON member_streams (address, type, status, last_id, first_id, pool_id);
+      COMMENT ON TABLE member_streams IS 'Derived: the first and the newest transaction of each type and status in the pool of an indexed membership';
+
+      CREATE TABLE member_counts (
+        address text COLLATE "C" NOT NULL,
+        type text COLLATE "C" NOT NULL,
+        writer smallint NOT NULL,
+        count bigint NOT NULL DEFAULT 0,
+        CONSTRAINT member_counts_pkey PRIMARY KEY (address, type, writer)
+      ) WITH (fillfactor = 70);
+      COMMENT ON TABLE member_counts IS 'Derived: of the indexed memberships of an address, how many pools there are of each type, and how many transactions of each type in these; a row each for the indexer (0) and all others (1)';
+
       CREATE TABLE yield_accruals (
         block_number bigint NOT NULL,
         log_index integer NOT NULL,
@@ -180,7 +204,7 @@ export class Schema1767225600000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE idempotency_keys, pool_totals, yield_accruals, account_days,
+      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, account_days,
         transactions, pool_members, pools, nonces, users;
       DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
       DROP FUNCTION iso, is_address;

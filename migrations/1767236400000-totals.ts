@@ -2,27 +2,35 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
- * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count.
+ * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count;
+ * member_streams and member_counts.
  *
  * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
- * and each day of an account once, however many rows it changes. The cost of a transaction never depends on the number
- * of the pool's members.
+ * and each day of an account once, however many rows it changes. The cost of a transaction does not depend on the
+ * number of the pool's members, except of those whose membership is indexed: members of very many pools.
  *
- * Locks are always taken in this order: pools by id, pool_totals, account_days by key. The indexer and all other
- * writers use different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
+ * Others decide how many memberships a person has. So the first few of an address are looked up in `pools` by whoever
+ * lists them, and all later ones are indexed: member_streams has the pool's first and newest transactions for each of them, and
+ * member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
+ * together, so no list depends on where the limit is, or on who crosses it at the same time.
+ *
+ * Locks are always taken in this order: pools by id, pool_totals, account_days by key, member_counts by key. Rows of
+ * member_streams and the counts of a pool's memberships change only under the pool's lock. The indexer and all other
+ * writers use different rows of account_days, pool_totals and member_counts, so POST /pools never waits for a batch of
+ * events.
  */
 export class Totals1767236400000 implements MigrationInterface {
   name = 'Totals1767236400000';
 
   async up(queryRunner: QueryRunner): Promise<void> {
-    for (const text of [WRITERS, CREATING, TRANSACTIONS, ACCRUALS, POOLS, MEMBERS, REFUSALS])
+    for (const text of [WRITERS, CREATING, MANY, TRANSACTIONS, ACCRUALS, POOLS, MEMBERS, REFUSALS])
       await queryRunner.query(text);
   }
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP FUNCTION refuse_write, pool_members_inserted, pool_members_deleting, pool_members_deleted, move_outside,
-        pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
+      DROP FUNCTION refuse_write, pool_members_inserting, pool_members_inserted, pool_members_deleting,
+        pool_members_deleted, move_outside, refresh_streams, count_membership, few_memberships, pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
         transactions_inserting, transactions_inserted, transactions_updated, transactions_deleted,
         changed_at, writer, pool_totals_shard, creating CASCADE;
     `);
@@ -98,7 +106,10 @@ const DELETED: Change = {
   counts: true,
 };
 
-/** Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist. */
+/**
+ * Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist.
+ * `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or ends meanwhile.
+ */
 const changePools = ({ rows, newest }: Change): string => `
   WITH changed AS MATERIALIZED (
     SELECT pool_id, owner_id,
@@ -122,13 +133,16 @@ const changePools = ({ rows, newest }: Change): string => `
       claim_count = p.claim_count + c.claims,${newest}
       last_update = changed_at(p.last_update)
     FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.type, c.deposited, c.pending
+    RETURNING p.id, p.type, c.deposited, c.pending
   ), totals AS (
     UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
     FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
     WHERE t.shard = pool_totals_shard() AND t.type = u.type AND (u.deposited <> 0 OR u.pending <> 0)
   )
-  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated) INTO missing;`;
+  SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
+    SELECT u.id FROM updated u CROSS JOIN LATERAL (
+      SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
+  INTO missing, crowded;`;
 
 /**
  * Updates the days: the payer's sums, and the number of rows that an address may list in its own right. Such addresses
@@ -169,6 +183,29 @@ const changeDays = ({ rows, counts }: Change): string => `
     withdrawals = a.withdrawals + excluded.withdrawals,
     claims = a.claims + excluded.claims;`;
 
+/** Adds to the counts of addresses. `changes` is a SELECT of address, type and count. */
+const addCounts = (changes: string): string => `
+  INSERT INTO member_counts AS c (address, type, writer, count)
+  SELECT address, type, writer(), sum(count) FROM (${changes}) changes
+  GROUP BY address, type HAVING sum(count) <> 0 ORDER BY address, type
+  ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;`;
+
+/**
+ * Tells the indexed members of the pools `crowded`, which few pools have. It costs a row or two for each of them, 100 at
+ * most, so whoever makes a crowd pays a transaction on the chain for as many.
+ */
+const changeMembers = ({ rows, counts }: Change): string => `
+  IF crowded <> '{}' THEN${
+    counts
+      ? addCounts(`
+      SELECT m.address, r.type, r.count
+      FROM (SELECT pool_id, type, sum(count) AS count FROM (${rows}) r WHERE pool_id = ANY(crowded) GROUP BY 1, 2) r
+      CROSS JOIN LATERAL (SELECT address FROM pool_members WHERE pool_id = r.pool_id AND indexed OFFSET 0) m`)
+      : ''
+  }
+    PERFORM refresh_streams(crowded);
+  END IF;`;
+
 const lockPools = (table: string): string =>
   `PERFORM FROM pools WHERE id IN (SELECT pool_id FROM ${table}) ORDER BY id FOR NO KEY UPDATE;`;
 
@@ -182,6 +219,59 @@ const CREATING = `
   END $$;
 `;
 const UNLESS_CREATING = `WHEN (creating() IS NOT TRUE)`;
+
+/** The first or the newest confirmed transaction of `pool` and type `k`. */
+const end = (order: 'ASC' | 'DESC'): string => `
+  SELECT x.id FROM transactions x WHERE x.pool_id = pool AND x.type = k.type AND x.status = 'CONFIRMED'
+  ORDER BY x.id ${order} LIMIT 1`;
+
+const MANY = `
+  -- So many memberships of an address are looked up one by one. Those that begin together do not see each other, so there
+  -- may be some more.
+  CREATE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
+
+  -- Makes member_streams agree with the ledger, for all indexed members of these pools. The caller holds their locks. One
+  -- pool after the other, so that no plan can compare the rows of all with those of all.
+  CREATE FUNCTION refresh_streams(changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    pool uuid;
+  BEGIN
+    FOREACH pool IN ARRAY changed LOOP
+      WITH streams AS MATERIALIZED (
+        SELECT type::text, status::text, (array_agg(id ORDER BY id))[1] AS first_id,
+          (array_agg(id ORDER BY id DESC))[1] AS last_id
+        FROM transactions WHERE pool_id = pool AND status IN ('PENDING', 'EXPIRED') GROUP BY type, status
+        UNION ALL
+        SELECT k.type, 'CONFIRMED', (${end('ASC')}), n.id
+        FROM (VALUES ${NEWEST.map(([type]) => `('${type}')`).join(', ')}) AS k(type)
+        CROSS JOIN LATERAL (${end('DESC')}) n
+      ), gone AS (
+        DELETE FROM member_streams s WHERE s.pool_id = pool AND NOT EXISTS (
+          SELECT FROM streams n WHERE n.type = s.type AND n.status = s.status)
+      )
+      INSERT INTO member_streams AS s (pool_id, address, type, status, first_id, last_id)
+      SELECT pool, m.address, n.type, n.status, n.first_id, n.last_id
+      FROM streams n CROSS JOIN pool_members m
+      WHERE m.pool_id = pool AND m.indexed AND NOT EXISTS (SELECT FROM member_streams o
+        WHERE o.pool_id = pool AND o.address = m.address AND o.type = n.type AND o.status = n.status
+          AND o.first_id = n.first_id AND o.last_id = n.last_id)
+      ON CONFLICT ON CONSTRAINT member_streams_pkey
+        DO UPDATE SET first_id = excluded.first_id, last_id = excluded.last_id;
+    END LOOP;
+  END $$;
+
+  -- An indexed membership begins (1) or ends (-1): the pool, and all its transactions. The caller holds its lock. A pool
+  -- that is deleted has no transactions.
+  CREATE FUNCTION count_membership(pool uuid, member text, pool_type text, sign integer) RETURNS void
+  LANGUAGE plpgsql AS $$
+  BEGIN${addCounts(`
+    SELECT member AS address, pool_type AS type, sign AS count
+    UNION ALL
+    SELECT member, k.type, sign * k.count FROM pools p CROSS JOIN LATERAL (VALUES
+      ${NEWEST.map(([type, , count]) => `('${type}', p.${count.slice(0, -1)}_count)`).join(', ')}) AS k(type, count)
+    WHERE p.id = pool`)}
+  END $$;
+`;
 
 const TRANSACTIONS = `
   -- For writers that do not know the owner.
@@ -203,6 +293,7 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
     wrong boolean;
   BEGIN
     ${lockPools('added')}
@@ -217,6 +308,7 @@ const TRANSACTIONS = `
         USING ERRCODE = 'check_violation', CONSTRAINT = 'transactions_by_owner_check';
     END IF;
     ${changeDays(INSERTED)}
+    ${changeMembers(INSERTED)}
     RETURN NULL;
   END $$;
   CREATE TRIGGER transactions_inserted AFTER INSERT ON transactions
@@ -225,12 +317,14 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
   BEGIN
     -- Most updates only fill in gas.
     IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.amount <> o.amount OR r.status <> o.status) THEN
       ${lockPools('added')}
       ${changePools(UPDATED)}
       ${changeDays(UPDATED)}
+      ${changeMembers(UPDATED)}
     END IF;
     RETURN NULL;
   END $$;
@@ -240,10 +334,12 @@ const TRANSACTIONS = `
   CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
   DECLARE
     missing integer;
+    crowded uuid[];
   BEGIN
     ${lockPools('removed')}
     ${changePools(DELETED)}
     ${changeDays(DELETED)}
+    ${changeMembers(DELETED)}
     RETURN NULL;
   END $$;
   CREATE TRIGGER transactions_deleted AFTER DELETE ON transactions
@@ -354,10 +450,23 @@ const MEMBERS = `
       claims = a.claims + excluded.claims;
   END $$;
 
+  CREATE FUNCTION pool_members_inserting() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    NEW.indexed := NEW.role = 'MEMBER' AND EXISTS (SELECT FROM pool_members f
+      WHERE NOT f.indexed AND f.role = 'MEMBER' AND f.address = NEW.address OFFSET few_memberships() - 1);
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER pool_members_inserting BEFORE INSERT ON pool_members FOR EACH ROW
+    WHEN (NEW.indexed IS NULL) EXECUTE FUNCTION pool_members_inserting();
+
   CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
     PERFORM move_outside(NEW.pool_id, NEW.address, -1);
+    IF NEW.indexed THEN
+      PERFORM count_membership(NEW.pool_id, NEW.address, NEW.type, 1);
+      PERFORM refresh_streams(ARRAY[NEW.pool_id]);
+    END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pool_members_inserted AFTER INSERT ON pool_members FOR EACH ROW
@@ -379,6 +488,10 @@ const MEMBERS = `
     UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
     -- Not needed when the pool itself is deleted.
     IF FOUND THEN PERFORM move_outside(OLD.pool_id, OLD.address, 1); END IF;
+    IF OLD.indexed THEN
+      DELETE FROM member_streams WHERE pool_id = OLD.pool_id AND address = OLD.address;
+      PERFORM count_membership(OLD.pool_id, OLD.address, OLD.type, -1);
+    END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER pool_members_deleted AFTER DELETE ON pool_members
@@ -408,8 +521,21 @@ const REFUSALS = `
   ${refuse('pools_fixed', 'UPDATE OF id, type, owner_id, created_at', 'pools', 'totals would not follow')}
   ${refuse('pools_derived', `UPDATE OF ${Object.keys(DERIVED).join(', ')}`, 'pools', 'derived from the ledger')}
   ${refuse('account_days_derived', 'INSERT OR UPDATE OR DELETE', 'account_days', 'derived from the ledger')}
-  ${refuse('pool_totals_derived', 'INSERT OR UPDATE OR DELETE', 'pool_totals', 'derived from the ledger')}
-  ${['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals']
+  ${['pool_totals', 'member_streams', 'member_counts']
+    .map((table) =>
+      refuse(`${table}_derived`, 'INSERT OR UPDATE OR DELETE', table, 'derived from the ledger'),
+    )
+    .join('')}
+  ${[
+    'pools',
+    'pool_members',
+    'transactions',
+    'yield_accruals',
+    'account_days',
+    'pool_totals',
+    'member_streams',
+    'member_counts',
+  ]
     .map((table) => refuse(`${table}_kept`, 'TRUNCATE', table, 'totals would not follow'))
     .join('')}
   -- account_days and pool_members hold addresses too. Signing in assigns the same address again, which is allowed.

@@ -16,6 +16,8 @@ export class CreatePool1767505000000 implements MigrationInterface {
       WHERE false;
 
       CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql AS $$
+      DECLARE
+        crowded boolean;
       BEGIN
         -- Backends that share a shard would lock its rows, one for each type, in different orders.
         PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
@@ -31,9 +33,13 @@ export class CreatePool1767505000000 implements MigrationInterface {
           SELECT id, type, owner_id, contract, auto_compound, cardinality(members::text[]), created_at, created_at,
             amount, amount, 1, deposit FROM new
         ), members AS (
-          INSERT INTO pool_members (pool_id, address, role, type)
-          SELECT id, owner, 'OWNER', type FROM new
-          UNION ALL SELECT id, unnest(members::text[]), 'MEMBER', type FROM new
+          -- As pool_members_inserting does.
+          INSERT INTO pool_members (pool_id, address, role, type, indexed)
+          SELECT id, owner, 'OWNER', type, false FROM new
+          UNION ALL SELECT id, m.address, 'MEMBER', type, EXISTS (SELECT FROM pool_members f
+            WHERE NOT f.indexed AND f.role = 'MEMBER' AND f.address = m.address OFFSET few_memberships() - 1)
+          FROM new CROSS JOIN unnest(members::text[]) AS m(address)
+          RETURNING indexed
         ), deposit AS (
           INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount, created_at)
           SELECT deposit, id, owner_id, true, 'DEPOSIT', 'PENDING', owner, amount, amount, created_at FROM new
@@ -48,11 +54,21 @@ export class CreatePool1767505000000 implements MigrationInterface {
           INSERT INTO outbox (count, items) SELECT count(*), json_agg(json_build_object(
             'topic', 'pool.created', 'occurredAt', iso(created_at), 'poolId', id, 'transactionId', deposit,
             'transactionType', 'DEPOSIT', 'account', owner, 'amount', amount::text)) FROM new
+        ), totals AS (
+          UPDATE pool_totals t
+          SET pools = t.pools + n.pools, deposited = t.deposited + n.amount, pending = t.pending + n.amount
+          FROM (SELECT type, count(*) AS pools, sum(amount) AS amount FROM new GROUP BY type) n
+          WHERE t.shard = pool_totals_shard() AND t.type = n.type
         )
-        UPDATE pool_totals t
-        SET pools = t.pools + n.pools, deposited = t.deposited + n.amount, pending = t.pending + n.amount
-        FROM (SELECT type, count(*) AS pools, sum(amount) AS amount FROM new GROUP BY type) n
-        WHERE t.shard = pool_totals_shard() AND t.type = n.type;
+        SELECT bool_or(indexed) INTO crowded FROM members;
+        IF crowded THEN
+          INSERT INTO member_counts AS c (address, type, writer, count)
+          SELECT m.address, k.type, 1, count(*)
+          FROM pool_members m CROSS JOIN LATERAL (VALUES (m.type::text), ('DEPOSIT')) AS k(type)
+          WHERE m.pool_id = ANY(NEW.pools) AND m.indexed GROUP BY 1, 2 ORDER BY 1, 2
+          ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count;
+          PERFORM refresh_streams(NEW.pools);
+        END IF;
         PERFORM set_config('savings.creating', 'off', true);
         RETURN NEW;
       END $$;

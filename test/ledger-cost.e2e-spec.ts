@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { type SignedIn, TEN, until, useApp } from './support/app';
 import { INSERT_ROW, ledgerRow, rowValues } from './support/ledger';
+import { lookUpOnly } from './support/lists';
 import { differences } from './support/recount';
 import { newWallet } from './support/wallet';
 
@@ -49,11 +50,38 @@ it.each([0, 100])('a deposit of an outsider into a pool of %s members writes fiv
   }
 });
 
+it('a deposit into a pool of members of very many pools writes two rows more for each of them, and no other', async () => {
+  const crowded = [newWallet().address, newWallet().address];
+  await lookUpOnly(app, 1);
+  for (let i = 0; i < 3; i++) await app.createPool(owner, { members: crowded });
+  const [last] = await app.sql<{ id: string }>('SELECT max(id::text) AS id FROM pools');
+  const fresh = await app.createPool(owner, { members: [newWallet().address] });
+  for (const [poolId, more] of [
+    [last.id, 2 * crowded.length],
+    [fresh.id as string, 0],
+  ] as const) {
+    const client = await connect('indexer');
+    await client.query('BEGIN');
+    // Two, because a new kind of transaction may write more than the next one of its kind.
+    for (let turn = 0; turn < 2; turn++) {
+      const before = await written(client);
+      await client.query(INSERT_ROW, rowValues(ledgerRow({ poolId, account: owner.address })));
+      expect((await written(client)) - before).toBeLessThanOrEqual(4 + more);
+    }
+    await client.query('COMMIT');
+    await client.end();
+  }
+  await lookUpOnly(app, 32);
+});
+
 describe('while a batch of events is not committed, POST /pools waits for nothing', () => {
+  afterAll(() => lookUpOnly(app, 32));
   it.each([
-    ['names the caller a member', () => owner, () => [victim.address]],
-    ['is of a pool of the caller', () => victim, () => [newWallet().address]],
-  ])('that %s', async (_what, whose, members) => {
+    ['names the caller a member', 32, () => owner, () => [victim.address]],
+    ['names a member of very many pools', 1, () => owner, () => [victim.address]],
+    ['is of a pool of the caller', 32, () => victim, () => [newWallet().address]],
+  ])('that %s', async (_what, few, whose, members) => {
+    await lookUpOnly(app, few);
     const { id: poolId } = await app.createPool(whose(), { members: members() });
     const [{ id: pending }] = await app.sql<{ id: string }>(
       'SELECT id FROM transactions WHERE pool_id = $1',

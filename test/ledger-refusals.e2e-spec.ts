@@ -24,7 +24,10 @@ const COUNTS = ['deposit_count', 'withdrawal_count', 'claim_count'];
 const NEWEST = ['last_deposit_id', 'last_withdrawal_id', 'last_claim_id', 'last_claimed_at'];
 
 describe('the database refuses what totals would not follow', () => {
-  const TABLES = ['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals'];
+  const TABLES = [
+    ...['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals'],
+    ...['member_streams', 'member_counts'],
+  ];
   it.each([
     ...['id = gen_random_uuid()', `type = 'YIELD_CLAIM'`, 'account = account', 'created_at = now()'].map(
       (change) => `UPDATE transactions SET ${change}`,
@@ -41,6 +44,13 @@ describe('the database refuses what totals would not follow', () => {
     'UPDATE account_days SET deposited = 0',
     'DELETE FROM account_days',
     `INSERT INTO account_days (address, day, writer) SELECT address, '2000-01-01', 1 FROM users`,
+    'UPDATE member_counts SET count = 0',
+    'DELETE FROM member_counts',
+    `INSERT INTO member_counts (address, type, writer) VALUES ('', 'lottery', 1)`,
+    'UPDATE member_streams SET last_id = first_id',
+    'DELETE FROM member_streams',
+    `INSERT INTO member_streams SELECT id, '', '', '', id, id FROM pools`,
+    'UPDATE pool_members SET indexed = true',
     'UPDATE pool_totals SET pools = 0',
     'DELETE FROM pool_totals',
     `INSERT INTO pool_totals (shard, type) VALUES (99, 'lottery')`,

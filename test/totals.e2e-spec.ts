@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { POOL_TYPES } from '#values/types';
 import { type SignedIn, TEN, until, useApp } from './support/app';
 import { INSERT_ROW, ledgerRow, rowValues } from './support/ledger';
+import { lookUpOnly } from './support/lists';
 import { perform, step, user } from './support/random-ledger';
 import { differences, recountedAnalytics } from './support/recount';
 
@@ -13,6 +14,8 @@ let reader: SignedIn;
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
   reader = await app.signIn();
+  // Of the members below, some are looked up and some indexed.
+  await lookUpOnly(app, 2);
   // Many of the writers below deadlock. By default the server looks for deadlocks after a second.
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
@@ -154,7 +157,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
       async (programs) => {
         await app.sql(`
           BEGIN; SET LOCAL savings.repair = on;
-          TRUNCATE pools, transactions, idempotency_keys, account_days CASCADE;
+          TRUNCATE pools, transactions, idempotency_keys, account_days, member_streams, member_counts CASCADE;
           UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
           COMMIT`);
         answers.clear();

@@ -5,6 +5,7 @@ import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { type SignedIn, TEN, until, useApp } from './support/app';
 import { accrue, addTransaction } from './support/ledger';
+import { lookUpOnly } from './support/lists';
 import { perform, step } from './support/random-ledger';
 import { differences } from './support/recount';
 
@@ -15,6 +16,8 @@ let users: SignedIn[];
 
 beforeAll(async () => {
   users = [await app.signIn(), await app.signIn(), await app.signIn()];
+  // Of the members below, some are looked up and some indexed.
+  await lookUpOnly(app, 1);
   // Many of the writers below deadlock. By default the server looks for deadlocks after a second.
   await app.sql(
     `ALTER DATABASE ${(await app.sql('SELECT current_database() AS name'))[0].name} SET deadlock_timeout = 20`,
@@ -57,11 +60,10 @@ describe('verification of what is derived', () => {
 
   beforeAll(async () => {
     const [owner, member, outsider] = users;
-    const created = await app.post(
-      '/pools',
-      { type: 'cooperative', initialDeposit: TEN, members: [member.address] },
-      owner,
-    );
+    const body = { type: 'cooperative', initialDeposit: TEN, members: [member.address] };
+    // The later one is indexed.
+    await app.post('/pools', body, outsider);
+    const created = await app.post('/pools', body, owner);
     poolId = created.body.data.id;
     await addTransaction(app, { poolId, account: owner.address, amount: '700' });
     await addTransaction(app, { poolId, account: member.address, amount: '80' });
@@ -118,6 +120,29 @@ describe('verification of what is derived', () => {
       `INSERT INTO account_days (address, day, writer, claims) VALUES ('0x${'ee'.repeat(20)}', now(), 0, 3)`,
       ['account_days.claims'],
     ],
+    ...['first_id', 'last_id'].map((column): [string, string, string[]] => [
+      `member_streams.${column}`,
+      `UPDATE member_streams SET ${column} = gen_random_uuid() WHERE status = 'CONFIRMED'`,
+      [`member_streams.${column}`],
+    ]),
+    [
+      'rows of indexed memberships that are missing',
+      'DELETE FROM member_streams',
+      ['member_streams.first_id', 'member_streams.last_id'],
+    ],
+    [
+      'rows of a membership that is not indexed',
+      `INSERT INTO member_streams SELECT pool_id, '0x${'ee'.repeat(20)}', type, status, first_id, last_id
+       FROM member_streams`,
+      ['member_streams.first_id', 'member_streams.last_id'],
+    ],
+    ['member_counts', 'UPDATE member_counts SET count = count + 1', ['member_counts.count']],
+    ['counts that are missing', 'DELETE FROM member_counts', ['member_counts.count']],
+    [
+      'counts of nobody',
+      `INSERT INTO member_counts (address, type, writer, count) VALUES ('0x${'ee'.repeat(20)}', 'lottery', 0, 3)`,
+      ['member_counts.count'],
+    ],
     ...['pools', 'deposited', 'pending', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
       `pool_totals.${column}`,
       `UPDATE pool_totals SET ${column} = ${column} + 1 WHERE shard = 3 AND type = 'lottery'`,
@@ -168,7 +193,7 @@ describe('verification of what is derived', () => {
   });
 
   it('counts all differences and lists the first ones', async () => {
-    await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1`);
+    await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1 WHERE id = '${poolId}'`);
     const few = new Verification(
       { databaseUrl: app.database.url, repair: false, limit: 2 },
       silent(),
@@ -223,6 +248,8 @@ describe('verification of what is derived', () => {
         await corrupt(
           `UPDATE pools SET ${column} = ${column} + 1`,
           `UPDATE account_days SET claims = claims - 2, pending = 8`,
+          `UPDATE member_counts SET count = 7`,
+          `UPDATE member_streams SET last_id = first_id`,
           `UPDATE pool_totals SET deposited = 3 WHERE shard = 0`,
         );
         expect(exitCode(await verified())).toBe(1);
@@ -298,6 +325,8 @@ describe('verification of what is derived', () => {
           `UPDATE pools SET balance = balance + 5, claim_count = 9, apr_bps = 1, last_claim_id = NULL
            WHERE id IN (SELECT id FROM pools ORDER BY id LIMIT 20)`,
           `UPDATE account_days SET deposited = deposited + 3, withdrawals = 1`,
+          `UPDATE member_counts SET count = count - 1`,
+          `DELETE FROM member_streams WHERE status = 'CONFIRMED'`,
           `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 WHERE shard IN (0, 7)`,
         );
         const { listed, notChecked } = await verified(true);

@@ -43,8 +43,8 @@ export const CREATE_PLAIN_POOL = statement<NewPool, { id: string }>(
       SELECT :pool, :type, :owner, :contract, :autoCompound, cardinality(:members),
         :createdAt, :createdAt, :amount, :amount, 1, :deposit RETURNING id, type
     ), readers AS (
-      INSERT INTO pool_members (pool_id, address, role, type)
-      SELECT pool.id, reader.address, reader.role, pool.type FROM pool,
+      INSERT INTO pool_members (pool_id, address, role, type, indexed)
+      SELECT pool.id, reader.address, reader.role, pool.type, false FROM pool,
         (SELECT :ownerAddress AS address, 'OWNER' AS role UNION ALL SELECT unnest(:members), 'MEMBER') reader
     ), deposit AS (
       INSERT INTO transactions (id, pool_id, owner_id, by_owner, type, status, account, amount, requested_amount,

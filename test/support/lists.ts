@@ -35,6 +35,12 @@ export function oracle({ users, pools, rows }: World, user: number, filter: Filt
     .reverse();
 }
 
+/** From now on, so many memberships of an address are looked up, and later ones are indexed. */
+export const lookUpOnly = (app: TestApp, few: number): Promise<unknown> =>
+  app.sql(
+    `CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT ${few}'`,
+  );
+
 /** Pools with owners and members, and rows of the ledger, in the database of the app and known to the test. */
 export function worldOf(app: TestApp): {
   newWorld: (plans: { owner: number; members: number[] }[]) => Promise<World>;

@@ -70,6 +70,18 @@ const KEPT_TOTALS = `
   FROM pool_totals GROUP BY type
   HAVING sum(pools) <> 0 OR sum(deposited) <> 0 OR sum(pending) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
 
+/** Of the memberships that are indexed; which those are, no other table says. */
+const MEMBER_STREAMS = `
+  SELECT m.pool_id, m.address::text, t.type::text, t.status::text, (array_agg(t.id ORDER BY t.id))[1] AS first_id,
+    (array_agg(t.id ORDER BY t.id))[count(*)] AS last_id
+  FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed GROUP BY 1, 2, 3, 4`;
+const MEMBER_COUNTS = `
+  SELECT m.address::text, m.type::text, count(*) FROM pool_members m WHERE m.indexed GROUP BY 1, 2
+  UNION ALL
+  SELECT m.address, t.type, count(*) FROM pool_members m JOIN transactions t USING (pool_id) WHERE m.indexed GROUP BY 1, 2`;
+const KEPT_COUNTS = `
+  SELECT address, type, sum(count)::bigint AS count FROM member_counts GROUP BY 1, 2 HAVING sum(count) <> 0`;
+
 const PAIRS: [name: string, kept: string, recount: string][] = [
   ['pools', `SELECT ${POOL_COLUMNS} FROM pools`, `SELECT ${POOL_COLUMNS} FROM (${POOLS}) r`],
   ['transactions', 'SELECT id, owner_id, by_owner FROM transactions', OWNERS],
@@ -79,6 +91,12 @@ const PAIRS: [name: string, kept: string, recount: string][] = [
     `SELECT ${DAY_COLUMNS} FROM (${DAYS}) r WHERE NOT (${NOTHING_DAY})`,
   ],
   ['pool_totals', KEPT_TOTALS, TOTALS],
+  [
+    'member_streams',
+    'SELECT pool_id, address, type, status, first_id, last_id FROM member_streams',
+    `SELECT * FROM (${MEMBER_STREAMS}) r`,
+  ],
+  ['member_counts', KEPT_COUNTS, `SELECT * FROM (${MEMBER_COUNTS}) r`],
 ];
 
 /** Rows of the derived tables that are not what a recount from the ledger gives, and those that are missing. */

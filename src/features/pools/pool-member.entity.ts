@@ -6,7 +6,8 @@ import { Pool } from './pool.entity';
 @Entity('pool_members')
 @Index('pool_members_address_idx', ['address', 'poolId'])
 @Index('pool_members_owner_idx', ['address', 'type', 'poolId'], { where: `role = 'OWNER'` })
-@Index('pool_members_member_idx', ['address', 'poolId', 'type'], { where: `role = 'MEMBER'` })
+@Index('pool_members_member_idx', ['indexed', 'address', 'type', 'poolId'], { where: `role = 'MEMBER'` })
+@Index('pool_members_indexed_idx', ['poolId', 'address'], { where: 'indexed' })
 export class PoolMember {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'pool_members_pkey' })
   poolId: string;
@@ -24,4 +25,11 @@ export class PoolMember {
   /** The pool's type, repeated here so that one index serves the filtered list. */
   @Column({ type: 'text', collation: 'C' })
   type: PoolType;
+
+  /** False for the first few memberships of an address, which its lists look up. The database sets it. */
+  @Column('boolean', {
+    comment:
+      'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few',
+  })
+  indexed: boolean;
 }

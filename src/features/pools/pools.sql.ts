@@ -1,4 +1,4 @@
-import { type PoolType, TRANSACTION_TYPES } from '#values/types';
+import { POOL_TYPES, type PoolType, TRANSACTION_TYPES } from '#values/types';
 import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
@@ -32,11 +32,27 @@ interface ListParameters {
   limit: number;
 }
 
-/** Parts of pool_members: the caller's pools of one type, one part a role, because each role has an index of its own. */
-const OF_TYPE = ['OWNER', 'MEMBER'].map(
-  (role) => `pool_members WHERE address = :caller AND role = '${role}' AND type = :type`,
+/** The caller's memberships that are looked up: few, whoever makes the caller a member of how many pools. */
+export const NOT_INDEXED = (m: string): string =>
+  `NOT ${m}.indexed AND ${m}.role = 'MEMBER' AND ${m}.address = :caller`;
+
+/** SQL: the counts of the wanted type, or of all these types, over the caller's indexed memberships. */
+export const indexedCount = (types: readonly string[]): string => `
+  (SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = :caller
+    AND CASE WHEN :type IS NULL THEN type IN (${types.map((type) => `'${type}'`).join()}) ELSE type = :type END)`;
+
+/** Parts of pool_members: the caller's pools of one type, one part for each index and beginning of it. */
+const OF_TYPE = [`role = 'OWNER'`, `role = 'MEMBER' AND indexed`, `role = 'MEMBER' AND NOT indexed`].map(
+  (part) => `pool_members WHERE address = :caller AND ${part} AND type = :type`,
 );
 const OF_ANY_TYPE = 'pool_members WHERE address = :caller AND :type IS NULL';
+
+/** Own pools are counted, and the few memberships; the counts of all others are kept. */
+const TOTAL = `
+  (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'OWNER' AND :type IS NULL)
+  + (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'OWNER' AND type = :type)
+  + (SELECT count(*) FROM pool_members m WHERE ${NOT_INDEXED('m')} AND (:type IS NULL OR m.type = :type))
+  + ${indexedCount(POOL_TYPES)}`;
 
 /** Ids of the caller's pools, newest first. Reads no branch further than needed. */
 const newestPools = (after: string, limit: string): string => `
@@ -54,7 +70,7 @@ export const LIST_POOLS = statement<
   { caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
-      (${[OF_ANY_TYPE, ...OF_TYPE].map((pools) => `(SELECT count(*) FROM ${pools})`).join(' + ')})::int AS total,
+      (${TOTAL})::int AS total,
       coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
     FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,

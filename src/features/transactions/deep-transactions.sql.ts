@@ -1,14 +1,6 @@
 import { statement } from '#platform/postgres/statement';
-import {
-  type ListParameters,
-  type ListRow,
-  MEMBERSHIPS,
-  OWN,
-  items,
-  newest,
-  total,
-  uuidOf,
-} from './transactions.sql';
+import { MEMBERSHIPS, MEMBER_TOTAL, candidates, memberIds, oldest, total, uuidOf } from './memberships.sql';
+import { type ListParameters, type ListRow, OWN, items, newest } from './transactions.sql';
 
 /** Pages that begin later than this are read with LIST_DEEP_TRANSACTIONS. */
 export const DEEP_OFFSET = 1000;
@@ -20,28 +12,22 @@ const OWN_DAYS = `
       FROM account_days WHERE address = :caller GROUP BY day
     )`;
 
-/** How many there are: own days and memberships both keep counts. */
+/** How many there are: counts are kept of own days and of memberships. */
 const WHOLE = `
     whole AS MATERIALIZED (
-      SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + (SELECT coalesce(sum(count), 0) FROM memberships))::bigint AS total
+      SELECT ((SELECT coalesce(sum(count), 0) FROM own_days) + ${MEMBER_TOTAL})::bigint AS total
     )`;
 
+const ROWS = '(SELECT rows FROM reach)';
 /** Rows from the first up to the end of this page; none for a page behind the last. */
 const REACH = `
     reach AS MATERIALIZED (
       SELECT CASE WHEN total > :offset THEN :limit + :offset ELSE 0 END AS rows FROM whole
     )`;
 
-/** Ids from pools that the caller is a member of: all of a pool that has no more than `reach`, else the newest. */
+/** Ids from pools that the caller is a member of, each once: they are counted. */
 const MEMBER_IDS = `
-    member_ids AS MATERIALIZED (
-      SELECT t.id FROM reach, memberships c JOIN transactions t ON t.pool_id = c.id AND (:type IS NULL OR t.type = :type)
-      WHERE c.count <= reach.rows
-      UNION ALL
-      SELECT t.id FROM reach, memberships c
-      CROSS JOIN LATERAL (${newest(['pool_id = c.id'], '(SELECT rows FROM reach)')}) t
-      WHERE c.count > reach.rows AND reach.rows > 0
-    )`;
+    member_ids AS MATERIALIZED (SELECT DISTINCT id FROM (${memberIds(ROWS)}) found)`;
 
 /** The end of each own day as an id, ascending: ids are UUIDv7, so days are ranges of ids. */
 const ENDS = `
@@ -80,7 +66,10 @@ export const LIST_DEEP_TRANSACTIONS = statement<ListParameters & { user: string 
   'list_deep_transactions',
   { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
-    WITH ${[MEMBERSHIPS, OWN_DAYS, WHOLE, REACH, MEMBER_IDS, ENDS, PAGE_START, START].join()}
+    WITH ${[
+      ...[MEMBERSHIPS, OWN_DAYS, WHOLE, REACH, candidates(ROWS), oldest(ROWS), MEMBER_IDS],
+      ...[ENDS, PAGE_START, START],
+    ].join()}
     SELECT whole.total::int, list.data, list.last
     FROM whole, ${items(`
       SELECT DISTINCT id FROM (

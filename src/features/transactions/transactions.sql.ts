@@ -2,6 +2,7 @@ import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { isReader } from '#features/pools/pools.sql';
+import { MEMBERSHIPS, MEMBER_TOTAL, candidates, memberIds, oldest, total } from './memberships.sql';
 
 /** `last` is the id of the last item. */
 export interface ListRow {
@@ -22,11 +23,6 @@ const TRANSACTION_FIELDS = `
   'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
   'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at), 'from', t.account`;
 export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
-
-/** The sum of the counts of the wanted type. `:type` is that type, or null for all. */
-export const total = (deposits: string, withdrawals: string, claims: string): string => `
-  CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
-    WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
 
 /** Ids from an index that begins with the columns in `where` and the type. One branch per type, each in order. */
 const branches = (where: string, limit: string): string =>
@@ -49,34 +45,8 @@ export const items = (page: string): string => `
 /** Conditions: in the caller's own pools, and the caller's payments into pools of others. */
 export const OWN = ['owner_id = :user', 'account = :caller AND NOT by_owner'];
 
-/** Pools that the caller is a member of, with the count and the newest of their transactions of the wanted type. */
-export const MEMBERSHIPS = `
-  memberships AS MATERIALIZED (
-    SELECT p.id, ${total('p.deposit_count', 'p.withdrawal_count', 'p.claim_count')} AS count,
-      CASE WHEN :type IS NULL THEN greatest(p.last_deposit_id, p.last_withdrawal_id, p.last_claim_id)
-        WHEN :type = 'DEPOSIT' THEN p.last_deposit_id WHEN :type = 'WITHDRAWAL' THEN p.last_withdrawal_id
-        ELSE p.last_claim_id END AS newest
-    FROM pool_members m JOIN LATERAL (SELECT * FROM pools WHERE id = m.pool_id OFFSET 0) p ON true
-    WHERE m.address = :caller AND m.role = 'MEMBER'
-  )`;
-
-/** With the digit 0 before every id, with f after every id. */
-export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
-
-/**
- * A page and the pages before it have n rows together. So only n of the pools that the caller is a member of can have
- * rows there: those whose newest row is newest.
- */
-const CANDIDATES = `
-    candidates AS MATERIALIZED (
-      SELECT id, newest FROM memberships WHERE newest IS NOT NULL ORDER BY newest DESC LIMIT :limit + :offset
-    )`;
-
-/** The newest row of the n-th of these pools. Older rows of any of them cannot be on the page. */
-const OLDEST = `
-    oldest AS MATERIALIZED (
-      SELECT coalesce((SELECT newest FROM candidates OFFSET :limit + :offset - 1), ${uuidOf('0')}) AS id
-    )`;
+/** Rows from the first up to the end of the page. */
+const REACH = ':limit + :offset';
 
 /**
  * Everything the caller may read: the transactions of the caller's own pools, those of pools that the caller is a
@@ -86,19 +56,16 @@ export const LIST_TRANSACTIONS = statement<ListParameters & { user: string }, Li
   'list_transactions',
   { user: 'uuid', caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
-    WITH ${MEMBERSHIPS}, ${CANDIDATES}, ${OLDEST}
+    WITH ${[MEMBERSHIPS, candidates(REACH), oldest(REACH)].join()}
     SELECT (
         (SELECT coalesce(sum(${total('deposits', 'withdrawals', 'claims')}), 0) FROM account_days WHERE address = :caller)
-        + (SELECT coalesce(sum(count), 0) FROM memberships))::int AS total,
+        + ${MEMBER_TOTAL})::int AS total,
       list.data, list.last
     FROM ${items(`
         SELECT DISTINCT id FROM (
-          (${newest(OWN, ':limit + :offset')})
+          (${newest(OWN, REACH)})
           UNION ALL
-          SELECT t.id FROM candidates c CROSS JOIN LATERAL (${newest(
-            ['pool_id = c.id AND id >= (SELECT id FROM oldest)'],
-            ':limit + :offset',
-          )}) t
+          ${memberIds(REACH)}
         ) found ORDER BY id DESC LIMIT :limit OFFSET :offset`)} list`,
   { onStandby: true, chargedTo: 'caller' },
 );

@@ -69,12 +69,18 @@ const distinct = (name: string, column: string, table: string, condition: string
     FROM ${name} e WHERE e.address IS NOT NULL
   )`;
 
-/** Addresses that have days, or should have, in order. Parameters: the address to go on after, limit. */
+/** Addresses that have days or counts of memberships, or should have, in order. Parameters: the address to go on after, limit. */
 export const NEXT_ADDRESSES = `
   WITH RECURSIVE ${distinct('days', 'address', 'account_days', 'true')},
-  ${distinct('payers', 'account', 'transactions', 'NOT by_owner')}
+  ${distinct('payers', 'account', 'transactions', 'NOT by_owner')},
+  ${distinct('members', 'address', 'pool_members', `indexed AND role = 'MEMBER'`)},
+  ${distinct('counted', 'address', 'member_counts', 'true')},
+  ${distinct('streams', 'address', 'member_streams', 'true')}
   SELECT address FROM (
     (SELECT address FROM users WHERE address > $1 ORDER BY address LIMIT $2)
     UNION (SELECT address FROM days LIMIT $2)
     UNION (SELECT address FROM payers LIMIT $2)
+    UNION (SELECT address FROM members LIMIT $2)
+    UNION (SELECT address FROM counted LIMIT $2)
+    UNION (SELECT address FROM streams LIMIT $2)
   ) found WHERE address IS NOT NULL ORDER BY address LIMIT $2`;

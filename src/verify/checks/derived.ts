@@ -4,6 +4,7 @@ import * as days from './days.sql';
 import * as events from './events.sql';
 import type { Findings } from './findings';
 import * as lottery from './lottery.sql';
+import * as members from './members.sql';
 import * as pools from './pools.sql';
 import { comparePositions, rebuildPositions } from './positions';
 import { TABLE_NAMES } from './positions.sql';
@@ -103,6 +104,22 @@ export class DerivedComparison {
     this.findings.count('addresses', addresses.length);
     const wrong = unique(found.differences.map(({ address }) => address));
     await this.report('account_days', found.differences, () => this.client.query(days.REPAIR_DAYS, [wrong]));
+    await this.memberships(addresses);
+  }
+
+  /** What is kept for indexed memberships. */
+  private async memberships(addresses: string[]): Promise<void> {
+    const counts = await this.rows<Value & { address: string }>(members.COMPARE_COUNTS, addresses);
+    await this.report('member_counts', counts, () =>
+      this.client.query(members.REPAIR_COUNTS, [unique(counts.map(({ address }) => address))]),
+    );
+    const streams = await this.rows<Value & { pool: string }>(members.COMPARE_STREAMS, addresses);
+    const wrong = unique(streams.map(({ pool }) => pool));
+    await this.report('member_streams', streams, async () => {
+      await this.client.query(pools.LOCK_POOLS, [wrong]);
+      await this.client.query(members.DELETE_STREAMS, [wrong]);
+      await this.client.query(members.MAKE_STREAMS, [wrong]);
+    });
   }
 
   /** All of pool_totals. Every pool must have been remembered by a statement with a snapshot not older than `floor`. */

@@ -1,0 +1,86 @@
+import { compareColumns } from './sql';
+
+/** Parameter 1: addresses. Which memberships are indexed is not derived; what is kept of them is. */
+const WANTED = `
+  wanted AS (
+    SELECT m.pool_id, m.address::text AS address, m.type::text AS type
+    FROM pool_members m WHERE m.indexed AND m.role = 'MEMBER' AND m.address = ANY($1::text[])
+  )`;
+
+const STATUSES = ['PENDING', 'CONFIRMED', 'EXPIRED'];
+const TYPES = ['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'];
+
+/** What a membership adds to the counts: a pool of its type, and the pool's transactions by type. */
+const PARTS = `
+  (VALUES (w.type, 1::bigint), ${TYPES.map(
+    (type) =>
+      `('${type}', (SELECT count(*) FROM transactions x WHERE x.pool_id = w.pool_id AND x.type = '${type}'))`,
+  ).join(', ')}) AS part(type, count)`;
+const COUNTS = `
+  ${WANTED}, recount AS (
+    SELECT w.address, part.type, sum(part.count) AS count
+    FROM wanted w CROSS JOIN LATERAL ${PARTS} GROUP BY 1, 2
+  ), kept AS (
+    SELECT address, type, sum(count) AS count FROM member_counts WHERE address = ANY($1::text[]) GROUP BY 1, 2
+  ), both_sides AS MATERIALIZED (
+    SELECT address, type, coalesce(k.count, 0) AS kept, coalesce(r.count, 0) AS recount
+    FROM recount r FULL JOIN kept k USING (address, type)
+  )`;
+
+/** Row: id, address, column, kept, recount. Parameter: addresses. */
+export const COMPARE_COUNTS = `
+  WITH ${COUNTS}
+  SELECT b.address || ' ' || b.type AS id, b.address, d.column_name AS "column", d.kept, d.recount
+  FROM both_sides b CROSS JOIN LATERAL ${compareColumns(
+    ['count'],
+    () => 'b.kept',
+    () => 'b.recount',
+  )} d ORDER BY 1`;
+
+/** Adds what is missing. Payments that came since the comparison added to both sides. */
+export const REPAIR_COUNTS = `
+  WITH ${COUNTS}
+  INSERT INTO member_counts AS c (address, type, writer, count)
+  SELECT address, type, writer(), recount - kept FROM both_sides WHERE recount <> kept ORDER BY address, type
+  ON CONFLICT ON CONSTRAINT member_counts_pkey DO UPDATE SET count = c.count + excluded.count`;
+
+const UNCONFIRMED = `status IN ('PENDING', 'EXPIRED')`;
+/** The first and the newest transaction of each type and status of pool `w`; null if there is none. */
+const STREAMS = TYPES.flatMap((type) =>
+  STATUSES.map((status) => {
+    const end = (order: string): string => `
+      (SELECT x.id FROM transactions x WHERE x.pool_id = w.pool_id AND x.type = '${type}' AND x.status = '${status}'
+       ${status === 'CONFIRMED' ? '' : `AND ${UNCONFIRMED}`} ORDER BY x.id ${order} LIMIT 1)`;
+    return `('${type}', '${status}', ${end('ASC')}, ${end('DESC')})`;
+  }),
+).join();
+const RECOUNT = `CROSS JOIN LATERAL (VALUES ${STREAMS}) AS k(type, status, first_id, last_id)`;
+const COLUMNS = ['first_id', 'last_id'];
+const ROWS = `
+  ${WANTED}, recount AS (
+    SELECT w.pool_id, w.address, k.* FROM wanted w ${RECOUNT} WHERE k.last_id IS NOT NULL
+  ), kept AS (
+    SELECT * FROM member_streams WHERE address = ANY($1::text[])
+  ), both_sides AS MATERIALIZED (
+    SELECT pool_id, address, type, status,
+      ${COLUMNS.map((column) => `k.${column} AS kept_${column}, r.${column}`).join(', ')}
+    FROM recount r FULL JOIN kept k USING (pool_id, address, type, status)
+  )`;
+
+/** Row: id, pool, column, kept, recount. Parameter: addresses. */
+export const COMPARE_STREAMS = `
+  WITH ${ROWS}
+  SELECT concat_ws(' ', b.address, b.pool_id, b.type, b.status) AS id, b.pool_id AS pool, d.column_name AS "column",
+    d.kept, d.recount
+  FROM both_sides b CROSS JOIN LATERAL ${compareColumns(
+    COLUMNS,
+    (column) => `b.kept_${column}`,
+    (column) => `b.${column}`,
+  )} d ORDER BY 1`;
+
+/** These rows change only under the lock of their pool. Parameter: pool ids. */
+export const DELETE_STREAMS = 'DELETE FROM member_streams WHERE pool_id = ANY($1::uuid[])';
+export const MAKE_STREAMS = `
+  INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
+  SELECT w.pool_id, w.address, k.* FROM pool_members w ${RECOUNT}
+  WHERE w.indexed AND w.pool_id = ANY($1::uuid[]) AND k.last_id IS NOT NULL`;

@@ -118,7 +118,7 @@ export async function createApp(
     done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
-  if (environment.DOCS) await serveDocs(app, environment);
+  if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));

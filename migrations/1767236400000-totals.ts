@@ -391,10 +391,16 @@ const refuse = (name: string, events: string, table: string, why: string): strin
   CREATE TRIGGER ${name} BEFORE ${events} ON ${table} FOR EACH STATEMENT ${BY_CLIENT} EXECUTE FUNCTION refuse_write('${why}');`;
 
 const REFUSALS = `
-  CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS $$
+  -- Whoever repairs derived data sets savings.repair to the id of his transaction: a setting that is left on a
+  -- connection means nothing in the next one. Anyone may set it, so it counts only for a role that owns the table or
+  -- acts for its owner, who could drop these triggers as well. In an installation with one role for everything that
+  -- includes the service, which has no statement that sets it. Asked here, because conditions of triggers cost more.
+  CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
   BEGIN
-    -- An operator who repairs derived data by hand sets this. Asked here, because conditions of triggers cost more.
-    IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = 'on' THEN RETURN NULL; END IF;
+    IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = pg_current_xact_id_if_assigned()::text THEN
+      IF pg_has_role((SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN RETURN NULL; END IF;
+      RAISE EXCEPTION 'only the owner of % may repair it', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+    END IF;
     RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'restrict_violation';
   END $$;
   ${refuse(

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Pool } from '#features/pools/pool.entity';
 import { CONTRACTS, type SignedIn, useApp } from './support/app';
 import { migrationSource } from './support/database';
-import { INSERT_ROW, accrue, addTransaction, ledgerRow, rowValues } from './support/ledger';
+import { INSERT_ROW, REPAIRING, accrue, addTransaction, ledgerRow, rowValues } from './support/ledger';
 import { differences } from './support/recount';
 
 const app = useApp();
@@ -96,9 +96,7 @@ describe('the database refuses what totals would not follow', () => {
 
 it('whoever repairs derived data cannot change an address', async () => {
   await expect(
-    app.sql(
-      `SELECT set_config('savings.repair', 'on', true); UPDATE users SET address = '0x${'9'.repeat(40)}'`,
-    ),
+    app.sql(`${REPAIRING}; UPDATE users SET address = '0x${'9'.repeat(40)}'`),
   ).rejects.toMatchObject({ code: '23001' });
 });
 

@@ -2,14 +2,15 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
- * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count.
+ * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; owner_totals; pools'
+ * member_count.
  *
  * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
  * and each day of an account once, however many rows it changes. The cost of a transaction never depends on the number
  * of the pool's members.
  *
- * Locks are always taken in this order: pools by id, pool_totals, account_days by key. The indexer and all other
- * writers use different rows of account_days and pool_totals, so POST /pools never waits for a batch of events.
+ * Locks are always taken in this order: pools by id, pool_totals, owner_totals by key, account_days by key. The indexer
+ * and all other writers use different rows of these sums, so POST /pools never waits for a batch of events.
  */
 export class Totals1767236400000 implements MigrationInterface {
   name = 'Totals1767236400000';
@@ -98,7 +99,21 @@ const DELETED: Change = {
   counts: true,
 };
 
-/** Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist. */
+/**
+ * Adds to the sums of owners.
+ * @param rows SELECT of owner_id, type and the columns
+ */
+const addToOwners = (rows: string, ...columns: string[]): string => `
+    INSERT INTO owner_totals AS t (owner_id, type, writer, ${columns.join(', ')})
+    SELECT owner_id, type, writer(), ${columns.map((column) => `sum(${column})`).join(', ')}
+    FROM (${rows}) c GROUP BY owner_id, type ORDER BY owner_id, type
+    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
+      ${columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}`;
+
+/**
+ * Updates the sums and counts of the pools, of their owners, and the global ones. `missing`: how many of the pools do
+ * not exist. Of parts that nothing reads PostgreSQL runs the last one first.
+ */
 const changePools = ({ rows, newest }: Change): string => `
   WITH changed AS MATERIALIZED (
     SELECT pool_id, owner_id,
@@ -122,7 +137,9 @@ const changePools = ({ rows, newest }: Change): string => `
       claim_count = p.claim_count + c.claims,${newest}
       last_update = changed_at(p.last_update)
     FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.type, c.deposited, c.pending
+    RETURNING p.type, c.deposited, c.pending, p.owner_id,
+      (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
+  ), owners AS (${addToOwners('SELECT owner_id, type, active FROM updated WHERE active <> 0', 'active')}
   ), totals AS (
     UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
     FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
@@ -263,7 +280,8 @@ const changeYield = (table: string, sign: string): string => `
     UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
       last_update = changed_at(p.last_update)
     FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
-    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps
+    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+  ), owners AS (${addToOwners('SELECT owner_id, type, amount AS yield, apr_bps FROM updated', 'yield', 'apr_bps')}
   )
   UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
   FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
@@ -316,6 +334,7 @@ const POOLS = `
       RAISE EXCEPTION 'derived columns of a new pool must have their defaults' USING ERRCODE = 'restrict_violation';
     END IF;
     UPDATE pool_totals SET pools = pools + 1 WHERE shard = pool_totals_shard() AND type = NEW.type;
+    ${addToOwners('SELECT NEW.owner_id AS owner_id, NEW.type AS type, 1 AS pools', 'pools')};
     RETURN NULL;
   END $$;
   CREATE TRIGGER pools_inserted AFTER INSERT ON pools
@@ -330,6 +349,8 @@ const POOLS = `
     UPDATE pool_totals t SET pools = t.pools - r.pools
     FROM (SELECT type, count(*) AS pools FROM removed GROUP BY type) r
     WHERE t.shard = pool_totals_shard() AND t.type = r.type;
+    -- Without transactions and accruals it had neither a balance nor yield.
+    ${addToOwners('SELECT owner_id, type, -1 AS pools FROM removed', 'pools')};
     RETURN NULL;
   END $$;
   CREATE TRIGGER pools_deleted AFTER DELETE ON pools
@@ -414,8 +435,9 @@ const REFUSALS = `
   ${refuse('pools_fixed', 'UPDATE OF id, type, owner_id, created_at', 'pools', 'totals would not follow')}
   ${refuse('pools_derived', `UPDATE OF ${Object.keys(DERIVED).join(', ')}`, 'pools', 'derived from the ledger')}
   ${refuse('account_days_derived', 'INSERT OR UPDATE OR DELETE', 'account_days', 'derived from the ledger')}
+  ${refuse('owner_totals_derived', 'INSERT OR UPDATE OR DELETE', 'owner_totals', 'derived from the ledger')}
   ${refuse('pool_totals_derived', 'INSERT OR UPDATE OR DELETE', 'pool_totals', 'derived from the ledger')}
-  ${['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals']
+  ${['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'owner_totals', 'pool_totals']
     .map((table) => refuse(`${table}_kept`, 'TRUNCATE', table, 'totals would not follow'))
     .join('')}
   -- account_days and pool_members hold addresses too. Signing in assigns the same address again, which is allowed.

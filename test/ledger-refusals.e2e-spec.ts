@@ -24,7 +24,15 @@ const COUNTS = ['deposit_count', 'withdrawal_count', 'claim_count'];
 const NEWEST = ['last_deposit_id', 'last_withdrawal_id', 'last_claim_id', 'last_claimed_at'];
 
 describe('the database refuses what totals would not follow', () => {
-  const TABLES = ['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals'];
+  const TABLES = [
+    'pools',
+    'pool_members',
+    'transactions',
+    'yield_accruals',
+    'account_days',
+    'owner_totals',
+    'pool_totals',
+  ];
   it.each([
     ...['id = gen_random_uuid()', `type = 'YIELD_CLAIM'`, 'account = account', 'created_at = now()'].map(
       (change) => `UPDATE transactions SET ${change}`,
@@ -41,6 +49,9 @@ describe('the database refuses what totals would not follow', () => {
     'UPDATE account_days SET deposited = 0',
     'DELETE FROM account_days',
     `INSERT INTO account_days (address, day, writer) SELECT address, '2000-01-01', 1 FROM users`,
+    'UPDATE owner_totals SET active = active',
+    'DELETE FROM owner_totals',
+    `INSERT INTO owner_totals (owner_id, type, writer) SELECT id, 'lottery', 1 FROM users`,
     'UPDATE pool_totals SET pools = 0',
     'DELETE FROM pool_totals',
     `INSERT INTO pool_totals (shard, type) VALUES (99, 'lottery')`,

@@ -154,7 +154,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
       async (programs) => {
         await app.sql(`
           BEGIN; ${REPAIRING};
-          TRUNCATE pools, transactions, idempotency_keys, account_days CASCADE;
+          TRUNCATE pools, transactions, idempotency_keys, account_days, owner_totals CASCADE;
           UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
           COMMIT`);
         answers.clear();

@@ -38,6 +38,16 @@ const OF_TYPE = ['OWNER', 'MEMBER'].map(
 );
 const OF_ANY_TYPE = 'pool_members WHERE address = :caller AND :type IS NULL';
 
+/** SQL: how many pools the user owns, by the sums that are kept: some own many. */
+export const countOwnedBy = (user: string, condition = 'true'): string =>
+  `(SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = ${user} AND ${condition})`;
+
+/** SQL: how many pools of the type the caller owns, and of how many he is a member. */
+const TOTAL = `
+  ${countOwnedBy('(SELECT id FROM users WHERE address = :caller)', '(type = :type OR :type IS NULL)')}
+  + (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'MEMBER' AND :type IS NULL)
+  + (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'MEMBER' AND type = :type)`;
+
 /** Ids of the caller's pools, newest first. Reads no branch further than needed. */
 const newestPools = (after: string, limit: string): string => `
   SELECT pool_id FROM (${[OF_ANY_TYPE, ...OF_TYPE]
@@ -54,7 +64,7 @@ export const LIST_POOLS = statement<
   { caller: 'text', type: 'text', limit: 'bigint', offset: 'bigint' },
   `
     SELECT
-      (${[OF_ANY_TYPE, ...OF_TYPE].map((pools) => `(SELECT count(*) FROM ${pools})`).join(' + ')})::int AS total,
+      (${TOTAL})::int AS total,
       coalesce(json_agg(${POOL_ITEM}), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
     FROM (${newestPools('', ':limit + :offset')} LIMIT :limit OFFSET :offset) page
     JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true`,
@@ -78,9 +88,6 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
 /** SQL: whether the address may read the pool, as its owner or a member. */
 export const isReader = (pool: string, address: string): string =>
   `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})`;
-
-/** SQL: how many pools the user owns. */
-export const countOwnedBy = (user: string): string => `(SELECT count(*) FROM pools WHERE owner_id = ${user})`;
 
 export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_detail',

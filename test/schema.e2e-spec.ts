@@ -347,6 +347,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(sessions.LOOK_FOR_ENDINGS, { snapshot: '4000000000:4000000000:' }),
     run(POOL_ANALYTICS, {}),
     run(USER_ANALYTICS, { user }),
+    run(USER_ANALYTICS, { user: `md5('user${OWNER}')::uuid` }),
     run(CURRENT_DRAW, {}),
     run(LIST_WINNERS, { limit: 10, offset: 0 }),
     run(LIST_TICKETS, { caller, limit: 20, offset: 0 }),

@@ -53,7 +53,8 @@ const weak = (tag: string): string => (tag.startsWith('"') ? `W/${tag}` : tag);
  * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so a quoted
  * text found in a list of tags is one of them.
  */
-export const isNamed = (tag: string, known: string): boolean => known.trim() === '*' || known.includes(tag.slice(2));
+export const isNamed = (tag: string, known: string): boolean =>
+  known.trim() === '*' || known.includes(tag.slice(2));
 
 /** gzip on equal weights, because it takes less time than br. Without the header nothing is compressed. */
 export function encodingOf(accepted: string | string[] = ''): Encoding | undefined {

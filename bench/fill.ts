@@ -146,6 +146,10 @@ const derived = (heavy: boolean): Record<string, string> => ({
     CROSS JOIN LATERAL (VALUES (m.type::text, 1), ('DEPOSIT', p.deposit_count), ('WITHDRAWAL', p.withdrawal_count),
       ('YIELD_CLAIM', p.claim_count)) AS c(type, count)
     WHERE m.indexed GROUP BY 1, 2`,
+  'owner totals': `
+    INSERT INTO owner_totals (owner_id, type, writer, pools, active, yield, apr_bps)
+    SELECT p.owner_id, p.type, 1, count(*), count(*) FILTER (WHERE p.balance > 0), sum(p.total_yield), sum(p.apr_bps)
+    FROM pools p GROUP BY 1, 2 ORDER BY 1, 2`,
   'pool totals': `
     UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, pending = s.pending, yield = s.yield, apr_bps = s.apr_bps
     FROM (

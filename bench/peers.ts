@@ -63,6 +63,7 @@ export const ENVIRONMENT = {
   LOG_LEVEL: 'info',
   HOST: '127.0.0.1',
   JWT_SECRET,
+  METRICS_TOKEN: randomBytes(16).toString('hex'),
   SIWE_DOMAINS: SIWE_DOMAIN,
   POOL_CONTRACTS,
   RATE_LIMIT_GENERAL: '1000000000',

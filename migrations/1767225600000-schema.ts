@@ -164,6 +164,18 @@ export class Schema1767225600000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       COMMENT ON TABLE member_counts IS 'Derived: of the indexed memberships of an address, how many pools there are of each type, and how many transactions of each type in these; a row each for the indexer (0) and all others (1)';
 
+      CREATE TABLE owner_totals (
+        owner_id uuid NOT NULL,
+        type text COLLATE "C" NOT NULL,
+        writer smallint NOT NULL,
+        pools integer NOT NULL DEFAULT 0,
+        active integer NOT NULL DEFAULT 0,
+        yield numeric NOT NULL DEFAULT 0,
+        apr_bps bigint NOT NULL DEFAULT 0,
+        CONSTRAINT owner_totals_pkey PRIMARY KEY (owner_id, type, writer)
+      ) WITH (fillfactor = 70);
+      COMMENT ON TABLE owner_totals IS 'Derived: per owner and type how many pools he has, how many of them have a balance, and sums of their yield and rate; a row each for the indexer (0) and all others (1), so that they never wait for each other';
+
       CREATE TABLE yield_accruals (
         block_number bigint NOT NULL,
         log_index integer NOT NULL,
@@ -204,7 +216,7 @@ export class Schema1767225600000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, account_days,
+      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, owner_totals, account_days,
         transactions, pool_members, pools, nonces, users;
       DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
       DROP FUNCTION iso, is_address;

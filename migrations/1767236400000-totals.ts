@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Keeps everything that is derived from the ledger. The ledger is `transactions` and `yield_accruals`. Derived are
- * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; pools' member_count;
- * member_streams and member_counts.
+ * pools' balances, yield, rate, counts and newest transactions; account_days; pool_totals; owner_totals; pools'
+ * member_count; member_streams and member_counts.
  *
  * Statement-level triggers do it, so no writer can change the ledger without the totals. A statement touches each pool
  * and each day of an account once, however many rows it changes. The cost of a transaction does not depend on the
@@ -14,10 +14,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
  * together, so no list depends on where the limit is, or on who crosses it at the same time.
  *
- * Locks are always taken in this order: pools by id, pool_totals, account_days by key, member_counts by key. Rows of
- * member_streams and the counts of a pool's memberships change only under the pool's lock. The indexer and all other
- * writers use different rows of account_days, pool_totals and member_counts, so POST /pools never waits for a batch of
- * events.
+ * Locks are always taken in this order: pools by id, pool_totals, owner_totals by key, account_days by key, member_counts
+ * by key. Rows of member_streams and the counts of a pool's memberships change only under the pool's lock. The indexer
+ * and all other writers use different rows of these sums, so POST /pools never waits for a batch of events.
  */
 export class Totals1767236400000 implements MigrationInterface {
   name = 'Totals1767236400000';
@@ -107,8 +106,20 @@ const DELETED: Change = {
 };
 
 /**
- * Updates the sums and counts of the pools, and the global ones. `missing`: how many of the pools do not exist.
- * `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or ends meanwhile.
+ * Adds to the sums of owners.
+ * @param rows SELECT of owner_id, type and the columns
+ */
+const addToOwners = (rows: string, ...columns: string[]): string => `
+    INSERT INTO owner_totals AS t (owner_id, type, writer, ${columns.join(', ')})
+    SELECT owner_id, type, writer(), ${columns.map((column) => `sum(${column})`).join(', ')}
+    FROM (${rows}) c GROUP BY owner_id, type ORDER BY owner_id, type
+    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
+      ${columns.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}`;
+
+/**
+ * Updates the sums and counts of the pools, of their owners, and the global ones. `missing`: how many of the pools do
+ * not exist. `crowded`: those that have indexed members. The pools are locked by then, so no membership begins or ends
+ * meanwhile. Of parts that nothing reads PostgreSQL runs the last one first.
  */
 const changePools = ({ rows, newest }: Change): string => `
   WITH changed AS MATERIALIZED (
@@ -133,7 +144,9 @@ const changePools = ({ rows, newest }: Change): string => `
       claim_count = p.claim_count + c.claims,${newest}
       last_update = changed_at(p.last_update)
     FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.id, p.type, c.deposited, c.pending
+    RETURNING p.id, p.type, c.deposited, c.pending, p.owner_id,
+      (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
+  ), owners AS (${addToOwners('SELECT owner_id, type, active FROM updated WHERE active <> 0', 'active')}
   ), totals AS (
     UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
     FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
@@ -359,7 +372,8 @@ const changeYield = (table: string, sign: string): string => `
     UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
       last_update = changed_at(p.last_update)
     FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
-    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps
+    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+  ), owners AS (${addToOwners('SELECT owner_id, type, amount AS yield, apr_bps FROM updated', 'yield', 'apr_bps')}
   )
   UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
   FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
@@ -412,6 +426,7 @@ const POOLS = `
       RAISE EXCEPTION 'derived columns of a new pool must have their defaults' USING ERRCODE = 'restrict_violation';
     END IF;
     UPDATE pool_totals SET pools = pools + 1 WHERE shard = pool_totals_shard() AND type = NEW.type;
+    ${addToOwners('SELECT NEW.owner_id AS owner_id, NEW.type AS type, 1 AS pools', 'pools')};
     RETURN NULL;
   END $$;
   CREATE TRIGGER pools_inserted AFTER INSERT ON pools
@@ -426,6 +441,8 @@ const POOLS = `
     UPDATE pool_totals t SET pools = t.pools - r.pools
     FROM (SELECT type, count(*) AS pools FROM removed GROUP BY type) r
     WHERE t.shard = pool_totals_shard() AND t.type = r.type;
+    -- Without transactions and accruals it had neither a balance nor yield.
+    ${addToOwners('SELECT owner_id, type, -1 AS pools FROM removed', 'pools')};
     RETURN NULL;
   END $$;
   CREATE TRIGGER pools_deleted AFTER DELETE ON pools
@@ -504,10 +521,16 @@ const refuse = (name: string, events: string, table: string, why: string): strin
   CREATE TRIGGER ${name} BEFORE ${events} ON ${table} FOR EACH STATEMENT ${BY_CLIENT} EXECUTE FUNCTION refuse_write('${why}');`;
 
 const REFUSALS = `
-  CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS $$
+  -- Whoever repairs derived data sets savings.repair to the id of his transaction: a setting that is left on a
+  -- connection means nothing in the next one. Anyone may set it, so it counts only for a role that owns the table or
+  -- acts for its owner, who could drop these triggers as well. In an installation with one role for everything that
+  -- includes the service, which has no statement that sets it. Asked here, because conditions of triggers cost more.
+  CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
   BEGIN
-    -- An operator who repairs derived data by hand sets this. Asked here, because conditions of triggers cost more.
-    IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = 'on' THEN RETURN NULL; END IF;
+    IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = pg_current_xact_id_if_assigned()::text THEN
+      IF pg_has_role((SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN RETURN NULL; END IF;
+      RAISE EXCEPTION 'only the owner of % may repair it', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+    END IF;
     RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'restrict_violation';
   END $$;
   ${refuse(
@@ -521,7 +544,7 @@ const REFUSALS = `
   ${refuse('pools_fixed', 'UPDATE OF id, type, owner_id, created_at', 'pools', 'totals would not follow')}
   ${refuse('pools_derived', `UPDATE OF ${Object.keys(DERIVED).join(', ')}`, 'pools', 'derived from the ledger')}
   ${refuse('account_days_derived', 'INSERT OR UPDATE OR DELETE', 'account_days', 'derived from the ledger')}
-  ${['pool_totals', 'member_streams', 'member_counts']
+  ${['owner_totals', 'pool_totals', 'member_streams', 'member_counts']
     .map((table) =>
       refuse(`${table}_derived`, 'INSERT OR UPDATE OR DELETE', table, 'derived from the ledger'),
     )
@@ -532,6 +555,7 @@ const REFUSALS = `
     'transactions',
     'yield_accruals',
     'account_days',
+    'owner_totals',
     'pool_totals',
     'member_streams',
     'member_counts',

@@ -50,6 +50,12 @@ export class CreatePool1767505000000 implements MigrationInterface {
           FROM new GROUP BY 1, 2 ORDER BY 1, 2
           ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET deposited = a.deposited + excluded.deposited,
             pending = a.pending + excluded.pending, deposits = a.deposits + excluded.deposits
+        ), owned AS (
+          -- Before the days, as in other writers: of parts that nothing reads the last one runs first.
+          INSERT INTO owner_totals AS o (owner_id, type, writer, pools, active)
+          SELECT owner_id, type, 1, count(*), count(*) FILTER (WHERE amount > 0) FROM new GROUP BY 1, 2 ORDER BY 1, 2
+          ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET pools = o.pools + excluded.pools,
+            active = o.active + excluded.active
         ), event AS (
           INSERT INTO outbox (count, items) SELECT count(*), json_agg(json_build_object(
             'topic', 'pool.created', 'occurredAt', iso(created_at), 'poolId', id, 'transactionId', deposit,

@@ -191,7 +191,7 @@ describe('with the chain down', () => {
   it('contract wallets are refused, keys sign in', async () => {
     const owner = newWallet();
     const unanswered = async (): Promise<number> =>
-      Number(/^sign_ins_total\{result="rpc"\} (\d+)/m.exec((await cutOff.get('/metrics')).text)?.[1] ?? 0);
+      Number(/^sign_ins_total\{result="rpc"\} (\d+)/m.exec(await cutOff.metrics())?.[1] ?? 0);
     const before = await unanswered();
     const refused = await attempt(await deployed(owner), owner, undefined, cutOff);
     expect([refused.status, refused.body]).toEqual([401, FAILED]);

@@ -180,7 +180,7 @@ describe('a contract wallet that names addresses to ask (EIP-3668), on a chain w
 });
 
 async function refusals(app: TestApp, reason: string): Promise<number> {
-  const { text } = await app.get('/metrics');
+  const text = await app.metrics();
   return Number(new RegExp(`^sign_ins_total\\{result="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
 }
 

@@ -1,5 +1,5 @@
 import { scanSiweMessage } from '#features/auth/siwe';
-import { type TestApp, served, until, useApp } from './support/app';
+import { METRICS_TOKEN, type TestApp, served, until, useApp } from './support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './support/wallet';
 
 const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
@@ -253,7 +253,7 @@ describe('sign-in', () => {
 
   it('is counted by result', async () => {
     const count = async (result: string): Promise<number> => {
-      const { text } = await app.get('/metrics');
+      const text = await app.metrics();
       return Number(new RegExp(`^sign_ins_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
     };
     const [succeeded, nonceless] = [await count('success'), await count('nonce')];
@@ -289,6 +289,7 @@ describe('sign-in in production', () => {
   const app = useApp({
     NODE_ENV: 'production',
     CHAIN_ID: '1',
+    METRICS_TOKEN,
     SIWE_DOMAINS: 'app.example.org, localhost:3000, 127.0.0.1:3000, [::1]:3000, plain.example',
   });
 

@@ -89,7 +89,7 @@ describe('signature', () => {
 
   it('may have 16 KB of hex, and its message 4 KB; longer ones are refused unparsed', async () => {
     const refused = async (reason: string): Promise<number> => {
-      const { text } = await app.get('/metrics');
+      const text = await app.metrics();
       return Number(new RegExp(`^sign_ins_total\\{result="${reason}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
     };
     const sized = async (length: number): Promise<{ message: string; signature: Hex }> => {

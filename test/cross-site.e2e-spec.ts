@@ -107,10 +107,21 @@ describe('a request that a foreign page has the browser send', () => {
     expect(await left(ip)).toEqual([98, 4]);
   });
 
-  it('leaves probes, metrics and what the documentation loads open to images and frames too', async () => {
-    for (const url of ['/health', '/health/live', '/metrics', '/docs/assets/swagger-ui.css'])
+  it('leaves probes and metrics open to images and frames too', async () => {
+    for (const url of ['/health', '/health/live', '/metrics'])
       for (const mode of ['no-cors', 'cors', 'navigate'])
         expect((await send('GET', url, fetchMetadata('cross-site', mode), nextClient())).status).toBe(200);
+  });
+
+  it('does not load the documentation, which counts', async () => {
+    const ip = nextClient();
+    for (const mode of ['no-cors', 'cors'])
+      expect(
+        (await send('GET', '/docs/assets/swagger-ui.css', fetchMetadata('cross-site', mode), ip)).status,
+      ).toBe(403);
+    expect(
+      (await send('GET', '/docs/assets/swagger-ui.css', fetchMetadata('same-origin', 'no-cors'), ip)).status,
+    ).toBe(200);
   });
 
   it('leaves probes, metrics and documentation open', async () => {

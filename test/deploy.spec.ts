@@ -2,6 +2,7 @@ import Ajv from 'ajv';
 import yaml from 'js-yaml';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { loadEnvironment } from '#settings/environment';
 
 interface Manifest {
   apiVersion: string;
@@ -62,6 +63,27 @@ describe('manifests in deploy/', () => {
     const Model = modelOf(deployment);
     expect(() => new Model(deployment).validate()).toThrow();
   });
+});
+
+it('production has each setting that it needs in a config.env, or in the Secret that the guide makes', () => {
+  const text = (file: string): string => readFileSync(path.join(DEPLOY, file), 'utf8');
+  const named = [
+    ...(text('base/config.env') + text('production/config.env')).matchAll(/^(\w+)=/gm),
+    ...text('README.md').matchAll(/--from-literal=(\w+)=/g),
+  ].map(([, name]) => name);
+  for (const process of ['api', 'indexer'] as const) {
+    let missing: string[] = [];
+    try {
+      loadEnvironment({ NODE_ENV: 'production' }, process);
+    } catch (error) {
+      missing = (error as Error).message
+        .split('\n')
+        .slice(1)
+        .map((line) => line.trim().split(' ')[0]);
+    }
+    expect(missing).toContain('POOL_CONTRACTS');
+    expect(named).toEqual(expect.arrayContaining(missing));
+  }
 });
 
 /**

@@ -99,7 +99,7 @@ describe('a service that clients reach directly', () => {
     expect(logged()).toEqual([
       expect.objectContaining({ level: 'info', msg: 'request ended by its client', ip: '127.0.0.1' }),
     ]);
-    expect((await app.get('/metrics')).text).not.toMatch(/route="\/auth\/nonce",status="5/);
+    expect(await app.metrics()).not.toMatch(/route="\/auth\/nonce",status="5/);
   });
 
   it('closes the oldest idle connections of one address beyond a few hundred, unused ones first', async () => {

@@ -1,4 +1,5 @@
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { REPAIRING } from './support/ledger';
 import { OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -93,12 +94,13 @@ describe('positions', () => {
   });
 
   it('count what the contract counts, also where the ledger could not', async () => {
-    await written.client.query(`SET savings.repair = 'on'`);
     // The database refuses the first deposit's row.
-    await written.sql(`UPDATE pools SET deposit_count = 2147483647 WHERE id = $1`, [POOL]);
+    await written.client.query(
+      `${REPAIRING}; UPDATE pools SET deposit_count = 2147483647 WHERE id = '${POOL}'`,
+    );
     chain.add([deposit(100)]);
     await written.apply(chain);
-    await written.sql(`UPDATE pools SET deposit_count = 0 WHERE id = $1`, [POOL]);
+    await written.client.query(`${REPAIRING}; UPDATE pools SET deposit_count = 0 WHERE id = '${POOL}'`);
     const before = await rows();
     chain.add([withdrawal(60)]);
     await written.apply(chain);

@@ -2,6 +2,7 @@ import { maxUint256 } from 'viem';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
+import { REPAIRING } from './support/ledger';
 import { GENESIS, LOTTERY, PaperChain, SAVER, TTL, Written } from './support/paper-chain';
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
@@ -84,8 +85,9 @@ describe('an event that cannot be applied', () => {
   });
 
   it('does not take the next one with it where a count would overflow', async () => {
-    await written.client.query(`SET savings.repair = 'on'`);
-    await written.sql(`UPDATE pools SET deposit_count = 2147483646 WHERE id = $1`, [POOL]);
+    await written.client.query(
+      `${REPAIRING}; UPDATE pools SET deposit_count = 2147483646 WHERE id = '${POOL}'`,
+    );
     chain.add([deposit(1n), deposit(2n), withdrawal(1n)]);
     await written.apply(chain);
     const [first, second, third] = await outcomes();

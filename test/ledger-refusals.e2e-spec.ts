@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Pool } from '#features/pools/pool.entity';
 import { CONTRACTS, type SignedIn, useApp } from './support/app';
 import { migrationSource } from './support/database';
-import { INSERT_ROW, accrue, addTransaction, ledgerRow, rowValues } from './support/ledger';
+import { INSERT_ROW, REPAIRING, accrue, addTransaction, ledgerRow, rowValues } from './support/ledger';
 import { differences } from './support/recount';
 
 const app = useApp();
@@ -25,8 +25,8 @@ const NEWEST = ['last_deposit_id', 'last_withdrawal_id', 'last_claim_id', 'last_
 
 describe('the database refuses what totals would not follow', () => {
   const TABLES = [
-    ...['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'pool_totals'],
-    ...['member_streams', 'member_counts'],
+    ...['pools', 'pool_members', 'transactions', 'yield_accruals', 'account_days', 'owner_totals'],
+    ...['pool_totals', 'member_streams', 'member_counts'],
   ];
   it.each([
     ...['id = gen_random_uuid()', `type = 'YIELD_CLAIM'`, 'account = account', 'created_at = now()'].map(
@@ -51,6 +51,9 @@ describe('the database refuses what totals would not follow', () => {
     'DELETE FROM member_streams',
     `INSERT INTO member_streams SELECT id, '', '', '', id, id FROM pools`,
     'UPDATE pool_members SET indexed = true',
+    'UPDATE owner_totals SET active = active',
+    'DELETE FROM owner_totals',
+    `INSERT INTO owner_totals (owner_id, type, writer) SELECT id, 'lottery', 1 FROM users`,
     'UPDATE pool_totals SET pools = 0',
     'DELETE FROM pool_totals',
     `INSERT INTO pool_totals (shard, type) VALUES (99, 'lottery')`,
@@ -106,9 +109,7 @@ describe('the database refuses what totals would not follow', () => {
 
 it('whoever repairs derived data cannot change an address', async () => {
   await expect(
-    app.sql(
-      `SELECT set_config('savings.repair', 'on', true); UPDATE users SET address = '0x${'9'.repeat(40)}'`,
-    ),
+    app.sql(`${REPAIRING}; UPDATE users SET address = '0x${'9'.repeat(40)}'`),
   ).rejects.toMatchObject({ code: '23001' });
 });
 

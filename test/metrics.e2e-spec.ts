@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { until, useApp } from './support/app';
+import { Gauge, register } from 'prom-client';
+import { type TestApp, until, useApp } from './support/app';
 
 describe('metrics', () => {
   const app = useApp();
-  const scrape = async (): Promise<string> => (await app.get('/metrics')).text;
+  const scrape = (): Promise<string> => app.metrics();
   const value = async (series: string): Promise<number> => {
     const line = (await scrape()).split('\n').find((candidate) => candidate.startsWith(`${series} `));
     return Number(line?.slice(series.length + 1) ?? 0);
@@ -23,7 +24,7 @@ describe('metrics', () => {
 
   it('include what operators watch', async () => {
     await app.createPool(await app.signIn());
-    const text = await scrape();
+    const { text } = await app.get('/metrics');
     for (const [name, type] of [
       ['http_request_duration_seconds', 'histogram'],
       ['sign_ins_total', 'counter'],
@@ -37,7 +38,9 @@ describe('metrics', () => {
       expect(text).toContain(`# TYPE ${name} ${type}\n`);
     for (const state of ['busy', 'idle', 'waiting'])
       expect(text).toContain(`database_connections{state="${state}"} `);
-    await until(async () => (await value('database_connections{state="idle"}')) > 0);
+    await until(async () =>
+      /^database_connections\{state="idle"\} [1-9]/m.test((await app.get('/metrics')).text),
+    );
   });
 
   it('label requests with the matched route, never the raw path', async () => {
@@ -69,9 +72,60 @@ describe('metrics', () => {
   });
 });
 
+/** How often the text is made while this runs, and the most that one a second allows. */
+async function makings(
+  work: (made: () => number) => Promise<unknown>,
+): Promise<{ made: number; allowed: number }> {
+  let made = 0;
+  new Gauge({ name: 'makings', help: 'Of this test', collect: () => void made++ });
+  const begun = performance.now();
+  try {
+    await work(() => made);
+  } finally {
+    register.removeSingleMetric('makings');
+  }
+  return { made, allowed: 1 + Math.ceil((performance.now() - begun) / 1000) };
+}
+
+const read = (app: TestApp, times: number, as?: { token: string }): Promise<number[]> =>
+  Promise.all(Array.from({ length: times }, async () => (await app.get('/metrics', as)).status));
+
+describe('the text', () => {
+  const app = useApp();
+
+  it('is made at most once a second, however many read it', async () => {
+    const { made, allowed } = await makings(async () => {
+      for (let i = 0; i < 10; i++) expect(new Set(await read(app, 50))).toEqual(new Set([200]));
+    });
+    expect(made).toBeLessThanOrEqual(allowed);
+    expect(allowed).toBeLessThan(100);
+  });
+
+  it('is made anew after a second', async () => {
+    const { made } = await makings((count) =>
+      until(async () => (await app.get('/metrics')).status !== 200 || count() > 0),
+    );
+    expect(made).toBeGreaterThan(0);
+  });
+
+  it('is given whatever monitors add to the path', async () => {
+    for (const query of ['?x=1', '?_=1&target=a&target=b', '?x[y]=1', '?%zz'])
+      expect([query, (await app.get(`/metrics${query}`)).status]).toEqual([query, 200]);
+  });
+});
+
 describe('metrics with METRICS_TOKEN', () => {
   const token = 'the token of the scraper';
   const app = useApp({ METRICS_TOKEN: token });
+
+  it('are not made for those without it', async () => {
+    const { made } = await makings(async () => {
+      expect(new Set(await read(app, 100, { token: 'another' }))).toEqual(new Set([401]));
+      expect(new Set(await read(app, 100))).toEqual(new Set([401]));
+    });
+    expect(made).toBe(0);
+    expect(await read(app, 1, { token })).toEqual([200]);
+  });
 
   it('need that token', async () => {
     expect((await app.get('/metrics', { token })).status).toBe(200);

@@ -508,7 +508,7 @@ describe('consumers', () => {
       'attempt 2',
       'attempt 3',
     ]);
-    expect((await app.get('/metrics')).text).toContain('outbox_failures_total{consumer="test.deposits"} 3');
+    expect(await app.metrics()).toContain('outbox_failures_total{consumer="test.deposits"} 3');
     await released();
     const [{ failures }] = await app.sql<{ failures: number }>(
       `SELECT failures FROM outbox_consumers WHERE name = 'test.deposits'`,

@@ -208,6 +208,8 @@ const FILL = `
       ${hex(`${PAYER}`, 40)}, 10, ${hex('n + 2000000', 64)}, n, 0, now() FROM generate_series(1, 10000) n;
   INSERT INTO account_days (address, day, writer, deposited, deposits)
     SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
+  INSERT INTO owner_totals (owner_id, type, writer, pools, active)
+    SELECT owner_id, type, 1, count(*), count(*) FROM pools GROUP BY 1, 2;
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
     FROM generate_series(1, ${ROWS}) n;
@@ -372,6 +374,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(sessions.LOOK_FOR_ENDINGS, { snapshot: '4000000000:4000000000:' }),
     run(POOL_ANALYTICS, {}),
     run(USER_ANALYTICS, { user }),
+    run(USER_ANALYTICS, { user: `md5('user${OWNER}')::uuid` }),
     run(CURRENT_DRAW, {}),
     run(LIST_WINNERS, { limit: 10, offset: 0 }),
     run(LIST_TICKETS, { caller, limit: 20, offset: 0 }),

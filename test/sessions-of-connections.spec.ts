@@ -45,7 +45,7 @@ it.each([
 
 it.each([
   'SELECT pg_try_advisory_xact_lock(1)',
-  `query(\`BEGIN; SET LOCAL savings.repair = 'on'\`)`,
+  `query(\`BEGIN; SET LOCAL savings.repair = '5'\`)`,
   `set_config('statement_timeout', $1, true)`,
   'UPDATE x SET y = 1',
 ])('allows %s', (text) => expect(text).not.toMatch(OF_SESSION));

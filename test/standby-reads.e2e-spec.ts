@@ -51,7 +51,7 @@ afterAll(async () => {
 
 /** How many reads had an outcome until now, in all apps of this process. */
 async function reads(outcome: string): Promise<number> {
-  const { text } = await reader.get('/metrics');
+  const text = await reader.metrics();
   return Number(new RegExp(`^standby_reads_total{outcome="${outcome}"} (\\d+)$`, 'm').exec(text)![1]);
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { POOL_TYPES } from '#values/types';
 import { type SignedIn, TEN, until, useApp } from './support/app';
-import { INSERT_ROW, ledgerRow, rowValues } from './support/ledger';
+import { INSERT_ROW, REPAIRING, ledgerRow, rowValues } from './support/ledger';
 import { lookUpOnly } from './support/lists';
 import { perform, step, user } from './support/random-ledger';
 import { differences, recountedAnalytics } from './support/recount';
@@ -156,8 +156,8 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
       fc.array(fc.array(work, { minLength: 3, maxLength: 12 }), { minLength: 3, maxLength: 6 }),
       async (programs) => {
         await app.sql(`
-          BEGIN; SET LOCAL savings.repair = on;
-          TRUNCATE pools, transactions, idempotency_keys, account_days, member_streams, member_counts CASCADE;
+          BEGIN; ${REPAIRING};
+          TRUNCATE pools, transactions, idempotency_keys, account_days, owner_totals, member_streams, member_counts CASCADE;
           UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
           COMMIT`);
         answers.clear();

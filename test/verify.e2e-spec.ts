@@ -143,6 +143,21 @@ describe('verification of what is derived', () => {
       `INSERT INTO member_counts (address, type, writer, count) VALUES ('0x${'ee'.repeat(20)}', 'lottery', 0, 3)`,
       ['member_counts.count'],
     ],
+    [
+      'an owner whose sums are missing',
+      `DELETE FROM owner_totals WHERE pools > 0`,
+      ['active', 'apr_bps', 'pools', 'yield'].map((column) => `owner_totals.${column}`),
+    ],
+    [
+      'sums of a type that he has no pools of',
+      `INSERT INTO owner_totals (owner_id, type, writer, pools) SELECT id, 'rotating', 0, 3 FROM users`,
+      ['owner_totals.pools'],
+    ],
+    ...['pools', 'active', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
+      `owner_totals.${column}`,
+      `UPDATE owner_totals SET ${column} = ${column} + 1 WHERE type = 'cooperative'`,
+      [`owner_totals.${column}`],
+    ]),
     ...['pools', 'deposited', 'pending', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
       `pool_totals.${column}`,
       `UPDATE pool_totals SET ${column} = ${column} + 1 WHERE shard = 3 AND type = 'lottery'`,
@@ -250,6 +265,7 @@ describe('verification of what is derived', () => {
           `UPDATE account_days SET claims = claims - 2, pending = 8`,
           `UPDATE member_counts SET count = 7`,
           `UPDATE member_streams SET last_id = first_id`,
+          `UPDATE owner_totals SET active = active - 1, yield = 7`,
           `UPDATE pool_totals SET deposited = 3 WHERE shard = 0`,
         );
         expect(exitCode(await verified())).toBe(1);

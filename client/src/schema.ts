@@ -799,7 +799,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description In the Prometheus text format. Open, unless the operator set a token for it (`METRICS_TOKEN`).
+         * @description In the Prometheus text format, not older than a second. Open, unless the operator set a token for it (`METRICS_TOKEN`), as in production.
          */
         get: operations["metrics_scrape"];
         put?: never;

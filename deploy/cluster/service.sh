@@ -22,7 +22,7 @@ service() {
   local name=$1 port=$2 entry=$3 url=$4
   NODE_ENV=production HOST=127.0.0.1 LOG_LEVEL=${LOG_LEVEL:-warn} DATABASE_URL=$url DATABASE_POOL_SIZE=${DATABASE_POOL_SIZE:-20} \
     JWT_SECRET=$(cat "$STATE/jwt-secret") SIWE_DOMAINS=${SIWE_DOMAINS:-app.example.org} CHAIN_ID=$CHAIN_ID \
-    RATE_LIMIT_GENERAL=1000000000 RATE_LIMIT_AUTH=1000000000 RPC_URL=$RPC_URL POOL_CONTRACTS=$(contracts) \
+    METRICS_TOKEN=${METRICS_TOKEN:-only-for-the-trial-cluster} RATE_LIMIT_GENERAL=1000000000 RATE_LIMIT_AUTH=1000000000 RPC_URL=$RPC_URL POOL_CONTRACTS=$(contracts) \
     setsid env "$port" node "$SVC/dist/src/$entry.js" >>"$STATE/$name.log" 2>&1 </dev/null &
   echo $! >"$STATE/$name.pid"
 }

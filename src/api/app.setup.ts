@@ -19,6 +19,7 @@ import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { ApiError } from '#platform/errors/errors';
 import { type OnError, reportErrors } from '#platform/errors/report';
+import { hostProblem } from '#platform/http/host';
 import { allowedOrigins } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
 import { RouteTargets } from '#platform/http/route-targets';
@@ -88,13 +89,14 @@ export async function createApp(
   if (requestIds) trackRequests(fastify);
   // The default is not to cache: most answers are private, or true only at this moment.
   const headers = { ...securityHeaders(), 'cache-control': 'no-store' };
+  const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
   fastify.addHook('onRequest', plainClientAddress(environment.TRUST_PROXY, logger));
   // Before the rate limit, so that a browser can read a 429.
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
-    done();
+    // Preflights are answered by the next hook.
+    done(origins.length > 0 && request.method === 'OPTIONS' ? hostProblem(request.raw) : undefined);
   });
-  const origins = allowedOrigins(environment.CORS_ORIGINS, environment.NODE_ENV === 'development');
   // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap: it
   // needs no handler, and no body is read.
   if (origins.length > 0)
@@ -113,10 +115,10 @@ export async function createApp(
   fastify.addHook('onRequest', app.get(CrossSiteGuard).onRequest);
   fastify.addHook('onRequest', app.get(RateLimiter).onRequest);
   fastify.addHook('onRequest', (request, _reply, done) =>
-    done(isDecodable(request.originalUrl) ? undefined : malformedPath()),
+    done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
   );
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
-  if (environment.DOCS) await serveDocs(app, environment);
+  if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
   const withdraw = provideConstraints(app);
   fastify.addHook('onClose', (_, done) => done(void withdraw()));
@@ -171,7 +173,8 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) =>
       sendError(hideText(error), request, reply),
     // Limits in ms for clients that send nothing, send byte by byte, or do not read their answers.
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000 },
+    // Node would refuse requests without a Host with an answer of its own; see `hostProblem`.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     requestTimeout: 15_000,
     connectionTimeout: 15_000,
     // Keep idle connections longer than load balancers do, so that it is they who close them.

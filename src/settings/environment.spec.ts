@@ -18,6 +18,7 @@ const PRODUCTION = {
   CHAIN_ID: '8453',
   SIWE_DOMAINS: 'app.example.org',
   POOL_CONTRACTS: CONTRACTS,
+  METRICS_TOKEN: randomBytes(16).toString('hex'),
 };
 
 function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer'): string[] {
@@ -80,7 +81,7 @@ describe('what is required', () => {
   it('is more in production, and all missing settings are named at once', () => {
     expect(problemsOf(PRODUCTION)).toEqual([]);
     expect(named({ NODE_ENV: 'production' }).sort()).toEqual(
-      ['CHAIN_ID', 'DATABASE_URL', 'JWT_SECRET', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
+      ['CHAIN_ID', 'DATABASE_URL', 'JWT_SECRET', 'METRICS_TOKEN', 'POOL_CONTRACTS', 'SIWE_DOMAINS'].sort(),
     );
     expect(named({ ...PRODUCTION, SIWE_DOMAINS: ' , ' })).toEqual(['SIWE_DOMAINS']);
     expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([

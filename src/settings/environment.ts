@@ -33,7 +33,7 @@ export const SETTINGS = [...new Set(AREAS.flatMap((area) => namesOf(area)))].sor
 
 /** What a process needs: always, or in production. */
 const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
-  api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS'] },
+  api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS', 'METRICS_TOKEN'] },
   indexer: { always: ['RPC_URL'], production: [] },
 };
 

@@ -18,7 +18,7 @@ import {
 } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { HttpClient } from '../fleet/http';
-import { JWT_SECRET, TEN } from '../support/app';
+import { JWT_SECRET, METRICS_TOKEN, TEN } from '../support/app';
 import { Replica, Service, eventually } from '../support/processes';
 
 const VERIFY = join(__dirname, '../../dist/src/verify.js');
@@ -62,6 +62,7 @@ export class SmallService {
       LOG_LEVEL: 'info',
       DATABASE_POOL_SIZE: '6',
       JWT_SECRET,
+      METRICS_TOKEN,
       SIWE_DOMAINS: 'app.example.org',
       RATE_LIMIT_GENERAL: '1000000000',
       RATE_LIMIT_AUTH: '1000000000',

@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { METRICS_TOKEN } from '../support/app';
 import { type Wallet, newWallet, siweMessage } from '../support/wallet';
 
 export interface Answer {
@@ -90,14 +91,14 @@ export class HttpClient {
 
   /** A value of /metrics, by name with labels. */
   async metric(name: string): Promise<number> {
-    const { text } = await this.send('/metrics');
+    const { text } = await this.send('/metrics', { token: METRICS_TOKEN });
     const line = text.split('\n').find((each) => each.startsWith(`${name} `));
     return line === undefined ? NaN : Number(line.slice(name.length + 1));
   }
 
   /** Of the pools for the database, all from one answer of /metrics. */
   async databaseConnections(): Promise<Record<'busy' | 'idle' | 'waiting', number>> {
-    const { text } = await this.send('/metrics');
+    const { text } = await this.send('/metrics', { token: METRICS_TOKEN });
     const found = text.matchAll(/^database_connections\{state="(\w+)"\} (\d+)$/gm);
     const counts = [...found].map(([, state, count]) => [state, Number(count)]);
     return Object.fromEntries(counts) as Record<'busy' | 'idle' | 'waiting', number>;

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Pool, type QueryResultRow } from 'pg';
 import pino, { type Logger } from 'pino';
+import { register } from 'prom-client';
 import { POOL_TYPES, byPoolType } from '#values/types';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { type Environment, loadEnvironment } from '#settings/environment';
@@ -16,6 +17,8 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from './walle
 
 /** Random, because production refuses secrets that a repository contains. */
 export const JWT_SECRET = randomBytes(32).toString('hex');
+/** What API and indexer of production ask for on /metrics. */
+export const METRICS_TOKEN = 'the token of the tests';
 /** Contract of each pool type: 0x11…, 0x22… */
 export const CONTRACTS = byPoolType((type) => `0x${`${POOL_TYPES.indexOf(type) + 1}`.repeat(40)}`);
 
@@ -189,6 +192,11 @@ export class TestApp {
     headers?: Record<string, string>,
   ): Promise<Response> {
     return this.send({ method: 'POST', url, body, as, headers });
+  }
+
+  /** What /metrics answers, as of now: there it may be a second old. Of all apps of this process. */
+  metrics(): Promise<string> {
+    return register.metrics();
   }
 
   async sql<Row extends QueryResultRow = QueryResultRow>(

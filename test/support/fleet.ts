@@ -2,7 +2,7 @@ import { Client, type QueryResultRow } from 'pg';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
-import { CONTRACTS, JWT_SECRET } from './app';
+import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 import { Replica, Service, eventually } from './processes';
 
@@ -39,6 +39,7 @@ export class Fleet {
       DATABASE_URL: shared.url,
       DATABASE_POOL_SIZE: '10',
       JWT_SECRET,
+      METRICS_TOKEN,
       SIWE_DOMAINS: 'app.example.org',
       CHAIN_ID: '1',
       RATE_LIMIT_GENERAL: '1000000000',

@@ -17,6 +17,9 @@ export interface LedgerRow {
   confirmedAt: Date | null;
 }
 
+/** With it the rest of the transaction may change derived data, if its role owns the tables. */
+export const REPAIRING = `SELECT set_config('savings.repair', pg_current_xact_id()::text, true)`;
+
 let counter = 0;
 /** A transaction hash that no other call gives. */
 export const newHash = (): string => `0x${(++counter).toString(16).padStart(64, 'a')}`;

@@ -61,6 +61,16 @@ const TOTALS = `
       ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)) AS apr_bps
   FROM pools p GROUP BY type`;
 
+/** What addresses own, by the recounted pools. */
+const OWNED = `
+  SELECT p.owner_id, p.type::text, count(*)::int AS pools, (count(*) FILTER (WHERE r.balance > 0))::int AS active,
+    sum(r.total_yield) AS yield, sum(r.apr_bps)::bigint AS apr_bps
+  FROM pools p JOIN (${POOLS}) r ON r.id = p.id GROUP BY 1, 2`;
+const KEPT_OWNED = `
+  SELECT owner_id, type, sum(pools)::int AS pools, sum(active)::int AS active, sum(yield) AS yield,
+    sum(apr_bps)::bigint AS apr_bps
+  FROM owner_totals GROUP BY 1, 2 HAVING sum(pools) <> 0 OR sum(active) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
+
 /** A day or a type whose amounts and counts are all zero says the same as none. */
 const NOTHING_DAY =
   'deposited = 0 AND pending = 0 AND claimed = 0 AND deposits = 0 AND withdrawals = 0 AND claims = 0';
@@ -97,6 +107,7 @@ const PAIRS: [name: string, kept: string, recount: string][] = [
     `SELECT * FROM (${MEMBER_STREAMS}) r`,
   ],
   ['member_counts', KEPT_COUNTS, `SELECT * FROM (${MEMBER_COUNTS}) r`],
+  ['owner_totals', KEPT_OWNED, OWNED],
 ];
 
 /** Rows of the derived tables that are not what a recount from the ledger gives, and those that are missing. */

@@ -1,12 +1,17 @@
-import files from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { sendText } from '#platform/answers/send-text';
+import { Asset } from '#platform/answers/asset';
 import type { Environment } from '#settings/environment';
 import { createDocument } from './document';
 
 /** After this time browsers check for changes and get a 304. */
-const ASSET_AGE_MS = 3_600_000;
+const ASSET_AGE_SECONDS = 3600;
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'application/javascript; charset=utf-8',
+  '.png': 'image/png',
+};
 const PAGE = path.join(__dirname, 'page');
 const SWAGGER_UI = path.dirname(require.resolve('swagger-ui-dist/package.json'));
 /** For address checksums: modules that browsers load unchanged. */
@@ -76,31 +81,25 @@ const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${
  * Serves the document as a page at /docs and as JSON at /docs/openapi.json; `/` redirects to the page. Only the listed
  * files are served: the packages also contain source maps, four times the page's size.
  */
-export async function serveDocs(
+export function serveDocs(
   app: NestFastifyApplication,
   { SIWE_DOMAINS: domains, CHAIN_ID: chainId }: Environment,
-): Promise<void> {
+): void {
   const fastify = app.getHttpAdapter().getInstance();
+  const serve = (url: string, asset: Asset, headers: Record<string, string>): unknown =>
+    fastify.get(url, (_request, reply) => asset.send(reply.headers(headers)));
   const revalidate = { 'cache-control': 'no-cache' };
-  // The page loads several files at once, so they do not count toward the rate limit.
-  const asset = { config: { skipThrottle: true as const } };
-  let document: string | undefined;
-  fastify.get('/docs/openapi.json', (_request, reply) =>
-    sendText(
-      reply.headers({ ...revalidate, 'content-type': 'application/json; charset=utf-8' }),
-      (document ??= JSON.stringify(createDocument(app))),
-    ),
+  const document = new Asset('application/json; charset=utf-8', () =>
+    Buffer.from(JSON.stringify(createDocument(app))),
   );
+  serve('/docs/openapi.json', document, revalidate);
   for (const [url, base] of [
     ['/docs', './docs/'],
     ['/docs/', './'],
-  ])
-    fastify.get(url, (_request, reply) =>
-      reply
-        .headers({ ...revalidate, 'content-type': 'text/html; charset=utf-8' })
-        .header('content-security-policy', POLICY)
-        .send(page({ base, domains, chainId })),
-    );
+  ]) {
+    const html = new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
+    serve(url, html, { ...revalidate, 'content-security-policy': POLICY });
+  }
   // Relative, because a proxy may have removed a prefix. A request for /api arrives here as /.
   fastify.get('/', ({ originalUrl }, reply) =>
     reply
@@ -108,9 +107,11 @@ export async function serveDocs(
       .status(302)
       .send(),
   );
-  await fastify.register(files, { root: PAGE, serve: false });
-  for (const [name, folder] of Object.entries(ASSETS))
-    fastify.get(`/docs/assets/${name}`, asset, (_request, reply) =>
-      reply.sendFile(path.basename(name), folder, { maxAge: folder === PAGE ? 0 : ASSET_AGE_MS }),
+  for (const [name, folder] of Object.entries(ASSETS)) {
+    const asset = new Asset(TYPES[path.extname(name)], () =>
+      readFile(path.join(folder, path.basename(name))),
     );
+    const age = folder === PAGE ? 0 : ASSET_AGE_SECONDS;
+    serve(`/docs/assets/${name}`, asset, { 'cache-control': `public, max-age=${age}` });
+  }
 }

@@ -47,9 +47,9 @@ export const USER_ANALYTICS = statement<{ user: string }, { data: string }>(
       ) days
     ) d
     CROSS JOIN LATERAL (
-      SELECT coalesce(sum(total_yield), 0) AS yield, count(*) FILTER (WHERE balance > 0) AS active,
-        coalesce(trim_scale(round(avg(apr_bps) / 100, 2)), 0) AS apr
-      FROM pools WHERE owner_id = u.id
+      SELECT coalesce(sum(yield), 0) AS yield, coalesce(sum(active), 0) AS active,
+        coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr
+      FROM owner_totals WHERE owner_id = u.id
     ) p
     WHERE u.id = :user`,
   { onStandby: true, chargedTo: 'user' },

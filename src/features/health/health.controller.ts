@@ -5,6 +5,7 @@ import { SkipThrottle } from '@nestjs/throttler';
 import { RawResponse } from '#platform/answers/raw-response';
 import { ApiError } from '#platform/errors/errors';
 import { ApiFailure } from '#platform/openapi/api-docs';
+import { AnyQuery } from '#platform/validation/query-parameters.guard';
 import { Public } from '#features/access/auth.guard';
 import { DatabaseHealthIndicator } from './database.health';
 import { HealthReport, Liveness, ReadinessReport } from './health.dto';
@@ -15,6 +16,7 @@ import { ProcessHealthIndicator } from './process.health';
 @Controller('health')
 @Public()
 @SkipThrottle()
+@AnyQuery()
 @RawResponse()
 export class HealthController {
   constructor(

@@ -10,8 +10,12 @@ import { invalidToken } from '#platform/errors/errors';
 import { bears } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
 import { ApiFailure } from '#platform/openapi/api-docs';
+import { atMostEvery } from '#platform/timing/at-most-every';
+import { AnyQuery } from '#platform/validation/query-parameters.guard';
 import { Public } from '#features/access/auth.guard';
 
+/** Reads within this time get the same text: making it takes long, and blocks the event loop. */
+const REUSE_MS = 1000;
 const METRICS_EXAMPLE = `# HELP pools_created_total Pools created
 # TYPE pools_created_total counter
 pools_created_total{type="individual"} 3
@@ -20,6 +24,7 @@ pools_created_total{type="individual"} 3
 @Controller()
 @Public()
 @SkipThrottle()
+@AnyQuery()
 @RawResponse()
 export class MetricsController {
   constructor(
@@ -28,13 +33,19 @@ export class MetricsController {
     @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
   ) {}
 
-  /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
+  private readonly text = atMostEvery(REUSE_MS, () => {
+    for (const [state, count] of Object.entries(this.database.connections))
+      this.connections.set({ state }, count);
+    return register.metrics();
+  });
+
+  /** In the Prometheus text format; open unless METRICS_TOKEN is set, which production needs. */
   @Get()
   @Header('content-type', register.contentType)
   @ApiOperation({
     summary: 'Metrics',
     description:
-      'In the Prometheus text format. Open, unless the operator set a token for it (`METRICS_TOKEN`).',
+      'In the Prometheus text format, not older than a second. Open, unless the operator set a token for it (`METRICS_TOKEN`), as in production.',
   })
   @ApiResponse({
     status: 200,
@@ -44,11 +55,9 @@ export class MetricsController {
   @ApiFailure(400)
   @ApiFailure(401)
   @ApiBearerAuth()
-  async scrape(@Req() request: FastifyRequest): Promise<string> {
+  scrape(@Req() request: FastifyRequest): Promise<string> {
     const { METRICS_TOKEN } = this.environment;
     if (METRICS_TOKEN && !bears(request.headers.authorization, METRICS_TOKEN)) throw invalidToken();
-    for (const [state, count] of Object.entries(this.database.connections))
-      this.connections.set({ state }, count);
-    return register.metrics();
+    return this.text();
   }
 }

@@ -5,6 +5,7 @@ import { expiring } from '#platform/database/expired-rows';
 import { AccessModule } from '#features/access/access.module';
 import { IdempotencyKey } from './idempotency-key.entity';
 import { PoolMember } from './pool-member.entity';
+import { OwnerTotal } from './owner-total.entity';
 import { Pool } from './pool.entity';
 import { PoolsController } from './pools.controller';
 import { PoolsService } from './pools.service';
@@ -15,7 +16,7 @@ import { YieldAccrual } from './yield-accrual.entity';
 @Module({
   imports: [
     AccessModule,
-    TypeOrmModule.forFeature([Pool, PoolMember, Transaction, YieldAccrual, IdempotencyKey]),
+    TypeOrmModule.forFeature([Pool, PoolMember, OwnerTotal, Transaction, YieldAccrual, IdempotencyKey]),
   ],
   controllers: [PoolsController],
   providers: [

@@ -47,10 +47,13 @@ const OF_TYPE = [`role = 'OWNER'`, `role = 'MEMBER' AND indexed`, `role = 'MEMBE
 );
 const OF_ANY_TYPE = 'pool_members WHERE address = :caller AND :type IS NULL';
 
-/** Own pools are counted, and the few memberships; the counts of all others are kept. */
+/** SQL: how many pools the user owns, by the sums that are kept: some own many. */
+export const countOwnedBy = (user: string, condition = 'true'): string =>
+  `(SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = ${user} AND ${condition})`;
+
+/** Own pools and memberships beyond the first few are summed up, the few are counted. */
 const TOTAL = `
-  (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'OWNER' AND :type IS NULL)
-  + (SELECT count(*) FROM pool_members WHERE address = :caller AND role = 'OWNER' AND type = :type)
+  ${countOwnedBy('(SELECT id FROM users WHERE address = :caller)', '(type = :type OR :type IS NULL)')}
   + (SELECT count(*) FROM pool_members m WHERE ${NOT_INDEXED('m')} AND (:type IS NULL OR m.type = :type))
   + ${indexedCount(POOL_TYPES)}`;
 
@@ -94,9 +97,6 @@ export const LIST_POOLS_AFTER = statement<ListParameters & { after: string }, Cu
 /** SQL: whether the address may read the pool, as its owner or a member. */
 export const isReader = (pool: string, address: string): string =>
   `EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ${pool} AND m.address = ${address})`;
-
-/** SQL: how many pools the user owns. */
-export const countOwnedBy = (user: string): string => `(SELECT count(*) FROM pools WHERE owner_id = ${user})`;
 
 export const POOL_DETAIL = statement<{ pool: string; caller: string }, ReadableRow>(
   'pool_detail',

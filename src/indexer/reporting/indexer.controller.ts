@@ -3,7 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { invalidToken } from '#platform/errors/errors';
 import { bears } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
+import { atMostEvery } from '#platform/timing/at-most-every';
 import { IndexerTelemetry } from './telemetry';
+
+/** Reads within this time get the same text. */
+const REUSE_MS = 1000;
 
 /** The indexer's own port: for probes and Prometheus, not for clients. */
 @Controller()
@@ -28,15 +32,17 @@ export class IndexerController {
     return { status: 'alive' };
   }
 
+  private readonly text = atMostEvery(REUSE_MS, () => this.telemetry.metrics());
+
   /** In the Prometheus text format; open unless METRICS_TOKEN is set. */
   @Get('metrics')
-  async metrics(
+  metrics(
     @Headers('authorization') authorization: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
     const { METRICS_TOKEN } = this.environment;
     if (METRICS_TOKEN && !bears(authorization, METRICS_TOKEN)) throw invalidToken();
     void reply.header('content-type', this.telemetry.registry.contentType);
-    return this.telemetry.metrics();
+    return this.text();
   }
 }

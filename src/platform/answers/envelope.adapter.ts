@@ -2,7 +2,7 @@ import { StreamableFile } from '@nestjs/common';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import type { Server } from 'node:http';
-import { ErrorFilter, hideText } from '#platform/errors/error.filter';
+import { ErrorFilter, hideText, sendError } from '#platform/errors/error.filter';
 import { replaceBaseCatch } from '#platform/foreign/nest-internals';
 import { JsonText } from './json-text';
 import { CursorPage, Page, TopLevelCopy } from './pagination';
@@ -38,12 +38,17 @@ type ErrorHandler = Parameters<FastifyAdapter['setErrorHandler']>[0];
  */
 export class EnvelopeAdapter extends FastifyAdapter {
   private hasMiddleware = false;
+  private onError: (...args: unknown[]) => void = (error, request, reply) =>
+    sendError(error, request as FastifyRequest, reply as FastifyReply);
 
   constructor(options: FastifyHttpOptions<Server>) {
     super(options);
     this.instance.decorateReply('envelope', null);
     this.instance.decorateReply('errorCode', '');
     this.instance.decorateReply('isReported', false);
+    // Routes take the handler that is set when they are added, and plugins add theirs before NestJS sets its own. Texts
+    // of Fastify's own errors are hidden before NestJS turns them into exceptions that look like a module's.
+    this.instance.setErrorHandler((error, request, reply) => this.onError(hideText(error), request, reply));
   }
 
   /** A `status` here means that the body is an error's: the status of a success is on the reply already. */
@@ -56,11 +61,9 @@ export class EnvelopeAdapter extends FastifyAdapter {
     return hasTopLevelCopy(response, payload) ? response.send(text) : sendText(response, text);
   }
 
-  /** Hides the texts of Fastify's own errors before NestJS turns them into exceptions that look like a module's. */
   override setErrorHandler(handler: ErrorHandler): ReturnType<FastifyAdapter['setErrorHandler']> {
-    return super.setErrorHandler((error, request, reply) =>
-      (handler as (...args: unknown[]) => void)(hideText(error), request, reply),
-    );
+    this.onError = handler as EnvelopeAdapter['onError'];
+    return this.instance;
   }
 
   /** The middleware host slows down every request, so it is loaded only for the first middleware or `app.use`. */

@@ -5,7 +5,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 /** Characters. Compressing a shorter text costs more than it saves. */
 const COMPRESS_FROM = 8 * 1024;
 
-type Encoding = 'gzip' | 'br';
+export type Encoding = 'gzip' | 'br';
 
 type Done = (error: Error | null, body: Buffer) => void;
 
@@ -53,10 +53,11 @@ const weak = (tag: string): string => (tag.startsWith('"') ? `W/${tag}` : tag);
  * Whether If-None-Match names a weak tag, by weak comparison (RFC 9110, 8.8.3.2). Tags contain no quotes, so a quoted
  * text found in a list of tags is one of them.
  */
-const isNamed = (tag: string, known: string): boolean => known.trim() === '*' || known.includes(tag.slice(2));
+export const isNamed = (tag: string, known: string): boolean =>
+  known.trim() === '*' || known.includes(tag.slice(2));
 
 /** gzip on equal weights, because it takes less time than br. Without the header nothing is compressed. */
-function encodingOf(accepted: string | string[] = ''): Encoding | undefined {
+export function encodingOf(accepted: string | string[] = ''): Encoding | undefined {
   const weights = new Map<string, number>();
   for (const part of String(accepted).toLowerCase().split(',')) {
     const [name, ...parameters] = part.split(';').map((each) => each.trim());
@@ -78,7 +79,7 @@ function sendCompressed(reply: FastifyReply, text: string, encoding: Encoding): 
   return reply;
 }
 
-function vary(reply: FastifyReply): void {
+export function vary(reply: FastifyReply): void {
   const others = reply.getHeader('vary');
   void reply.header('vary', others ? `${String(others)}, Accept-Encoding` : 'Accept-Encoding');
 }

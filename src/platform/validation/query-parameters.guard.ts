@@ -1,4 +1,12 @@
-import { type CanActivate, type ExecutionContext, Injectable, Module, type Type } from '@nestjs/common';
+import {
+  type CanActivate,
+  type CustomDecorator,
+  type ExecutionContext,
+  Injectable,
+  Module,
+  SetMetadata,
+  type Type,
+} from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { DECORATORS } from '@nestjs/swagger';
 import type { FastifyRequest, RouteOptions } from 'fastify';
@@ -10,10 +18,16 @@ import type { RouteTarget } from '#platform/http/route-targets';
 /** The parameter that clients add to bypass caches. */
 const AGAINST_CACHES = '_';
 
+const ANY_QUERY = 'query-parameters:any';
+
+/** The handlers of a controller ignore query parameters that they do not know: monitors add their own. */
+export const AnyQuery = (): CustomDecorator => SetMetadata(ANY_QUERY, true);
+
 /**
  * Refuses query parameters that an endpoint does not know, because a misspelt filter would return everything. An
  * endpoint knows the fields of its query classes that have rules or documentation, and the names in `@Query('name')`
- * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything.
+ * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything, as do those of a
+ * controller with `@AnyQuery()`.
  *
  * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
  */
@@ -51,6 +65,7 @@ const unknown = (names: string[], known: Set<string>): Error =>
 
 /** Undefined for a handler that accepts everything. */
 function namesOf({ controller, handler, method }: RouteTarget): Set<string> | undefined {
+  if (Reflect.getMetadata(ANY_QUERY, controller)) return undefined;
   const names = new Set([AGAINST_CACHES]);
   const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as
     unknown[] | undefined;

@@ -35,13 +35,13 @@ const CONFLICTS = /^(40001|40P01|55P03)$/;
 const MAX_TRIES = 5;
 
 /**
- * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`. Tries
- * again after a conflict with a request.
+ * Runs in one transaction that may change derived data: the database's triggers allow that by `savings.repair`, and
+ * only to the role that owns the tables. Tries again after a conflict with a request.
  */
 export async function mending(client: Client, work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
-      await client.query(`BEGIN; SET LOCAL savings.repair = 'on'`);
+      await client.query(`BEGIN; SELECT set_config('savings.repair', pg_current_xact_id()::text, true)`);
       await work();
       await client.query('COMMIT');
       return;

@@ -23,17 +23,17 @@ const sum = (type: string): string => `coalesce(sum(${counted('x')}) FILTER (WHE
 const count = (type: string): string => `count(*) FILTER (WHERE x.type = '${type}')`;
 
 /** A pool's contribution to pool_totals, computed from the ledger. */
-const sums = (condition: string): string => `
+export const sums = (condition: string): string => `
   (SELECT count(*) AS rows, ${sum('DEPOSIT')} AS deposited, ${sum('WITHDRAWAL')} AS withdrawn,
     ${sum('YIELD_CLAIM')} AS claimed_yield, coalesce(sum(${pending('x')}), 0) AS pending_balance,
     ${count('DEPOSIT')} AS deposit_count, ${count('WITHDRAWAL')} AS withdrawal_count,
     ${count('YIELD_CLAIM')} AS claim_count,
     max(x.created_at) FILTER (WHERE x.type = 'YIELD_CLAIM') AS last_claimed_at
   FROM transactions x WHERE x.pool_id = p.id AND ${condition})`;
-const accrued = (condition: string): string => `
+export const accrued = (condition: string): string => `
   (SELECT count(*) AS rows, coalesce(sum(y.amount), 0) AS total
   FROM yield_accruals y WHERE y.pool_id = p.id AND ${condition})`;
-const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
+export const APR = `coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
   ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)`;
 
 /** One row for each pool. Parameter 1: pool ids. */

@@ -153,6 +153,7 @@ const WRONG: Record<string, string[]> = {
   METRICS_TOKEN: ['hidden'],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
+  WEBHOOK_RETRY_SECONDS: ['0', '10,86401', '10,x', '10;30', '1.5', ',', Array(51).fill('10').join()],
   DOCS: ['yes', 'TRUE', '2'],
   EVENT_STREAMS_PER_ADDRESS: ['0', '100001', 'many'],
   EVENT_STREAMS_PER_PROCESS: ['0', '1000001', 'many'],
@@ -220,6 +221,10 @@ describe('parsing', () => {
     expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
       ['3', '9', '1'].map(address),
     );
+  });
+
+  it('gives WEBHOOK_RETRY_SECONDS as a list of numbers', () => {
+    expect(load({ WEBHOOK_RETRY_SECONDS: ' 5, 60,3600,' }).WEBHOOK_RETRY_SECONDS).toEqual([5, 60, 3600]);
   });
 
   it('gives TRUST_PROXY as a list of addresses and ranges', () => {

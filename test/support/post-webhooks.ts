@@ -7,7 +7,7 @@ async function main(): Promise<void> {
   const environment = Object.assign(defaultEnvironment(), { WEBHOOK_ALLOW_PRIVATE: true });
   const client = new WebhookClient(environment, new Resolver());
   const outcomes = await Promise.all(process.argv.slice(2).map((url) => client.post(url, {}, '{}')));
-  process.stdout.write(JSON.stringify(outcomes));
+  process.stdout.write(JSON.stringify(outcomes.map(({ status, error }) => ({ status, error }))));
 }
 
 void main();

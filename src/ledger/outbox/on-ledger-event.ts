@@ -59,7 +59,7 @@ export function OnLedgerEvents<Name extends Topic>(
 
 const DEFAULTS = { from: 'now', setsAside: false, most: MOST } as const;
 const ofTopics = (topics: Topic | readonly Topic[]): Pick<HandlerMetadata, 'topics'> => ({
-  topics: new Set([topics].flat() as Topic[]),
+  topics: new Set(typeof topics === 'string' ? [topics] : topics),
 });
 
 type HandlerDecorator<Given> = <Handler extends (given: Given) => unknown>(

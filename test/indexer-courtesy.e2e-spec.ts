@@ -6,6 +6,8 @@ import { type TestDatabase, emptyDatabase } from './support/database';
 
 jest.setTimeout(60_000);
 
+/** Many transactions. */
+const WORK = 'DO $$ BEGIN FOR i IN 1..1000 LOOP COMMIT; END LOOP; END $$';
 /** Of a full batch. */
 const FULL = 8000;
 
@@ -35,7 +37,7 @@ describe('an indexer that catches up', () => {
     for (const end = performance.now() + 2500; performance.now() < end;) expect(await events()).toBe(FULL);
     let working = true;
     const work = (async (): Promise<void> => {
-      while (working) await other.query('SELECT 1');
+      while (working) await other.query(WORK);
     })();
     await until(async () => (await events()) < FULL);
     working = false;

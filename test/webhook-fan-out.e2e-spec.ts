@@ -240,10 +240,15 @@ describe('a crowd', () => {
     );
     await app.sql(`UPDATE webhooks SET topics = ARRAY['draw.opened'] WHERE slot = 4`);
     await publish([draw]);
-    await until(async () => (await count()) > 0);
+    // Beside the events that tell of the changes of states.
+    await until(async () => (await count(`topic = 'draw.closed'`)) > 0);
     await noCrowds();
-    expect(await count()).toBe(200 * 7);
-    expect(await count(`webhook_id IN (SELECT id FROM webhooks WHERE slot IN (1, 2, 4))`)).toBe(0);
+    expect(await count(`topic = 'draw.closed'`)).toBe(200 * 7);
+    expect(
+      await count(
+        `topic = 'draw.closed' AND webhook_id IN (SELECT id FROM webhooks WHERE slot IN (1, 2, 4))`,
+      ),
+    ).toBe(0);
   });
 });
 

@@ -21,7 +21,7 @@ const next = (audience: { pool: string; isForAll: string }, after: string, limit
   (SELECT address, id FROM webhooks WHERE ${audience.isForAll} AND (address, id) > (${after}address, ${after}webhook)
     ORDER BY address, id LIMIT ${limit})`;
 
-/** The last webhook of each event in \`crowd\`, and how many there are. */
+/** The last webhook of each event in `crowd`, and how many there are. */
 const LAST_OF_CROWD = `
   SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
   ORDER BY event, address DESC, webhook DESC`;
@@ -74,7 +74,7 @@ interface FanOut {
 
 /**
  * Creates a delivery of each event for each webhook that wants it and whose owner may read it: those of its account,
- * and \`each\` others. What has more goes on in \`webhook_crowds\`.
+ * and `each` others. What has more goes on in `webhook_crowds`.
  */
 export const FAN_OUT = statement<FanOut, { crowds: number }>(
   'fan_out_to_webhooks',
@@ -137,7 +137,7 @@ export const NEXT_CROWDS = statement<{ after: string; most: number }, { subject:
 );
 
 /**
- * Goes on with these events, from where each has come to, together by at most \`most\` webhooks. Leaves out what another
+ * Goes on with these events, from where each has come to, together by at most `most` webhooks. Leaves out what another
  * process is at.
  */
 export const FAN_OUT_TO_CROWDS = statement<

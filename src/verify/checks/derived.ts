@@ -4,8 +4,7 @@ import * as days from './days.sql';
 import * as events from './events.sql';
 import type { Findings } from './findings';
 import * as lottery from './lottery.sql';
-import * as members from './members.sql';
-import * as owners from './owners.sql';
+import * as members from './owners-and-members.sql';
 import * as pools from './pools.sql';
 import { comparePositions, rebuildPositions } from './positions';
 import { TABLE_NAMES } from './positions.sql';
@@ -105,9 +104,9 @@ export class DerivedComparison {
     this.findings.count('addresses', addresses.length);
     const wrong = unique(found.differences.map(({ address }) => address));
     await this.report('account_days', found.differences, () => this.client.query(days.REPAIR_DAYS, [wrong]));
-    const owned = await this.rows<Value & { address: string }>(owners.COMPARE_OWNED, addresses);
+    const owned = await this.rows<Value & { address: string }>(members.COMPARE_OWNED, addresses);
     await this.report('owner_totals', owned, () =>
-      this.client.query(owners.REPAIR_OWNED, [unique(owned.map(({ address }) => address))]),
+      this.client.query(members.REPAIR_OWNED, [unique(owned.map(({ address }) => address))]),
     );
     await this.memberships(addresses);
   }

@@ -1,5 +1,5 @@
 import { signatureHeaders } from '#features/receivers/signature';
-import type { DeliveryTopic } from './webhooks.dto';
+import { type DeliveryTopic, NOTICES } from './webhooks.dto';
 
 /** What a webhook is sent, signed now. */
 export interface Message {
@@ -14,9 +14,16 @@ interface Notice {
   createdAt: Date;
 }
 
-/** The event as it was stored. A notice, such as `reload`, is nothing but its delivery. */
+const isNotice = (topic: DeliveryTopic): boolean => (NOTICES as readonly string[]).includes(topic);
+
+/**
+ * The event as it was stored. A notice is nothing but its delivery: `reload` has the id of the first event that was left
+ * out, which others may have got.
+ */
 export const bodyOf = ({ event, topic, eventId, createdAt }: Notice & { event: string | null }): string =>
-  event ?? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() });
+  isNotice(topic) || event === null
+    ? JSON.stringify({ id: eventId, topic, occurredAt: createdAt.toISOString() })
+    : event;
 
 /** Asks whoever has named the URL to repeat a text. */
 export const challengeOf = (id: string, challenge: string): string =>

@@ -15,9 +15,13 @@ let user: SignedIn;
 const open: EventReader[] = [];
 const sockets: Socket[] = [];
 
+/** Listeners of the outbox that are no stream. */
+let others: number;
+
 beforeAll(async () => {
   await app.listen();
   user = await app.signIn();
+  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
 });
 // Streams are swept only where a test says so. When the database tells late which sessions have ended, as it may on a
 // busy machine, the next sweep ends all of them.
@@ -27,7 +31,7 @@ afterEach(async () => {
   jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();
   for (const socket of sockets.splice(0)) socket.destroy();
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
 });
 
 async function follow(token = user.token): Promise<EventReader> {

@@ -19,17 +19,21 @@ let stranger: SignedIn;
 let pool: string;
 const open: EventReader[] = [];
 
+/** Listeners of the outbox that are no stream. */
+let others: number;
+
 beforeAll(async () => {
   await app.listen();
   [owner, member, stranger] = [await app.signIn(), await app.signIn(), await app.signIn()];
   ({ id: pool } = (await app.createPool(owner, { members: [member.address] })) as { id: string });
+  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
 });
 beforeEach(() => void holdSweeps());
 afterEach(async () => {
   jest.restoreAllMocks();
   for (const reader of open.splice(0)) reader.close();
-  // The consumers and the sender of webhooks stay.
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
+  // The consumers, and what serves webhooks, stay.
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
 });
 
 const bearer = (user: { token: string }): Record<string, string> => ({

@@ -598,7 +598,7 @@ describe('TypeORM', () => {
     const { id } = await app.createPool(user);
     const { members } = app.nest.get(Members, { strict: false });
     expect(await members.findBy({ poolId: id })).toEqual([
-      { poolId: id, address: user.address, role: 'OWNER', type: 'individual' },
+      { poolId: id, address: user.address, role: 'OWNER', type: 'individual', indexed: false },
     ]);
   });
 

@@ -12,7 +12,6 @@ import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { Courtesy, restAfter } from './courtesy';
 import { fillGas } from './gas';
 import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
@@ -43,7 +42,6 @@ export class Follower {
   private readonly logger = new Logger(Follower.name);
   private reader: WatchedEndpoint;
   private signal: AbortSignal;
-  private courtesy: Courtesy;
   private failures = 0;
 
   constructor(
@@ -65,7 +63,6 @@ export class Follower {
   /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
   async lead({ client, writer }: Lead, signal: AbortSignal): Promise<void> {
     this.signal = signal;
-    this.courtesy = new Courtesy(client);
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
     let at: LeadState | undefined;
@@ -133,18 +130,9 @@ export class Follower {
     const ahead = batch.to.number < upTo ? this.endpoints.read(batch.to, upTo) : undefined;
     ahead?.catch(() => undefined);
     const proven = this.sequence.proves(batch);
-    const begun = performance.now();
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
     this.sequence.advance(batch, proven);
-    if (ahead) await this.giveWay(performance.now() - begun);
     return { cursor: moved, next: ahead };
-  }
-
-  /** More is to be read, so others come first. */
-  private async giveWay(tookMs: number): Promise<void> {
-    const pace = await this.courtesy.look();
-    this.reader.source.range.aim(pace.events);
-    await this.pause(restAfter(tookMs, pace));
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
@@ -234,6 +222,6 @@ export class Follower {
   }
 
   private async pause(ms: number): Promise<void> {
-    if (ms > 0) await pause(ms, this.signal);
+    await pause(ms, this.signal);
   }
 }

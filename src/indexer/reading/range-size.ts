@@ -1,6 +1,6 @@
 const MAX_BLOCKS = 10_000;
 /** A database transaction of about so many events is efficient, and still short. */
-export const TARGET_EVENTS = 8_000;
+const TARGET_EVENTS = 8_000;
 /** After so many ranges, a size that was too large is tried again. */
 const CALM_RANGES = 10;
 
@@ -8,13 +8,6 @@ const CALM_RANGES = 10;
 export class RangeSize {
   blocks = 64;
   private calm = 0;
-  private target = TARGET_EVENTS;
-
-  /** How many events a batch is to have from now on. */
-  aim(events: number): void {
-    if (events < this.target) this.blocks = Math.max(1, Math.floor((this.blocks * events) / this.target));
-    this.target = events;
-  }
 
   shrink(from = this.blocks): void {
     this.blocks = Math.max(1, Math.floor(from / 2));
@@ -22,8 +15,9 @@ export class RangeSize {
   }
 
   adapt(events: number, blocks: number): void {
-    if (events > this.target * 1.5) this.blocks = Math.max(1, Math.floor((blocks * this.target) / events));
-    else if (events < this.target / 2 && blocks >= this.blocks && this.calm-- <= 0)
+    if (events > TARGET_EVENTS * 1.5)
+      this.blocks = Math.max(1, Math.floor((blocks * TARGET_EVENTS) / events));
+    else if (events < TARGET_EVENTS / 2 && blocks >= this.blocks && this.calm-- <= 0)
       this.blocks = Math.min(MAX_BLOCKS, this.blocks * 2);
   }
 }

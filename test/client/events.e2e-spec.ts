@@ -27,18 +27,22 @@ let owner: SignedIn;
 let pool: string;
 const open: Follower[] = [];
 
+/** Listeners of the outbox that are no stream. */
+let others: number;
+
 beforeAll(async () => {
   await app.listen();
   owner = await app.signIn();
   ({ id: pool } = (await app.createPool(owner)) as { id: string });
   // A stream begins after what can be read when it opens.
   await readable(app);
+  others = app.nest.get(OutboxPoller, { strict: false }).listeners;
 });
 beforeEach(() => void holdSweeps());
 afterEach(async () => {
   jest.restoreAllMocks();
   for (const follower of open.splice(0)) await follower.stop();
-  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === 2);
+  await until(() => app.nest.get(OutboxPoller, { strict: false }).listeners === others);
 });
 
 const pay = async (): Promise<string> =>
@@ -265,5 +269,5 @@ it.each(['by leaving the loop', 'by the signal'])('gives its place back: %s', as
   };
   if (way === 'by leaving the loop') await follow();
   else await expect(follow()).rejects.toThrow('enough');
-  await until(() => poller.listeners === 2);
+  await until(() => poller.listeners === others);
 });

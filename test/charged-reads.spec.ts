@@ -4,7 +4,9 @@ import type { TypedStatement } from '#platform/postgres/statement';
 
 const SRC = join(__dirname, '../src');
 /** Names of parameters that say who asks. */
-const PARTIES = ['caller', 'user'];
+const PARTIES = ['caller', 'user', 'address'];
+/** Its address is not proven yet. Charged with it, anyone could use up another's turn. */
+const UNPROVEN = 'find_nonce';
 const READS = /^\s*(WITH\b(?![\s\S]*\b(INSERT INTO|UPDATE|DELETE FROM)\b)|SELECT\b)/;
 
 type AnyStatement = TypedStatement<Record<string, unknown>, object>;
@@ -31,5 +33,5 @@ it('each read of a caller says so, so that who makes it slow waits for his own',
   const uncharged = ofCallers.filter(
     ({ parameters, payer }) => payer === undefined || !PARTIES.includes(parameters[payer]),
   );
-  expect(uncharged.map(({ name }) => name)).toEqual([]);
+  expect(uncharged.map(({ name }) => name)).toEqual([UNPROVEN]);
 });

@@ -119,4 +119,5 @@ export const CATCH_UP = statement<OutboxCursor & { events: number; address: stri
         AND (${isUnknown('e')} OR ${mayRead('e', ':address')})
     ) own
     WHERE next.last OR own.items IS NOT NULL ORDER BY next.xid, next.position`,
+  { chargedTo: 'address' },
 );

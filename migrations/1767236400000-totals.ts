@@ -10,8 +10,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * number of the pool's members, except of those whose membership is indexed: members of very many pools.
  *
  * Others decide how many memberships a person has. So the first few of an address are looked up in `pools` by whoever
- * lists them, and all later ones are indexed: member_streams has the pool's first and newest transactions for each of them, and
- * member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
+ * lists them, and all later ones are indexed: member_streams has the pool's first and newest transactions for each of
+ * them, and member_counts adds them up. It is decided when a membership begins, and never changes. Readers take both kinds
  * together, so no list depends on where the limit is, or on who crosses it at the same time.
  *
  * Locks are always taken in this order: pools by id, pool_totals, owner_totals by key, account_days by key, member_counts
@@ -29,7 +29,8 @@ export class Totals1767236400000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP FUNCTION refuse_write, pool_members_inserting, pool_members_inserted, pool_members_deleting,
-        pool_members_deleted, move_outside, refresh_streams, count_membership, few_memberships, pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
+        pool_members_deleted, move_outside, refresh_streams, count_membership, few_memberships,
+        pools_inserted, pools_deleted, yield_accruals_inserted, yield_accruals_deleted,
         transactions_inserting, transactions_inserted, transactions_updated, transactions_deleted,
         changed_at, writer, pool_totals_shard, creating CASCADE;
     `);

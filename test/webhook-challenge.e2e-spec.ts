@@ -152,6 +152,23 @@ it('that of a webhook that is ACTIVE or PAUSED is not needed; that of one that i
   expect(target.challenges).toHaveLength(2);
 });
 
+it('a delivery that is sent again does not undo its waits', async () => {
+  const { id } = await create();
+  await verified(app, id);
+  await app.createPool(owner);
+  await until(() => target.received.length === 1);
+  const [{ delivery }] = await app.sql<{ delivery: string }>(
+    `UPDATE webhooks SET status = 'UNVERIFIED', retry_at = 'infinity' WHERE id = $1
+     RETURNING (SELECT id FROM webhook_deliveries WHERE webhook_id = $1) AS delivery`,
+    [id],
+  );
+  const url = `/webhooks/${id}/deliveries/${delivery}/retry`;
+  expect((await app.send({ method: 'POST', url, as: owner })).body.data).toMatchObject({ status: 'PENDING' });
+  expect(await app.sql('SELECT retry_at FROM webhooks WHERE id = $1', [id])).toEqual([
+    { retry_at: Infinity },
+  ]);
+});
+
 it('a process that is killed takes just one try with it', async () => {
   target.answerChallenge = (response) => response.destroy();
   const { id } = await create();

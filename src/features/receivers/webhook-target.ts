@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { validationFailed } from '#platform/errors/errors';
 import type { ReceiversSettings } from './receivers.settings';
 import { isPublicAddress } from './public-address';
 
@@ -46,4 +47,11 @@ export function targetOf(text: string, environment: ReceiversSettings): Target |
   if (host.split('.').includes('')) return 'must name a host';
   if (url.href.length > MAX_LENGTH) return `must not be longer than ${MAX_LENGTH} characters when encoded`;
   return { url: url.href, host };
+}
+
+/** The same for the field `url` of a request. @throws ApiError 400 */
+export function requireTarget(url: string, environment: ReceiversSettings): Target {
+  const target = targetOf(url, environment);
+  if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
+  return target;
 }

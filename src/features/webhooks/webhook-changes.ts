@@ -3,18 +3,18 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Transactions } from '#platform/database/transactions';
-import { namedError, notFound, validationFailed } from '#platform/errors/errors';
+import { namedError, notFound } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { Session } from '#features/access/current-user';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { newSecret } from '#features/receivers/signature';
-import { type Target, targetOf } from '#features/receivers/webhook-target';
+import { type Target, requireTarget, targetOf } from '#features/receivers/webhook-target';
 import { CHALLENGED } from './challenges.sql';
-import { itemOf } from './webhook-item';
+import { DELIVERY, deliveryOf, itemOf } from './webhook-item';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type { DeliveryItem, NOTICES, RotatedSecret, UpdateWebhookRequest, WebhookItem } from './webhooks.dto';
-import { DELIVERY, deliveryOf, lockUser } from './webhooks.service';
+import { lockUser } from './webhooks.service';
 
 /** How long the secret before signs too. */
 const OVERLAP = '24 hours';
@@ -41,7 +41,7 @@ export class WebhookChanges {
 
   /** @throws ApiError 400 for a URL that cannot be sent to, 404 */
   async update(session: Session, text: string, request: UpdateWebhookRequest): Promise<WebhookItem> {
-    const target = request.url == null ? undefined : this.targetOf(request.url);
+    const target = request.url == null ? undefined : requireTarget(request.url, this.environment);
     const item = await this.change(session, text, async (webhook, manager) => {
       const webhooks = manager.withRepository(this.webhooks);
       const isMoved = target !== undefined && !this.leadsTo(webhook, target);
@@ -127,11 +127,5 @@ export class WebhookChanges {
   private leadsTo({ url }: Webhook, target: Target): boolean {
     const present = targetOf(url, this.environment);
     return url === target.url || (typeof present === 'object' && present.url === target.url);
-  }
-
-  private targetOf(url: string): Target {
-    const target = targetOf(url, this.environment);
-    if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
-    return target;
   }
 }

@@ -1,5 +1,5 @@
-import type { Webhook } from './webhook.entity';
-import type { WebhookItem, WebhookStatus } from './webhooks.dto';
+import type { Webhook, WebhookDelivery } from './webhook.entity';
+import type { DeliveryItem, WebhookItem, WebhookStatus } from './webhooks.dto';
 
 /** What is read of a webhook to show it: all but its secrets. */
 export const ITEM = {
@@ -42,4 +42,29 @@ export const itemOf = (webhook: Webhook): WebhookItem => ({
   pending: webhook.pending,
   isFull: webhook.isFull,
   previousSecretUntil: coming(webhook.previousSecretUntil),
+});
+
+export const DELIVERY = {
+  id: true,
+  eventId: true,
+  topic: true,
+  status: true,
+  attempts: true,
+  lastStatus: true,
+  lastError: true,
+  nextAttemptAt: true,
+  createdAt: true,
+  deliveredAt: true,
+} as const;
+export const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
+  id: delivery.id,
+  eventId: delivery.eventId,
+  topic: delivery.topic,
+  status: delivery.status,
+  attempts: delivery.attempts,
+  lastStatus: delivery.lastStatus,
+  lastError: delivery.lastError,
+  nextAttemptAt: delivery.status === 'PENDING' ? delivery.nextAttemptAt.toISOString() : null,
+  createdAt: delivery.createdAt.toISOString(),
+  deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
 });

@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
+import { type EntityManager, In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { JsonText } from '#platform/answers/json-text';
 import { Page } from '#platform/answers/pagination';
 import { Transactions } from '#platform/database/transactions';
-import { ApiError, invalidToken, notFound, validationFailed } from '#platform/errors/errors';
+import { ApiError, invalidToken, notFound } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import type { AuthenticatedUser, Session } from '#features/access/current-user';
 import { User } from '#features/access/user.entity';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { newSecret } from '#features/receivers/signature';
-import { targetOf } from '#features/receivers/webhook-target';
+import { requireTarget } from '#features/receivers/webhook-target';
 import { CHALLENGED, MAY_BE_CHALLENGED } from './challenges.sql';
-import { ITEM, itemOf } from './webhook-item';
+import { DELIVERY, ITEM, deliveryOf, itemOf } from './webhook-item';
 import { Webhook, WebhookDelivery } from './webhook.entity';
 import type {
   CreateWebhookRequest,
@@ -28,31 +28,6 @@ import type {
 
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-
-export const DELIVERY = {
-  id: true,
-  eventId: true,
-  topic: true,
-  status: true,
-  attempts: true,
-  lastStatus: true,
-  lastError: true,
-  nextAttemptAt: true,
-  createdAt: true,
-  deliveredAt: true,
-} as const;
-export const deliveryOf = (delivery: WebhookDelivery): DeliveryItem => ({
-  id: delivery.id,
-  eventId: delivery.eventId,
-  topic: delivery.topic,
-  status: delivery.status,
-  attempts: delivery.attempts,
-  lastStatus: delivery.lastStatus,
-  lastError: delivery.lastError,
-  nextAttemptAt: delivery.status === 'PENDING' ? delivery.nextAttemptAt.toISOString() : null,
-  createdAt: delivery.createdAt.toISOString(),
-  deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
-});
 
 const pageOf = <Item>(items: Item[], total: number, query: ListWebhooksQuery): Page<Item> =>
   new Page(new JsonText(JSON.stringify(items)), total, query);
@@ -88,8 +63,7 @@ export class WebhooksService {
   /** @throws ApiError 400 for a URL that cannot be sent to, 409 when the user has too many webhooks */
   async create(session: Session, { url, topics }: CreateWebhookRequest): Promise<CreatedWebhook> {
     const { userId, address } = session;
-    const target = targetOf(url, this.environment);
-    if (typeof target === 'string') throw validationFailed({ field: 'url', message: target });
+    const target = requireTarget(url, this.environment);
     const secret = newSecret();
     const id = uuidv7();
     const created = await this.transactions.write(async (manager) => {
@@ -198,7 +172,7 @@ export class WebhooksService {
 
   /**
    * Sends a delivery again at once, also to a webhook that is PAUSED, and restarts its tries. The number of attempts
-   * continues.
+   * continues. One that has to prove itself, or gets nothing more, keeps its waits.
    * @throws ApiError 404
    */
   async retry({ userId }: AuthenticatedUser, webhook: string, delivery: string): Promise<DeliveryItem> {
@@ -211,7 +185,9 @@ export class WebhooksService {
         { id, webhookId },
         { status: 'PENDING', nextAttemptAt: () => 'now()', tries: 0, deliveredAt: null },
       );
-      await manager.withRepository(this.webhooks).update({ id: webhookId }, { retryAt: () => `'-infinity'` });
+      await manager
+        .withRepository(this.webhooks)
+        .update({ id: webhookId, status: In(['ACTIVE', 'PAUSED']) }, { retryAt: () => `'-infinity'` });
       return sent.findOne({ select: DELIVERY, where: { id, webhookId } });
     });
     if (!retried) throw notFound();

@@ -10,6 +10,7 @@ import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { type DrawFields, LAST_BLOCK, addDraw, knowLottery } from './support/draws';
 import { EventReader } from './support/event-source';
 import { addTransaction } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
@@ -104,6 +105,17 @@ const token = (claims: object, expiresIn: number, secret = JWT_SECRET): { token:
   token: jwt.sign({ userId: user.user.id, address: user.address, ...claims }, secret, { expiresIn }),
 });
 
+/** Asks for a call of a draw that is like this. */
+const callOf = async (call: string, fields: DrawFields): Promise<Response> => {
+  await knowLottery(app);
+  await addDraw(app, 7, fields);
+  const answer = await send(`/lottery/calls/${call}?drawId=7`, { as: user });
+  await app.sql(
+    'DELETE FROM lottery_draws; DELETE FROM chain_facts; DELETE FROM chain_cursor; DELETE FROM chain_contracts',
+  );
+  return answer;
+};
+
 const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   validation_failed: () => create({ type: 'none' }),
   invalid_json: () => post('/pools', '{', { as: user }),
@@ -131,6 +143,11 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     const { id } = await addTransaction(app, row);
     return send(`/pools/${poolId}/calls/deposit?transaction=${id}`, { as: user });
   },
+  wrong_draw_status: () => callOf('claim', { status: 'ACTIVE' }),
+  too_early: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK + 1 }),
+  too_late: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK - 256 }),
+  already_paid: () => callOf('claim', { status: 'COMPLETED', winner: user.address, paid: true }),
+  nothing_to_refund: () => callOf('refund', { status: 'CANCELLED' }),
   webhook_not_active: async () => {
     const id = await webhook();
     await app.sql(`UPDATE webhooks SET status = 'PAUSED' WHERE id = $1`, [id]);

@@ -420,7 +420,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a wallet sends to get its money back from a cancelled draw
+         * What a wallet sends to get a refund from a cancelled draw
          * @description All that this wallet paid into the draw, for tickets and as gifts.
          */
         get: operations["drawcalls_refund"];
@@ -5134,6 +5134,7 @@ export interface operations {
     drawcalls_claim: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -5297,6 +5298,7 @@ export interface operations {
     drawcalls_refund: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -5460,6 +5462,7 @@ export interface operations {
     drawcalls_complete: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -5623,6 +5626,7 @@ export interface operations {
     drawcalls_cancel: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;

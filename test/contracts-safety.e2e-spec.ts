@@ -1,4 +1,4 @@
-import { encodeFunctionData, toFunctionSelector, type Address } from 'viem';
+import { encodeFunctionData, toFunctionSelector, type Address, zeroHash } from 'viem';
 import { artifacts, deploy, execute, read, receiptOf, type DevClient } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
 import { ContractBench, HOUR, NO_REF, OTHER_POOL, POOL, REF, revertOf } from './support/contracts';
@@ -46,7 +46,8 @@ describe('a hostile token', () => {
     );
     expect(changing).toHaveLength(15);
     for (const { name, inputs } of changing) {
-      const args = inputs.map(({ type }) => (type.endsWith('[]') ? [] : type === 'bytes16' ? POOL : 1n));
+      const values: Record<string, unknown> = { bytes16: POOL, bytes32: zeroHash };
+      const args = inputs.map(({ type }) => (type.endsWith('[]') ? [] : (values[type] ?? 1n)));
       await tell('arm', pool, encode(name, ...args));
       await tell('act', pool, encode('withdraw', POOL, NO_REF, 1n));
       expect([name, await ask('calledBack'), await ask('caught')]).toEqual([name, true, guard]);

@@ -110,6 +110,10 @@ describe('draws', () => {
     const before = await t.tokens(winner);
     await t.call(t.owner, 'claimPrize', drawId);
     expect([(await t.tokens(winner)) - before, await t.tokens(t.pool)]).toEqual([prize, 0n]);
+    expect((await t.events()).at(-1)).toMatchObject({
+      eventName: 'PrizePaid',
+      args: { drawId, winner, amount: prize, seq: await t.view('seq') },
+    });
     expect(await revertOf(t.call(t.owner, 'claimPrize', drawId))).toBe('NothingToClaim');
     expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
     expect(await t.openDraw()).toBe(drawId + 1n);
@@ -128,6 +132,14 @@ describe('draws', () => {
     expect([(await t.tokens(t.alice.account.address)) - before, await t.tokens(t.pool)]).toEqual([
       3n * PRICE,
       0n,
+    ]);
+    const seq = await t.view('seq');
+    expect((await t.events()).slice(-2).map(({ eventName, args }) => ({ eventName, args }))).toEqual([
+      {
+        eventName: 'Refunded',
+        args: { drawId, account: t.alice.account.address, amount: 3n * PRICE, seq: seq - 1n },
+      },
+      { eventName: 'Refunded', args: { drawId, account: t.bob.account.address, amount: 7n, seq } },
     ]);
     expect(await revertOf(t.call(t.alice, 'refund', drawId))).toBe('NothingToRefund');
     expect(await revertOf(t.call(t.alice, 'buyTickets', drawId, 1n))).toBe('WrongStatus');

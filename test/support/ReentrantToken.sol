@@ -4,7 +4,7 @@ pragma solidity ^0.8.24;
 import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
 
 /// @title A hostile token, for tests
-/// @notice During a transfer it calls back as an account of its own, or keeps a fee.
+/// @notice During a transfer or a permit it calls back as an account of its own, or keeps a fee.
 contract ReentrantToken is ERC20("Hostile", "HOST") {
     address private _target;
     bytes private _data;
@@ -27,6 +27,11 @@ contract ReentrantToken is ERC20("Hostile", "HOST") {
         (_target, _data, calledBack, caught) = (target, data, false, 0);
     }
 
+    /// @notice Allows nothing, and makes the call too.
+    function permit(address, address, uint256, uint256, uint8, bytes32, bytes32) external {
+        _callBack();
+    }
+
     /// @notice Makes a call as this contract.
     function act(address target, bytes calldata data) external {
         (bool ok, bytes memory result) = target.call(data);
@@ -44,7 +49,11 @@ contract ReentrantToken is ERC20("Hostile", "HOST") {
             value -= fee;
         }
         super._update(from, to, value);
-        if (!transfer || _target == address(0)) return;
+        if (transfer) _callBack();
+    }
+
+    function _callBack() private {
+        if (_target == address(0)) return;
         address target = _target;
         _target = address(0);
         (bool ok, bytes memory result) = target.call(_data);

@@ -80,6 +80,8 @@ function randomEvents(random: Random, pools: Announcement[]): Sketch[] {
       { kind: 'DrawClosed', ...draw },
       { kind: 'DrawCompleted', ...draw, account, amount: `${random(99)}` },
       { kind: 'DrawCancelled', ...draw },
+      { kind: 'PrizePaid', ...draw, account, amount: `${random(99)}` },
+      { kind: 'Refunded', ...draw, account, amount: `${random(99)}` },
     ];
     return some[random(some.length)];
   });

@@ -130,6 +130,69 @@ describe('an event that cannot be applied', () => {
     }
   });
 
+  it('is one of a draw, of a kind that this version does not know: it changes nothing', async () => {
+    const later = await new Written().start(chain, 1);
+    const draw = { contract: LOTTERY, drawId: '1' };
+    try {
+      chain.add([
+        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS },
+        { kind: 'PrizeFunded', ...draw, account: SAVER, amount: '7' },
+        { kind: 'Refunded', ...draw, account: SAVER, amount: '7' },
+      ]);
+      await later.apply(chain);
+      await later.sql(
+        `UPDATE chain_events SET kind = 'Moved', account = NULL, amount = NULL WHERE kind = 'Refunded'`,
+      );
+      chain.add();
+      await later.apply(chain);
+      const found = await later.state();
+      expect(found.events).toMatchObject([
+        { outcome: 'APPLIED' },
+        { outcome: 'APPLIED' },
+        { outcome: 'REFUSED', reason: 'unknown kind of event' },
+      ]);
+      expect(found.tickets).toMatchObject([{ tickets: '0', paid_in: '7', refunded: '0' }]);
+      expect(found.draws).toMatchObject([{ prize_pool: '7', participants: 0 }]);
+      expect(later.cursor.number).toBe(2);
+    } finally {
+      await later.stop();
+    }
+  });
+
+  it('has no amount: the batch goes on, once', async () => {
+    const later = await new Written().start(chain, 1);
+    try {
+      await later.addPool(POOL);
+      const draw = { contract: LOTTERY, drawId: '1' };
+      chain.add([deposit(1n), deposit(2n), withdrawal(3n), deposit(4n)]);
+      await later.apply(chain);
+      await later.sql(`UPDATE chain_events SET amount = NULL WHERE amount IN (2, 3)`);
+      chain.add([
+        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS },
+        { kind: 'PrizeFunded', ...draw, account: SAVER },
+        { kind: 'Refunded', ...draw, amount: '7' },
+        { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '2' },
+      ]);
+      chain.add();
+      await later.apply(chain);
+      const outcome = async (): Promise<unknown> => (await later.state()).events;
+      expect(await outcome()).toMatchObject([
+        { outcome: 'APPLIED' },
+        { outcome: 'REFUSED', reason: 'no amount' },
+        { outcome: 'REFUSED', reason: 'no amount' },
+        { outcome: 'APPLIED' },
+        { outcome: 'APPLIED' },
+        { outcome: 'APPLIED' },
+        { outcome: 'FAILED' },
+        { outcome: 'APPLIED' },
+      ]);
+      expect((await later.state()).pools).toMatchObject([{ balance: '5' }]);
+      expect(later.cursor.number).toBe(3);
+    } finally {
+      await later.stop();
+    }
+  });
+
   it('is none for values as large as their types', async () => {
     const large = { drawId: (2n ** 64n - 1n).toString(), contract: LOTTERY };
     chain.add([

@@ -97,6 +97,9 @@ function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() =
       await bench.mine(2);
       return bench.lottery(bench.owner, 'completeDraw', [draw]);
     },
+    async () => bench.lottery(bench.other, 'fundPrize', [await bench.currentDraw(), BigInt(1 + random(5))]),
+    async () => bench.lottery(bench.saver, 'refund', [await bench.currentDraw()]),
+    async () => bench.lottery(bench.saver, 'claimPrize', [await bench.currentDraw()]),
     // A lottery contract beside the first, which the next indexers follow, and draws there.
     async () => {
       if (bench.further.length === 2) return;

@@ -141,6 +141,10 @@ describe('verification beside an indexer', () => {
     ['lottery_draws.status', `UPDATE lottery_draws SET status = 'CANCELLED'`],
     ['lottery_draws.ticket_price', 'UPDATE lottery_draws SET ticket_price = 1'],
     ['lottery_draws.draw_time', `UPDATE lottery_draws SET draw_time = draw_time + interval '1 second'`],
+    ['lottery_draws.pick_block', 'UPDATE lottery_draws SET pick_block = 7'],
+    ['lottery_draws.paid', 'UPDATE lottery_draws SET paid = true'],
+    ['lottery_tickets.paid_in', 'UPDATE lottery_tickets SET paid_in = paid_in - 1'],
+    ['lottery_tickets.refunded', 'UPDATE lottery_tickets SET refunded = paid_in'],
     ['lottery_tickets.tickets', 'UPDATE lottery_tickets SET tickets = tickets + 1'],
     ['lottery_tickets.tickets', 'DELETE FROM lottery_tickets'],
     [

@@ -329,7 +329,9 @@ export class ChainBench {
     );
     const draws = await this.sql(
       `SELECT contract, draw_id::int AS draw, status, prize_pool::text AS prize, participants, total_tickets::int AS tickets,
-         winner FROM lottery_draws ORDER BY 1, 2`,
+         winner, paid, (SELECT coalesce(sum(paid_in - refunded), 0)::text FROM lottery_tickets t
+           WHERE t.contract = d.contract AND t.draw_id = d.draw_id) AS kept
+       FROM lottery_draws d ORDER BY 1, 2`,
     );
     return { events, pools, confirmed, draws };
   }
@@ -356,6 +358,9 @@ export class ChainBench {
         prize: bigint;
         held: Map<string, bigint>;
         winner: string | null;
+        paid: boolean;
+        /** What accounts paid in, less refunds. */
+        kept: bigint;
       }
     >();
     for (const { eventName, args, address: emitter, transactionHash: hash, logIndex: index } of logs) {
@@ -383,10 +388,15 @@ export class ChainBench {
         prize: 0n,
         held: new Map<string, bigint>(),
         winner: null,
+        paid: false,
+        kept: 0n,
       };
       const draw = draws.get(key) ?? fresh;
       draws.set(key, draw);
       if (eventName === 'PrizeFunded') draw.prize += args.amount;
+      if (eventName === 'PrizeFunded') draw.kept += args.amount;
+      if (eventName === 'Refunded') draw.kept -= args.amount;
+      if (eventName === 'PrizePaid') draw.paid = true;
       if (eventName === 'TicketsIssued') {
         const holder = args.account.toLowerCase();
         draw.held.set(holder, (draw.held.get(holder) ?? 0n) + args.count);
@@ -415,7 +425,7 @@ export class ChainBench {
       confirmed,
       draws: [...draws]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, { contract, draw, status, prize, held, winner }]) => ({
+        .map(([, { contract, draw, status, prize, held, winner, paid, kept }]) => ({
           contract,
           draw,
           status,
@@ -423,6 +433,8 @@ export class ChainBench {
           participants: held.size,
           tickets: Number([...held.values()].reduce((sum, count) => sum + count, 0n)),
           winner,
+          paid,
+          kept: kept.toString(),
         })),
     };
   }

@@ -143,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Create a pool
-         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 409 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
+         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 422 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
          */
         post: operations["pools_create"];
         delete?: never;
@@ -857,7 +857,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "pool_cancelled" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]

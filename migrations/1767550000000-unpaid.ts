@@ -18,7 +18,7 @@ export class Unpaid1767550000000 implements MigrationInterface {
     await queryRunner.query(`
       DELETE FROM outbox WHERE items::text ~ '"topic" ?: ?"(deposit\\.submitted|pool\\.cancelled)"';
       DROP FUNCTION restore_pools, cancel_pool;
-      DROP FUNCTION submissions_follow, publish_told, publish_told_again, publish_taken_back CASCADE;
+      DROP FUNCTION submissions_follow, submissions_end, publish_told, publish_told_again, publish_taken_back CASCADE;
       DROP TABLE cancelled_pools, submissions;
     `);
   }
@@ -115,7 +115,8 @@ const SUBMISSIONS = `
       DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM added WHERE status = 'CONFIRMED');
       INSERT INTO submissions (transaction_id, account, hash, at, check_at)
       SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds'
-      FROM added r JOIN removed o ON o.id = r.id WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED'
+      FROM added r JOIN removed o ON o.id = r.id 
+      WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
       ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at;
       ${publish(
         submitted(
@@ -129,6 +130,14 @@ const SUBMISSIONS = `
   END $$;
   CREATE TRIGGER submissions_follow AFTER UPDATE ON transactions
     REFERENCING NEW TABLE AS added OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_follow();
+
+  CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN
+    DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM removed WHERE status <> 'CONFIRMED');
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER submissions_end AFTER DELETE ON transactions
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION submissions_end();
 `;
 
 const CANCELLING = `

@@ -9,7 +9,7 @@ import { ApiError } from '#platform/errors/errors';
 import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
-import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp, until } from './support/app';
 import { EventReader } from './support/event-source';
 import { addTransaction, newHash } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
@@ -108,7 +108,10 @@ const token = (claims: object, expiresIn: number, secret = JWT_SECRET): { token:
 async function atHead(work: () => Promise<Response>): Promise<Response> {
   await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
     applied_number, state, beat_at) VALUES (1, '', 0, '', now(), 0, 'synced', now())`);
-  const answer = await work();
+  let isDone = false;
+  const answer = work().finally(() => (isDone = true));
+  // It looks at the head again and again.
+  await until(async () => (await app.sql('UPDATE chain_cursor SET progress_at = now()'), isDone));
   await app.sql('DELETE FROM chain_cursor');
   return answer;
 }

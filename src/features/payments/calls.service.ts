@@ -4,6 +4,7 @@ import { MAX_AMOUNT } from '#values/rules';
 import { Database } from '#platform/database/database';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
+import { pause } from '#platform/timing/waits';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery } from './calls.dto';
 import {
@@ -15,6 +16,10 @@ import {
   type PoolToPayOut,
 } from './calls.sql';
 import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
+
+/** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
+const LOOK_MS = 2500;
+const BETWEEN_MS = 200;
 
 /**
  * Builds the calls that a wallet has to sign and send. They go to the pool's own contract, which may differ from the
@@ -59,21 +64,14 @@ export class CallsService {
    * no position in it; 404 and 503 as for deposits; 409 for more than he has there
    */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
-    const pool = await this.poolToPayOut(caller, poolId);
-    const [wanted, balance, minimum] = [BigInt(amount), BigInt(pool.balance), BigInt(pool.minimum ?? 0)];
-    if (pool.isCurrent && wanted > balance)
-      throw namedError('insufficient_balance', {
-        details: [{ field: 'amount', message: `must be at most ${balance}` }],
-      });
-    if (pool.isCurrent && wanted < balance && wanted < minimum)
-      throw belowMinimum(`must be at least ${minimum}, or all: ${balance}`);
+    const wanted = BigInt(amount);
+    const pool = await this.poolToPayOut(caller, poolId, (found) => refuseWithdrawal(found, wanted));
     return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
   }
 
   /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
-    const pool = await this.poolToPayOut(caller, poolId);
-    if (pool.isCurrent && pool.claimable === '0') throw namedError('nothing_to_claim');
+    const pool = await this.poolToPayOut(caller, poolId, refuseClaim);
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
@@ -92,14 +90,46 @@ export class CallsService {
     return calls(chainId, approve(token, contract, cost), buyTickets(contract, BigInt(draw.drawId), tickets));
   }
 
-  /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
-  private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolToPayOut> {
-    const pool = await this.database.read(POOL_TO_PAY_OUT, { pool: knownForm(id), caller: caller.address });
-    if (!pool) throw notFound();
-    if (!pool.readable && !pool.hasPosition) throw forbidden();
-    return pool;
+  /**
+   * For members and for everyone with money in the pool: people who have left, or paid in from outside.
+   *
+   * Whoever was paid a moment ago may ask before the indexer has seen it. So nothing is refused before the indexer has
+   * looked at the chain's head since: the second time that it does so, it began after the request. If it does not look
+   * in time, or the ledger is behind, the chain decides.
+   */
+  private async poolToPayOut(caller: AuthenticatedUser, id: string, refuse: Refusal): Promise<PoolToPayOut> {
+    const values = { pool: knownForm(id), caller: caller.address };
+    const end = performance.now() + LOOK_MS;
+    for (let looks = 0, since: number | undefined; ; await pause(BETWEEN_MS)) {
+      const pool = await this.database.read(POOL_TO_PAY_OUT, values);
+      if (!pool) throw notFound();
+      if (!pool.readable && !pool.hasPosition) throw forbidden();
+      const refusal = pool.isCurrent ? refuse(pool) : undefined;
+      if (!refusal || performance.now() > end) return pool;
+      since ??= pool.now;
+      if (pool.foundAt <= since) continue;
+      since = pool.foundAt;
+      if (++looks === 2) throw refusal;
+    }
   }
 }
+
+/** What the contract would say, if the pool is as the ledger has it. */
+type Refusal = (pool: PoolToPayOut) => ApiError | undefined;
+
+function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefined {
+  const [balance, minimum] = [BigInt(pool.balance), BigInt(pool.minimum ?? 0)];
+  if (wanted > balance)
+    return namedError('insufficient_balance', {
+      details: [{ field: 'amount', message: `must be at most ${balance}` }],
+    });
+  return wanted < balance && wanted < minimum
+    ? belowMinimum(`must be at least ${minimum}, or all: ${balance}`)
+    : undefined;
+}
+
+const refuseClaim: Refusal = ({ claimable }) =>
+  claimable === '0' ? namedError('nothing_to_claim') : undefined;
 
 /** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
 function amountDue({ account, status, amount, isSubmitted }: PoolToPay, caller: AuthenticatedUser): bigint {

@@ -35,7 +35,7 @@ const endpoint = (answers: Record<string, unknown>): WatchedEndpoint =>
 const says = async (answers: Record<string, unknown>, submission = told): Promise<unknown> =>
   (await ask(endpoint(answers), [submission], chain))[0];
 
-const receipt = (number: number, status: string, blockHash = word(number)): object => ({
+const receipt = (number: number, status: string, blockHash = word(number)): Record<string, unknown> => ({
   eth_getTransactionReceipt: { blockNumber: `0x${number.toString(16)}`, blockHash, status },
   eth_getTransactionByHash: { from: SENDER, nonce: '0x5' },
 });
@@ -63,7 +63,9 @@ describe('what an endpoint says of a hash that was told', () => {
     ['is of another branch', { eth_getBlockByNumber: header(APPLIED, word(1)) }, undefined],
     ['is of a chain that has no such block', { eth_getBlockByNumber: null }, undefined],
     ['is of a node with invalid blocks', { eth_getBlockByNumber: {} }, undefined],
-  ])('it %s', async (_, answers, wanted) => expect(await says(answers)).toEqual(wanted));
+  ] as [string, Record<string, unknown>, unknown][])('it %s', async (_, answers, wanted) =>
+    expect(await says(answers)).toEqual(wanted),
+  );
 
   it.each([
     ['another has its place', '0x6', { says: 'over' }],

@@ -15,9 +15,13 @@ export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
   `SELECT state, ${STALE} AS stale FROM chain_cursor`,
 );
 
-/** SQL: whether the ledger has all that the chain has: every block was read, and none waits for confirmations. */
-export const AT_HEAD = `
-  (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} FROM chain_cursor)`;
+/**
+ * SQL: whether every block up to the last head that was seen is applied, \`isAtHead\`, and when that was last found, in
+ * seconds; one row at most.
+ */
+export const HEAD = `
+  (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} AS "isAtHead",
+     extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor)`;
 
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>

@@ -9,10 +9,10 @@ import { ApiError } from '#platform/errors/errors';
 import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
-import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp, until } from './support/app';
 import { type DrawFields, LAST_BLOCK, addDraw, knowLottery } from './support/draws';
 import { EventReader } from './support/event-source';
-import { addTransaction } from './support/ledger';
+import { addTransaction, newHash } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
@@ -115,6 +115,17 @@ const callOf = async (call: string, fields: DrawFields): Promise<Response> => {
   );
   return answer;
 };
+/** While the indexer has read and applied all blocks. */
+async function atHead(work: () => Promise<Response>): Promise<Response> {
+  await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
+    applied_number, state, beat_at) VALUES (1, '', 0, '', now(), 0, 'synced', now())`);
+  let isDone = false;
+  const answer = work().finally(() => (isDone = true));
+  // It looks at the head again and again.
+  await until(async () => (await app.sql('UPDATE chain_cursor SET progress_at = now()'), isDone));
+  await app.sql('DELETE FROM chain_cursor');
+  return answer;
+}
 
 const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   validation_failed: () => create({ type: 'none' }),
@@ -122,6 +133,11 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   malformed_path: () => send('/pools/%zz'),
   bad_request: () => thrown('bad_request'),
   deposit_below_minimum: () => create({ initialDeposit: '1' }),
+  below_minimum: async () => {
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, minimum)
+      SELECT type, contract_address, 0, 0, 7 FROM pools LIMIT 1`);
+    return send(`/pools/${poolId}/calls/deposit?amount=6`, { as: user });
+  },
   invalid_token: () => send('/pools'),
   token_expired: () => send('/pools', { as: token({}, -1) }),
   token_revoked: async () => {
@@ -148,6 +164,23 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   too_late: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK - 256 }),
   already_paid: () => callOf('claim', { status: 'COMPLETED', winner: user.address, paid: true }),
   nothing_to_refund: () => callOf('refund', { status: 'CANCELLED' }),
+  deposit_submitted: async () => {
+    const pool = (await create({})).body.data as { id: string; depositId: string };
+    await post(`/transactions/${pool.depositId}/sent`, { hash: newHash() }, { as: user });
+    return send(`/pools/${pool.id}/calls/deposit?transaction=${pool.depositId}`, { as: user });
+  },
+  insufficient_balance: () => atHead(() => send(`/pools/${poolId}/calls/withdraw?amount=1`, { as: user })),
+  nothing_to_claim: () => atHead(() => send(`/pools/${poolId}/calls/claim`, { as: user })),
+  pool_not_empty: async () => {
+    const { id } = (await create({})).body.data as { id: string };
+    await addTransaction(app, { poolId: id, account: user.address });
+    return send(`/pools/${id}`, { method: 'DELETE', as: user });
+  },
+  pool_cancelled: async () => {
+    const { body } = await create({}, { 'idempotency-key': 'cancelled' });
+    await send(`/pools/${body.data.id}`, { method: 'DELETE', as: user });
+    return create({}, { 'idempotency-key': 'cancelled' });
+  },
   webhook_not_active: async () => {
     const id = await webhook();
     await app.sql(`UPDATE webhooks SET status = 'PAUSED' WHERE id = $1`, [id]);

@@ -190,16 +190,25 @@ describe('what is published', () => {
 
   it('tells what a reorganisation takes back, as it was, and then what comes anew', async () => {
     await written.rewind(chain.blocks[0]);
-    const reverted = (await published()) as Extract<LedgerEvent, { reverted: unknown }>[];
+    const all = (await published()) as Extract<LedgerEvent, { reverted: unknown }>[];
+    const isOnItsWay = ({ topic }: LedgerEvent): boolean => topic === 'deposit.submitted';
+    const reverted = all.filter((event) => !isOnItsWay(event));
+    // Announced deposits whose payments go back to where they are not mined.
+    expect(all.filter(isOnItsWay)).toHaveLength(2);
+    expect(all.findIndex(isOnItsWay)).toBeGreaterThan(
+      all.findIndex((event) => event.topic === 'transaction.reverted'),
+    );
     expect(reverted.every(({ topic }) => topic === 'transaction.reverted')).toBe(true);
     const count = (topic: string): number => reverted.filter((event) => event.reverted === topic).length;
     expect(Object.fromEntries(TOPICS.map((topic) => [topic, count(topic)]))).toEqual({
       'pool.created': 0,
+      'deposit.submitted': 0,
       'deposit.confirmed': 3,
       'withdrawal.confirmed': 1,
       'yield.accrued': 1,
       'yield.claimed': 1,
       'deposit.expired': 0,
+      'pool.cancelled': 0,
       'transaction.reverted': 0,
       'draw.opened': 1,
       'tickets.issued': 1,

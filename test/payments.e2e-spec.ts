@@ -121,6 +121,11 @@ describe('calls', () => {
       WITHDRAWAL: 'CONFIRMED',
     });
     expect((await app.get(`/pools/${id}`, saver)).body.data.balance).toBe('1');
+    for (const [call, code] of [
+      ['withdraw?amount=2', 'insufficient_balance'],
+      ['claim', 'nothing_to_claim'],
+    ])
+      expect((await calls(id, call)).body.code).toBe(code);
     const { body } = await app.get(`/transactions?poolId=${id}&type=WITHDRAWAL`, saver);
     expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
   });
@@ -155,6 +160,47 @@ describe('calls', () => {
     }
   });
 
+  it('what the contract must refuse is refused, and nothing that it may accept', async () => {
+    const { cooperative } = bench.deployment.contracts;
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    await app.sql('UPDATE chain_contracts SET minimum = 10 WHERE address = $1', [cooperative.toLowerCase()]);
+    try {
+      const refused = await calls(id, 'deposit?amount=9');
+      expect([refused.status, refused.body.code, refused.body.details]).toEqual([
+        400,
+        'below_minimum',
+        [{ field: 'amount', message: 'must be at least 10' }],
+      ]);
+      expect((await calls(id, 'deposit?amount=10')).status).toBe(200);
+      const part = await calls(id, 'withdraw?amount=9');
+      expect([part.body.code, part.body.details[0].message]).toEqual([
+        'below_minimum',
+        `must be at least 10, or all: ${TEN}`,
+      ]);
+      expect(await send(await calls(id, `withdraw?amount=${ten - 9n}`))).toEqual(['withdraw']);
+      // It empties the account.
+      expect((await calls(id, 'withdraw?amount=9')).status).toBe(200);
+    } finally {
+      await app.sql('UPDATE chain_contracts SET minimum = 1');
+    }
+    // A payment of his is on its way, or the ledger is behind the head: only the chain can tell.
+    const { id: second } = await pending(id, '5');
+    await app.post(`/transactions/${second}/sent`, { hash: `0x${'7'.repeat(64)}` }, saver);
+    expect((await calls(id, 'withdraw?amount=14')).status).toBe(200);
+    await app.send({ method: 'DELETE', url: `/transactions/${second}/sent`, as: saver });
+    await execute(client, 'TestToken', bench.deployment.token, 'approve', [cooperative, 5n]);
+    const asking = calls(id, 'withdraw?amount=14');
+    await bench.call(client, 'deposit', [bytes16(id), bytes16('0'.repeat(32)), 5n]);
+    expect((await asking).status).toBe(200);
+    bench.proxy.faults.http = () => 'hang';
+    try {
+      expect((await calls(id, 'withdraw?amount=15')).status).toBe(200);
+    } finally {
+      bench.proxy.faults = {};
+    }
+  });
+
   it('a deposit that is announced only gives an outsider nothing', async () => {
     const { id } = await app.createPool(await app.signIn(), { type: 'cooperative' });
     await pending(id);
@@ -165,12 +211,16 @@ describe('calls', () => {
     const { individual: other } = bench.deployment.contracts;
     const { id, depositId } = await newPool();
     await app.sql('UPDATE pools SET contract_address = $2 WHERE id = $1', [id, other.toLowerCase()]);
-    for (const call of [`deposit?transaction=${depositId}`, 'withdraw?amount=1', 'claim']) {
+    const goesThere = async (call: string): Promise<void> => {
       const { body } = await calls(id, call);
       expect((body.data.calls as Call[]).at(-1)!.to).toBe(other.toLowerCase());
-    }
+    };
+    await goesThere(`deposit?transaction=${depositId}`);
     expect(await send(await calls(id, `deposit?transaction=${depositId}`))).toHaveLength(2);
     expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED' });
+    await bench.rpc('evm_increaseTime', 60);
+    await execute(bench.owner, 'SavingsPool', other, 'accrueYield', [bytes16(id), 500n, 100]);
+    for (const call of ['withdraw?amount=1', 'claim']) await goesThere(call);
   });
 
   it('a repeated request to create a pool gives the same deposit', async () => {
@@ -243,10 +293,10 @@ describe('calls', () => {
     it('no amount at all, but takes the largest', async () => {
       expect((await calls(pool.id, 'deposit')).status).toBe(400);
       expect((await calls(pool.id, 'withdraw')).status).toBe(400);
-      for (const call of ['deposit', 'withdraw'])
-        expect((await calls(pool.id, `${call}?amount=${MAX}`)).body.data.calls.at(-1).data).toContain(
-          'f'.repeat(64),
-        );
+      expect((await calls(pool.id, `deposit?amount=${MAX}`)).body.data.calls.at(-1).data).toContain(
+        'f'.repeat(64),
+      );
+      expect((await calls(pool.id, `withdraw?amount=${MAX}`)).body.code).toBe('insufficient_balance');
     });
 
     it('an amount that is not that of the transaction', async () => {
@@ -304,6 +354,7 @@ describe('calls', () => {
       chainId: client.chain.id,
       token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
       contracts: Object.fromEntries(lower),
+      contractMinimums: byPoolType(() => '1'),
     });
     expect(headers['cache-control']).toBe('public, max-age=60');
   });
@@ -364,6 +415,7 @@ describe('the configuration', () => {
     expect(body.data).toEqual({
       chainId: null,
       token: null,
+      contractMinimums: byPoolType(() => null),
       contracts: newest,
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },
       minimumDeposit: '10',

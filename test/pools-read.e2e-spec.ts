@@ -47,6 +47,7 @@ describe('the list', () => {
           amount: TEN,
           txHash: null,
           status: 'PENDING',
+          submitted: null,
           createdAt: own.createdAt,
         },
       ],
@@ -232,6 +233,7 @@ describe('the list', () => {
         amount,
         txHash,
         status: 'CONFIRMED',
+        submitted: null,
         createdAt: createdAt.toISOString(),
       })),
     );
@@ -264,6 +266,7 @@ describe('the detail', () => {
             amount: TEN,
             txHash: null,
             status: 'PENDING',
+            submitted: null,
             createdAt: pool.createdAt,
           },
         ],

@@ -14,9 +14,10 @@ import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sq
 import * as events from '#features/events/events.sql';
 import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
-import { DRAW_TO_CALL, POOL_TO_CALL } from '#features/payments/calls.sql';
+import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
 import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
 import * as pools from '#features/pools/pools.sql';
+import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
 import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
@@ -207,6 +208,10 @@ const FILL = `
     log_index, created_at)
     SELECT ${id('paid', 'n')}, ${id('pool', 'n')}, ${id('user', 'n')}, false, 'DEPOSIT', 'CONFIRMED',
       ${hex(`${PAYER}`, 40)}, 10, ${hex('n + 2000000', 64)}, n, 0, now() FROM generate_series(1, 10000) n;
+  INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+    SELECT id, account, ${hex('0', 64)}, now(), now() FROM transactions ORDER BY status DESC LIMIT 60000;
+  INSERT INTO cancelled_pools SELECT ${id('cancelled', 'n')}, 'lottery', ${id('user', 'n')}, ${hex('n', 40)},
+    ${hex('1', 40)}, false, '{}', NULL, NULL, now(), now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO account_days (address, day, writer, deposited, deposits)
     SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO owner_totals (owner_id, type, writer, pools, active)
@@ -395,7 +400,11 @@ describe('a hot statement reads few rows, by index', () => {
     run(LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
     run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
-    run(POOL_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),
+    run(POOL_TO_PAY, { pool, caller, transaction: "md5('tx7')::uuid" }),
+    run(POOL_TO_PAY_OUT, { pool, caller }),
+    run(unpaid.SUBMIT_DEPOSIT, { id: "md5('tx7')::uuid", caller, hash: 'hash7' }),
+    run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
+    run(unpaid.CANCEL_POOL, { pool, caller }),
     run(DRAW_TO_CALL, {}),
     run(DRAW_OF_CALL, { drawId: 7, contract: null, caller }),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),

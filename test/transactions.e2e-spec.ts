@@ -51,6 +51,7 @@ describe('the list', () => {
       txHash: theirs.txHash,
       blockNumber: theirs.blockNumber,
       status: 'CONFIRMED',
+      submitted: null,
       createdAt: theirs.createdAt.toISOString(),
       from: b.address,
     });
@@ -228,6 +229,7 @@ describe('by hash', () => {
         txHash: row.txHash,
         blockNumber: 9_007_199_254,
         status: 'CONFIRMED',
+        submitted: null,
         createdAt: row.createdAt.toISOString(),
         confirmedAt: confirmedAt.toISOString(),
         from: member.address,
@@ -327,6 +329,7 @@ describe('by id', () => {
       txHash: null,
       blockNumber: null,
       status: 'PENDING',
+      submitted: null,
       createdAt: pool.createdAt,
       confirmedAt: null,
       from: owner.address,

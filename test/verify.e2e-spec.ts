@@ -173,6 +173,13 @@ describe('verification of what is derived', () => {
       `DELETE FROM pool_totals WHERE shard > 2 AND type = 'rotating'`,
       ['pool_totals.shard'],
     ],
+    [
+      'hashes that were told of deposits which are paid, or gone',
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+       SELECT id, account, '', now(), now() FROM transactions WHERE status = 'CONFIRMED'
+       UNION ALL SELECT gen_random_uuid(), '0x${'ee'.repeat(20)}', '', now(), now()`,
+      ['submissions.state'],
+    ],
     ['transactions.by_owner', `UPDATE transactions SET by_owner = NOT by_owner`, ['transactions.by_owner']],
     [
       'transactions.owner_id',
@@ -197,6 +204,26 @@ describe('verification of what is derived', () => {
     expect(exitCode(mended)).toBe(0);
     expect(await differences(app)).toEqual([]);
     expect((await verified()).differences).toEqual({});
+  });
+
+  it('leaves to a person pools that are cancelled and not, or cancelled and paid', async () => {
+    const gone = (id: string): string => `INSERT INTO cancelled_pools SELECT ${id}, type, owner_id,
+      '0x${'ee'.repeat(20)}', contract_address, false, '{}', NULL, NULL, now(), now() FROM pools WHERE id = '${poolId}'`;
+    const paid = poolId.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'));
+    await corrupt(
+      ...[gone('id'), gone(`'${paid}'`)],
+      `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id, outcome)
+       SELECT 1, 0, '', now(), '', contract_address, 1, 'Deposited', '${paid}', 'UNKNOWN_POOL' FROM pools WHERE id = '${poolId}'`,
+    );
+    const { listed } = await verified(true);
+    const kind = 'cancelled_pools.state';
+    const both = [
+      { kind, id: poolId, found: 'cancelled', wanted: 'not cancelled', mended: false },
+      { kind, id: paid, found: 'cancelled', wanted: 'paid', mended: false },
+    ];
+    expect(listed).toEqual(expect.arrayContaining(both));
+    expect(listed).toHaveLength(2);
+    await corrupt('DELETE FROM cancelled_pools', 'DELETE FROM chain_events');
   });
 
   it('tells which row differs, its value, and the expected one', async () => {
@@ -304,9 +331,14 @@ describe('verification of what is derived', () => {
     const requests = async (): Promise<void> => {
       for (; running(); await allowed()) {
         const body = { type: 'rotating', initialDeposit: TEN, members: [users[1].address] };
-        const { status } = await app.post('/pools', body, users[committed % 3]);
+        const as = users[committed % 3];
+        const { status, body: made } = await app.post('/pools', body, as);
         expect([201, 503]).toContain(status);
         committed += Number(status === 201);
+        if (status !== 201 || committed % 3 === 0) continue;
+        const gone = await app.send({ method: 'DELETE', url: `/pools/${made.data.id}`, as });
+        expect([200, 409, 503]).toContain(gone.status);
+        committed += Number(gone.status === 200);
       }
     };
     await Promise.all([writer('indexer'), writer('writer'), requests()]);

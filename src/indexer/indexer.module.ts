@@ -15,6 +15,7 @@ import { Rewind } from '#indexer/leading/rewind';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { SyncState } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { SubmissionWatch } from '#indexer/submissions/submission-watch';
 import { BackgroundVerification } from './verification';
 
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
@@ -65,6 +66,7 @@ export class IndexerModule {
         Follower,
         Indexer,
         BackgroundVerification,
+        SubmissionWatch,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

@@ -30,6 +30,9 @@ const MAX_ROUNDS = 5;
 /** Number of pools, with all their accounts, that are compared with the chain at once. */
 const MOST_CHAIN_POOLS = 200;
 
+/** Deposits and cancelled pools that are told of in one run. */
+const MOST_UNPAID = 10_000;
+
 /** The run was stopped before its end. */
 class Stopped extends Error {}
 
@@ -80,6 +83,7 @@ export class Verification {
       await derived.counts();
     }
     await this.pools(derived);
+    await derived.unpaid(MOST_UNPAID);
     if (hasCursor) await this.positions(derived);
     await this.addresses(derived);
     if (this.options.endpoints && hasCursor) await this.chain(this.options.endpoints);

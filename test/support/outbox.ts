@@ -76,6 +76,8 @@ export const TOLD = `
     SELECT 'pool.created ' || id AS what FROM pools
     UNION ALL SELECT CASE type WHEN 'DEPOSIT' THEN 'deposit.confirmed' WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed'
       ELSE 'yield.claimed' END || ' ' || id || ' ' || amount || ' ' || tx_hash FROM transactions WHERE status = 'CONFIRMED'
+    UNION ALL SELECT 'deposit.submitted ' || t.id || ' ' || t.amount || ' ' || s.hash
+      FROM submissions s JOIN transactions t ON t.id = s.transaction_id WHERE t.status = 'PENDING'
     UNION ALL SELECT 'deposit.expired ' || id || ' ' || amount FROM transactions WHERE status = 'EXPIRED'
     UNION ALL SELECT 'yield.accrued ' || pool_id || ' ' || amount || ' ' || block_number FROM yield_accruals
     UNION ALL SELECT CASE kind WHEN 'DrawOpened' THEN 'draw.opened' WHEN 'DrawClosed' THEN 'draw.closed'
@@ -100,12 +102,14 @@ function describe(topic: string, event: Fields): string {
 }
 
 /**
- * What holds after all these events. A deposit that is confirmed after it expired has expired no more.
+ * What holds after all these events. A deposit that is confirmed after it expired has expired no more. A hash that was
+ * told holds until another one or none is told, or the deposit is confirmed, expires, or goes with its pool.
  * @throws Error when an event tells what holds already, or takes back what does not
  */
 export function foldOutbox(rows: PublishedRow[]): { what: string }[] {
   const holds = new Map<string, number>();
   const expired = new Map<string, string>();
+  const submitted = new Map<string, string>();
   const drop = (what: string): void => {
     const count = holds.get(what);
     if (!count) throw new Error(`taken back, but never told: ${what}`);
@@ -118,6 +122,25 @@ export function foldOutbox(rows: PublishedRow[]): { what: string }[] {
       const reverted = event.topic === 'transaction.reverted' ? event.reverted : undefined;
       const what = describe(reverted ?? event.topic, event);
       const id = event.transactionId as string;
+      const sent = submitted.get(id);
+      if (
+        ['deposit.submitted', 'deposit.confirmed', 'deposit.expired', 'pool.cancelled'].includes(event.topic)
+      ) {
+        if (sent === what) throw new Error(`told twice: ${what}`);
+        if (sent) drop(sent);
+        else if (event.txHash === null) throw new Error(`taken back, but never told: ${what}`);
+        submitted.delete(id);
+      }
+      if (event.topic === 'deposit.submitted') {
+        if (event.txHash === null) continue;
+        submitted.set(id, what);
+      }
+      if (event.topic === 'pool.cancelled') {
+        drop(`pool.created ${event.poolId}`);
+        if (expired.has(id)) drop(expired.get(id)!);
+        expired.delete(id);
+        continue;
+      }
       if (reverted) drop(what);
       else if (holds.has(what) && event.topic !== 'yield.accrued') throw new Error(`told twice: ${what}`);
       else holds.set(what, (holds.get(what) ?? 0) + 1);

@@ -13,7 +13,7 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 @Injectable()
 export class ClientConfigService {
-  private readonly settings: Omit<ClientConfig, 'chainId' | 'token'>;
+  private readonly settings: Omit<ClientConfig, 'chainId' | 'token' | 'contractMinimums'>;
 
   constructor(
     private readonly database: Database,
@@ -40,10 +40,11 @@ export class ClientConfigService {
   /** What a client needs to know about the service and the chain. */
   async read(): Promise<ClientConfig> {
     const facts = await this.database.read(CHAIN_FACTS, {});
-    const { chainId = null, address, symbol, decimals } = facts ?? {};
+    const { chainId = null, address, symbol, decimals, minimums } = facts ?? {};
     return {
       chainId: chainId === null ? null : Number(chainId),
       token: address ? { address, symbol: symbol!, decimals: decimals! } : null,
+      contractMinimums: byPoolType((type) => minimums?.[type] ?? null),
       ...this.settings,
     };
   }

@@ -8,6 +8,7 @@ import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { followContracts } from './contract-set';
 import type { Lead } from './lead-connection';
+import { readMinimums } from './minimums';
 import { type Token, readToken } from './token';
 
 /** Time between attempts to read a token that could not be read at the start. */
@@ -18,6 +19,7 @@ const RETRY_MS = 5000;
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
   private token?: Token;
+  private minimums?: (string | null)[];
   private triedAt = 0;
 
   constructor(
@@ -46,22 +48,25 @@ export class Preflight {
     return cursor;
   }
 
-  /** Tries again to read the token, if it is due. @throws WrongChain */
+  /** Tries again to read what could not be read, if it is due. @throws WrongChain */
   async retryToken(client: Client, cursor: ChainCursor, reader: WatchedEndpoint): Promise<void> {
-    if (!this.token && Date.now() - this.triedAt > RETRY_MS) await this.keepFacts(client, cursor, reader);
+    const isComplete = this.token !== undefined && this.minimums !== undefined;
+    if (!isComplete && Date.now() - this.triedAt > RETRY_MS) await this.keepFacts(client, cursor, reader);
   }
 
-  /** An indexer can work without the token: one that cannot be read now leaves what the database has. */
+  /** An indexer can work without these: what cannot be read now leaves what the database has. */
   private async keepFacts(client: Client, { epoch }: ChainCursor, reader: WatchedEndpoint): Promise<void> {
     const first = this.triedAt === 0;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
+    this.minimums = await readMinimums(heard, this.endpoints.contracts);
     this.triedAt = Date.now();
     if (this.token) await refuseChange(client, this.token);
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
     const { address = null, symbol = null, decimals = null } = this.token ?? {};
     await client.query(KEEP, [epoch, address, symbol, decimals]);
+    if (this.minimums) await client.query(KEEP_MINIMUMS, [epoch, this.endpoints.contracts, this.minimums]);
   }
 }
 
@@ -74,6 +79,11 @@ const KEEP = `
     token_address = coalesce(excluded.token_address, f.token_address),
     token_symbol = coalesce(excluded.token_symbol, f.token_symbol),
     token_decimals = coalesce(excluded.token_decimals, f.token_decimals)`;
+
+const KEEP_MINIMUMS = `
+  UPDATE chain_contracts c SET minimum = m.minimum FROM unnest($2::text[], $3::numeric[]) AS m(address, minimum)
+  WHERE c.address = m.address AND c.minimum IS DISTINCT FROM m.minimum
+    AND EXISTS (SELECT FROM chain_cursor WHERE epoch = $1)`;
 
 /** @throws WrongChain when the ledger holds amounts of another token */
 async function refuseChange(client: Client, { address }: Token): Promise<void> {

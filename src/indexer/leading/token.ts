@@ -28,7 +28,7 @@ const DECIMALS = toFunctionSelector('function decimals()');
 const MAX_ANSWER_LENGTH = 1000;
 const MAX_SYMBOL_LENGTH = 32;
 
-const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
+export const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
 
 /**
  * Asks all endpoints for the token of the contracts. The majority's answer counts, so that one endpoint that lies
@@ -71,14 +71,15 @@ const tokensOf = (addresses: (string | null)[]): string[] => [
   ...new Set(addresses.filter((each) => each !== null)),
 ];
 
-function majority(claims: Claim[]): Claim | undefined {
-  const same = (claim: Claim): number =>
+export function majority<T>(claims: T[]): T | undefined {
+  const same = (claim: T): number =>
     claims.filter((each) => JSON.stringify(each) === JSON.stringify(claim)).length;
   return claims.find((claim) => same(claim) * 2 > claims.length);
 }
 
 /** A contract that reverts has no such function. Any other error says nothing about the contract. */
-const isFinal = (answer: unknown): boolean => !(answer instanceof RpcError) || /revert/i.test(answer.message);
+export const isFinal = (answer: unknown): boolean =>
+  !(answer instanceof RpcError) || /revert/i.test(answer.message);
 
 const isText = (answer: unknown): answer is Hex =>
   typeof answer === 'string' && /^0x([0-9a-f]{2})*$/i.test(answer) && answer.length <= MAX_ANSWER_LENGTH;

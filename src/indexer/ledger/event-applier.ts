@@ -73,7 +73,8 @@ export class EventApplier {
     const ids = new Set(found);
     for (const { event } of items) if (event.poolId !== null) ids.add(event.poolId);
     if (ids.size === 0) return { pools: new Map(), appeared: [] };
-    const { rows } = await this.client.query<PoolRow>({ ...sql.LOAD_POOLS, values: [[...ids]] });
+    let rows = await this.lookUp(ids);
+    if (rows.length < ids.size && (await this.restore(items, found, rows))) rows = await this.lookUp(ids);
     const pools = rows.map(({ id, balance, announced, ...pool }): [string, PoolState] => [
       id,
       { ...pool, balance: BigInt(balance), announced: announced ?? [] },
@@ -81,7 +82,25 @@ export class EventApplier {
     return { pools: new Map(pools), appeared: rows.flatMap(({ id, appeared }) => (appeared ? id : [])) };
   }
 
-  /** Pools that were created after their first events were read. */
+  private async lookUp(ids: Set<string>): Promise<PoolRow[]> {
+    return (await this.client.query<PoolRow>({ ...sql.LOAD_POOLS, values: [[...ids]] })).rows;
+  }
+
+  /** Brings pools back that were cancelled, as money has come into them after all. @returns whether there are any */
+  private async restore(items: Item[], found: string[], rows: PoolRow[]): Promise<boolean> {
+    const known = new Set(rows.map(({ id }) => id));
+    const named = items.map(({ event: { poolId, contract } }): [string | null, string] => [poolId, contract]);
+    const missing = [...found.map((id): [string, null] => [id, null]), ...named].filter(
+      ([id]) => id !== null && !known.has(id),
+    );
+    const restored = await this.client.query<{ count: number }>(sql.RESTORE_POOLS, [
+      missing.map(([id]) => id),
+      missing.map(([, contract]) => contract),
+    ]);
+    return restored.rows[0].count > 0;
+  }
+
+  /** Pools that were created, or cancelled, after their first events were read. */
   private async findAppeared(): Promise<string[]> {
     const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
       sql.FIND_APPEARED,

@@ -84,7 +84,10 @@ export const writeEvents = (decisions: Decision[]): Query => ({
   values: literals(WRITTEN, decisions),
 });
 
-/** Loads what decides on the events of pools. Parameter: pool ids. Ids are given as 32 hex digits. */
+/**
+ * Loads what decides on the events of pools, and holds them, so that none is cancelled before its events are applied.
+ * Parameter: pool ids. Ids are given as 32 hex digits.
+ */
 export const LOAD_POOLS = {
   name: 'load_pools',
   text: `
@@ -95,8 +98,11 @@ export const LOAD_POOLS = {
           'requested', t.requested_amount::text) ORDER BY t.id)
         FROM transactions t WHERE t.pool_id = p.id AND t.type = 'DEPOSIT' AND t.status IN ('PENDING', 'EXPIRED')
       ) AS announced
-    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ANY($1::uuid[])`,
+    FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ANY($1::uuid[]) ORDER BY p.id FOR KEY SHARE OF p`,
 };
+
+/** Parameters: ids of pools that do not exist, and the contract that names each; null: the pool's own. */
+export const RESTORE_POOLS = 'SELECT restore_pools($1::uuid[], $2::text[]) AS count';
 
 /** Events that now have enough confirmations. Parameter: the last block that takes effect. */
 export const LOAD_CONFIRMED = `
@@ -106,7 +112,7 @@ export const LOAD_APPEARED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = ANY($1::uuid[])`;
 
 /**
- * Finds unknown pools that have been created since. It looks at a limited number of events at a time, so that many
+ * Finds unknown pools that have been created since, or were cancelled, and are brought back by the events. It looks at a limited number of events at a time, so that many
  * events of unknown pools cost little. Parameters: the pool id to continue from, number of events to look at. Row: the
  * last pool id looked at, how many events, pools that exist now.
  */
@@ -115,7 +121,10 @@ export const FIND_APPEARED = `
     SELECT pool_id FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id > $1::uuid ORDER BY pool_id LIMIT $2
   )
   SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,
-    array(SELECT replace(p.id::text, '-', '') FROM pools p WHERE p.id IN (SELECT pool_id FROM looked)) AS pools`;
+    array(SELECT replace(p.id::text, '-', '') FROM pools p WHERE p.id IN (SELECT pool_id FROM looked)
+      UNION ALL SELECT replace(c.id::text, '-', '') FROM cancelled_pools c
+      WHERE c.id IN (SELECT pool_id FROM looked) AND EXISTS (SELECT FROM chain_events e
+        WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = c.id AND e.contract = c.contract_address)) AS pools`;
 
 /** Sets the amount to the chain's. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
 export const CONFIRM_DEPOSITS = `

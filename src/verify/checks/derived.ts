@@ -141,6 +141,19 @@ export class DerivedComparison {
     });
   }
 
+  /** What is kept of unpaid deposits and cancelled pools. Only the former can be mended: a person looks at the others. */
+  async unpaid(most: number): Promise<void> {
+    const found = await this.rows<Value & { kind: string }>(pools.COMPARE_UNPAID, most);
+    const [told, cancelled] = ['submissions', 'cancelled_pools'].map((kind) =>
+      found.filter((each) => each.kind === kind).map((each) => ({ ...each, column: 'state' })),
+    );
+    await this.report('submissions', told, () =>
+      this.client.query(pools.FORGET_SUBMISSIONS, [told.map(({ id }) => id)]),
+    );
+    for (const { id, kept, recount } of cancelled)
+      this.findings.add({ kind: 'cancelled_pools.state', id, found: kept, wanted: recount, mended: false });
+  }
+
   /** @returns the contract and event number to go on after, or undefined at the end */
   async events(
     after: { contract: string; seq: string },

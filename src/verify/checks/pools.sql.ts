@@ -143,3 +143,20 @@ export const MISSING_SHARDS = `
   WHERE NOT EXISTS (SELECT FROM pool_totals t WHERE t.shard = shard.shard AND t.type = type.type)`;
 export const REPAIR_SHARDS = `
   INSERT INTO pool_totals (shard, type) SELECT m.shard, m.type FROM (${MISSING_SHARDS}) m ON CONFLICT DO NOTHING`;
+
+/**
+ * What was told of deposits that need no payment any more, pools that are cancelled and not, and money that came into
+ * cancelled ones and did not bring them back. Row: kind, id, kept, recount. Parameter: most rows.
+ */
+export const COMPARE_UNPAID = `
+  SELECT 'submissions' AS kind, s.transaction_id AS id, s.hash AS kept, NULL AS recount
+  FROM submissions s LEFT JOIN transactions t ON t.id = s.transaction_id
+  WHERE t.id IS NULL OR t.status = 'CONFIRMED' OR t.type <> 'DEPOSIT' OR t.account <> s.account
+  UNION ALL
+  SELECT 'cancelled_pools', c.id, 'cancelled', 'not cancelled' FROM cancelled_pools c JOIN pools p ON p.id = c.id
+  UNION ALL
+  SELECT 'cancelled_pools', c.id, 'cancelled', 'paid' FROM cancelled_pools c WHERE EXISTS (
+    SELECT FROM chain_events e WHERE e.pool_id = c.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = c.contract_address)
+  ORDER BY 1, 2 LIMIT $1`;
+/** Parameter: transaction ids. */
+export const FORGET_SUBMISSIONS = 'DELETE FROM submissions WHERE transaction_id = ANY($1::uuid[])';

@@ -1,0 +1,122 @@
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { type RawBlock, headerCall, hex, quantityOf, toBlock } from '#indexer/reading/raw-chain';
+import { type Call, RetryableChainError } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+
+/** A hash that was told. Sender and nonce are known once a node has shown the transaction. */
+export interface Submission {
+  id: string;
+  hash: string;
+  sender: string | null;
+  nonce: number | null;
+}
+
+/** What the ledger has: hashes of its last blocks by number, and the last block whose events it has applied. */
+export interface LedgerChain {
+  hashes: Readonly<Record<number, string>>;
+  applied: number;
+}
+
+/**
+ * What one endpoint says. `over`: in a block that the ledger has the transaction failed, or paid something else, or
+ * another transaction of its sender took its place. `open`: a node has it, and it may still pay the deposit.
+ */
+export type Testimony =
+  { says: 'over' } | { says: 'open'; sender: string | null; nonce: number | null } | { says: 'unknown' };
+
+/** `undecided`: too few endpoints answer, or they contradict each other. */
+export type Verdict =
+  | { verdict: 'over' | 'unknown' | 'undecided' }
+  | { verdict: 'open'; sender: string | null; nonce: number | null };
+
+/** Nobody waits for the answers. */
+const PATIENCE_MS = 1000;
+const HASH = /^0x[0-9a-f]{64}$/i;
+const ADDRESS = /^0x[0-9a-f]{40}$/i;
+
+const callsFor = ({ hash, sender }: Submission, applied: number): Call[] => [
+  ['eth_getTransactionReceipt', [hash]],
+  ['eth_getTransactionByHash', [hash]],
+  ...(sender === null ? [] : [['eth_getTransactionCount', [sender, hex(applied)]] as Call]),
+];
+
+/**
+ * Asks one endpoint, all in one request: what it says counts only if it has the ledger's last applied block. So nothing
+ * is concluded from a branch that is not the ledger's, or from blocks whose events the ledger has yet to apply.
+ * @returns undefined for all if it does not answer, or has another block; undefined for those that it did not answer
+ */
+export async function ask(
+  { source }: WatchedEndpoint,
+  submissions: Submission[],
+  chain: LedgerChain,
+): Promise<(Testimony | undefined)[]> {
+  const calls = submissions.map((each) => callsFor(each, chain.applied));
+  try {
+    const [header, ...answers] = await source.rpc.settled(
+      [headerCall(chain.applied), ...calls.flat()],
+      PATIENCE_MS,
+    );
+    const ours = chain.hashes[chain.applied];
+    if (!isObject(header) || toBlock(header as unknown as RawBlock).hash !== ours)
+      return submissions.map(() => undefined);
+    return submissions.map((each, i) => testify(each, answers.splice(0, calls[i].length), chain));
+  } catch (error) {
+    if (error instanceof RetryableChainError) return submissions.map(() => undefined);
+    throw error;
+  }
+}
+
+const isObject = (answer: unknown): answer is Record<string, unknown> =>
+  typeof answer === 'object' && answer !== null && !(answer instanceof Error);
+
+function testify(
+  { nonce }: Submission,
+  [receipt, transaction, count]: unknown[],
+  chain: LedgerChain,
+): Testimony | undefined {
+  if (receipt instanceof Error || transaction instanceof Error) return undefined;
+  // It is in a block. One that pays the deposit has confirmed it once that block is applied.
+  if (isObject(receipt))
+    return isApplied(receipt, chain) ? { says: 'over' } : { says: 'open', sender: null, nonce: null };
+  if (isObject(transaction)) {
+    const { from } = transaction;
+    const sender = typeof from === 'string' && ADDRESS.test(from) ? from.toLowerCase() : null;
+    const place = quantityOf(transaction.nonce);
+    const isNamed = sender !== null && !Number.isNaN(place);
+    return { says: 'open', sender: isNamed ? sender : null, nonce: isNamed ? place : null };
+  }
+  const next = quantityOf(count);
+  return nonce !== null && next > nonce ? { says: 'over' } : { says: 'unknown' };
+}
+
+/** Whether it is in a block of the ledger: one of its last ones, or one below these, which are final. */
+function isApplied(
+  { blockNumber, blockHash }: Record<string, unknown>,
+  { hashes, applied }: LedgerChain,
+): boolean {
+  const number = quantityOf(blockNumber);
+  if (!(number <= applied) || typeof blockHash !== 'string' || !HASH.test(blockHash)) return false;
+  return hashes[number] === blockHash.toLowerCase() || number < applied - WINDOW_BLOCKS;
+}
+
+/**
+ * Endpoints are trusted as where batches are read: most of those that answer have to say that it is over, and as many
+ * as have to agree. But a single one that has the transaction is enough to wait, because nodes do not share all that
+ * they are sent.
+ */
+export function judge(testimonies: (Testimony | undefined)[], agree: number): Verdict {
+  const given = testimonies.filter((each) => each !== undefined);
+  const over = given.filter(({ says }) => says === 'over').length;
+  if (given.length < Math.max(agree, 1)) return { verdict: 'undecided' };
+  if (over * 2 > given.length && over >= agree) return { verdict: 'over' };
+  const open = given.filter((each) => each.says === 'open');
+  if (open.length === 0) return { verdict: over > 0 ? 'undecided' : 'unknown' };
+  // From a sender and nonce that are made up, others would conclude that it was replaced.
+  const most = open.find(
+    (each) => 2 * open.filter((other) => same(each, other)).length > given.length && each.sender !== null,
+  );
+  return { verdict: 'open', sender: most?.sender ?? null, nonce: most?.nonce ?? null };
+}
+
+type Open = Extract<Testimony, { says: 'open' }>;
+const same = (a: Open, b: Open): boolean => a.sender === b.sender && a.nonce === b.nonce;

@@ -1,0 +1,69 @@
+/** Bounds of one round, whatever users tell. */
+export const ROWS_A_ROUND = 10;
+const ACCOUNTS_A_ROUND = 500;
+
+/** Seconds until the second look. Each further one waits twice as long. */
+const FIRST_WAIT_S = 40;
+const LONGEST_WAIT_S = 3600;
+/**
+ * After so many looks in a row that find no trace of it, a transaction is taken for lost: 85 minutes of a chain that
+ * goes on. Private relays give up much earlier, and most nodes keep what they have for hours.
+ */
+const MOST_UNKNOWN = 8;
+
+/**
+ * Those to look at: one of each account that has any that are due, account after account, so that nobody waits for what
+ * another has told. Row: the account to go on after, empty at the end; nulls if none is due. Parameter: the account to
+ * go on after.
+ */
+const due = (order: 'ASC' | 'DESC'): string => `
+  WITH RECURSIVE turn AS (
+    (SELECT account::text AS account, 1 AS n FROM submissions WHERE account > $1::text ORDER BY account LIMIT 1)
+    UNION ALL
+    SELECT next.account, t.n + 1 FROM turn t CROSS JOIN LATERAL (
+      SELECT s.account::text AS account FROM submissions s WHERE s.account > t.account ORDER BY s.account LIMIT 1) next
+    WHERE t.n < ${ACCOUNTS_A_ROUND}
+  ), due AS MATERIALIZED (
+    SELECT s.*, t.n FROM turn t CROSS JOIN LATERAL (
+      SELECT transaction_id AS id, account, hash, sender, nonce::float8 FROM submissions s
+      WHERE s.account = t.account AND s.check_at <= now() ORDER BY s.check_at ${order} LIMIT 1) s
+    ORDER BY t.n LIMIT ${ROWS_A_ROUND}
+  )
+  SELECT CASE WHEN (SELECT count(*) FROM due) = ${ROWS_A_ROUND} THEN (SELECT account FROM due ORDER BY n DESC LIMIT 1)
+    WHEN (SELECT count(*) FROM turn) = ${ACCOUNTS_A_ROUND} THEN (SELECT account FROM turn ORDER BY n DESC LIMIT 1)
+    ELSE '' END AS next, due.id, due.hash, due.sender, due.nonce
+  FROM (SELECT) one LEFT JOIN due ON true`;
+
+/** By turns, so that neither a flood of new ones nor old ones without an end hold up the others of an account. */
+export const DUE = { oldest: due('ASC'), newest: due('DESC') };
+
+/** The blocks that the ledger has. Row: `LedgerChain`. */
+export const LEDGER_CHAIN = `
+  SELECT (SELECT applied_number::float8 FROM chain_cursor) AS applied,
+    (SELECT coalesce(json_object_agg(number, hash), '{}') FROM chain_blocks) AS hashes`;
+
+/**
+ * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked
+ * about. Row: how many were taken back. Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
+ */
+export const CONCLUDE = `
+  WITH found AS MATERIALIZED (
+    SELECT s.transaction_id AS id, f.verdict, f.sender, f.nonce, f.verdict = 'open' AS known,
+      CASE WHEN s.known = (f.verdict = 'open') THEN s.checks + 1 ELSE 1 END AS checks
+    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS f(id, hash, verdict, sender, nonce)
+    JOIN submissions s ON s.transaction_id = f.id AND s.hash = f.hash
+    WHERE EXISTS (SELECT FROM chain_blocks b WHERE b.number = $6 AND b.hash = $7)
+    FOR UPDATE OF s
+  ), over AS MATERIALIZED (
+    SELECT id FROM found WHERE verdict = 'over' OR (verdict = 'unknown' AND checks >= ${MOST_UNKNOWN})
+  ), gone AS (
+    DELETE FROM submissions s USING over WHERE s.transaction_id = over.id
+  ), kept AS (
+    UPDATE submissions s SET known = CASE f.verdict WHEN 'undecided' THEN s.known ELSE f.known END,
+      checks = CASE f.verdict WHEN 'undecided' THEN s.checks ELSE least(f.checks, 100) END,
+      check_at = now() + make_interval(secs => CASE f.verdict WHEN 'undecided' THEN ${FIRST_WAIT_S}
+        ELSE least(${FIRST_WAIT_S} * power(2, least(f.checks, 30) - 1), ${LONGEST_WAIT_S}) END),
+      sender = coalesce(f.sender, s.sender), nonce = coalesce(f.nonce, s.nonce)
+    FROM found f WHERE s.transaction_id = f.id AND f.id NOT IN (SELECT id FROM over)
+  )
+  SELECT count(*)::int AS over FROM over`;

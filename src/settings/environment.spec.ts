@@ -191,10 +191,10 @@ const WRONG: Record<string, string[]> = {
   EXPLORER_URL: ['ftp://explorer.example', 'explorer.example', 'https://hidden@explorer.example'],
   CHAIN_CURRENCY: [
     'ETH',
-    'Ether,ETH',
+    'Pound,GBP',
     'Ether,ETH,x',
     'Ether,ETH,18,1',
-    ',ETH,18',
+    ',GBP,18',
     'Ether,TOO-LONG-A-SYMBOL,18',
   ],
   WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],

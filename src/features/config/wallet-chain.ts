@@ -48,7 +48,7 @@ export function chainInfo(
     name: CHAIN_NAME ?? known.name,
     currency: CHAIN_CURRENCY ?? known.currency,
     rpcUrls: PUBLIC_RPC_URLS.length > 0 ? PUBLIC_RPC_URLS : known.rpcUrls,
-    explorerUrl: EXPLORER_URL ?? known.explorerUrl,
+    explorerUrl: EXPLORER_URL?.replace(/\/+$/, '') ?? known.explorerUrl,
   };
 }
 

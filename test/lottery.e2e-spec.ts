@@ -317,5 +317,37 @@ describe('lottery with LOTTERY_PUBLIC', () => {
       '/lottery/me',
     ])
       expect((await app.get(path)).status).toBe(401);
+    expect((await app.get('/config')).body.data.publicStatistics).toBe(false);
+  });
+});
+
+describe('lottery with PUBLIC_STATISTICS', () => {
+  const app = useApp({ PUBLIC_STATISTICS: 'true' });
+
+  it('shows a visitor prize, odds and price of the draw, past winners, and totals and APR of all pools', async () => {
+    await follow(app);
+    await addDraw(app, { drawId: 6, status: 'COMPLETED', at: '2026-01-01T10:20:30.456Z' });
+    await addDraw(app, { drawId: 7, status: 'ACTIVE', at: '2026-02-01T10:20:30.456Z' });
+    await app.createPool(await app.signIn());
+    for (const as of [undefined, { token: 'nonsense' }]) {
+      expect((await app.get('/lottery/current', as)).body.data).toMatchObject({
+        prizePool: '987654321098765432109876543210',
+        ticketPrice: '1000',
+        totalTicketsExact: '10',
+        participants: 3,
+      });
+      expect((await app.get('/lottery/winners', as)).body.data).toMatchObject([{ drawId: 6, prize: PRIZE }]);
+      const { data } = (await app.get('/analytics/pools', as)).body;
+      expect(data).toMatchObject({ totalPools: 1, totalDeposits: '10000000000000000000', averageAPR: 0 });
+    }
+    expect((await app.get('/config')).body.data.publicStatistics).toBe(true);
+  });
+
+  it('opens nothing that is about somebody', async () => {
+    for (const path of [
+      ...['/pools', '/transactions', '/analytics/user', '/auth/me', '/lottery/me', '/users/me/start'],
+      ...['/lottery/calls/tickets?count=1', '/users/me/positions'],
+    ])
+      expect([path, (await app.get(path)).status]).toEqual([path, 401]);
   });
 });

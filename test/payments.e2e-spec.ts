@@ -352,6 +352,7 @@ describe('calls', () => {
     const lower = Object.entries(bench.deployment.contracts).map(([type, at]) => [type, at.toLowerCase()]);
     expect(body.data).toMatchObject({
       chainId: client.chain.id,
+      chain: { id: client.chain.id, currency: { symbol: 'ETH', decimals: 18 } },
       token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
       contracts: Object.fromEntries(lower),
       contractMinimums: byPoolType(() => '1'),
@@ -378,7 +379,7 @@ describe('before the chain is known', () => {
     }
     expect((await app.get('/lottery/calls/tickets?count=1', user)).status).toBe(503);
     const { body, headers } = await app.get('/config');
-    expect(body.data).toMatchObject({ chainId: null, token: null });
+    expect(body.data).toMatchObject({ chainId: null, chain: null, token: null });
     // Nobody keeps that for a minute.
     expect(headers['cache-control']).toBe('no-store');
   });
@@ -389,7 +390,10 @@ describe('before the chain is known', () => {
     await app.sql('INSERT INTO chain_facts (chain_id) VALUES (5)');
     expect((await app.get(`/pools/${id}/calls/deposit?amount=1`, user)).status).toBe(503);
     expect((await app.get(`/pools/${id}/calls/claim`, user)).body.data.calls[0].chainId).toBe(5);
-    expect((await app.get('/config')).body.data).toMatchObject({ chainId: 5, token: null });
+    expect((await app.get('/config')).body.data).toMatchObject({
+      ...{ chainId: 5, token: null },
+      chain: { id: 5, name: 'Chain 5', rpcUrls: [], explorerUrl: null },
+    });
     await app.sql('DELETE FROM chain_facts');
   });
 });

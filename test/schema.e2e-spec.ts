@@ -19,6 +19,7 @@ import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
+import { START } from '#features/start/start.sql';
 import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
 import * as transactions from '#features/transactions/transactions.sql';
@@ -326,6 +327,7 @@ describe('a hot statement reads few rows, by index', () => {
   const payer = { user: `md5('user${PAYER}')::uuid`, caller: address(PAYER) };
   const me = { user, caller };
   const cursor = { xid: '203', position: 20_000, item: 1 };
+  const expiresAt = new Date().toISOString();
   const held = {
     ...cursor,
     name: 'reader',
@@ -423,7 +425,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
-    run(events.OPEN_STREAM, cursor),
+    run(events.OPEN_STREAM, { ...cursor, seenXids: [], seenPositions: [] }),
+    run(events.OPEN_STREAM, { ...cursor, seenXids: ['203', '203'], seenPositions: [20_000, 20_001] }),
     run(events.IS_NEAR, { ...cursor, most: 100 }),
     run(events.CATCH_UP, { ...cursor, events: 20, address: caller }),
     // In thousands of pools.
@@ -510,7 +513,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),
     run(deliveries.FORGET_PREVIOUS_SECRETS, { after: null, batch: 20 }),
-    run(PROFILE, { user, expiresAt: new Date().toISOString() }),
+    run(PROFILE, { user, expiresAt }),
+    run(START, { ...me, expiresAt }),
     run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", caller }),
     run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, caller }),
   ];
@@ -612,6 +616,35 @@ describe('a hot statement reads few rows, by index', () => {
       read.push([...tables].reduce((sum, table) => sum + rowsOf(plan, table), 0));
     }
     expect(read[0]).toBeGreaterThan(40);
+    expect(read[1]).toBeLessThan(2 * read[0]);
+  });
+
+  it('what a start page shows is read as by the parts that show it, and costs no more by how many pools', async () => {
+    const limits = { type: null, offset: 0 };
+    const read: number[] = [];
+    for (const who of [memberOf50, heavyMember, heavyOwner, me]) {
+      const { user: of, caller: by } = who;
+      const parts = [
+        ...[run(PROFILE, { user: of, expiresAt }), run(USER_ANALYTICS, { user: of }), run(CURRENT_DRAW, {})],
+        run(pools.LIST_POOLS, { caller: by, ...limits, limit: 50 }),
+        run(LIST_POSITIONS, { caller: by, limit: 100, offset: 0 }),
+        run(transactions.LIST_TRANSACTIONS, { ...who, ...limits, limit: 8 }),
+        run(LIST_TICKETS, { caller: by, limit: 5, offset: 0 }),
+        run(LIST_WINNERS, { limit: 3, offset: 0 }),
+        run(events.OPEN_STREAM, { ...cursor, seenXids: [], seenPositions: [] }),
+      ];
+      const rows = (plan: PlanNode[]): number =>
+        [...new Set(plan.map((node) => node['Relation Name']).filter(isTable))].reduce(
+          (sum, table) => sum + rowsOf(plan, table),
+          0,
+        );
+      let apart = 0;
+      for (const part of parts) apart += rows(await planOf(part));
+      const together = rows(await planOf(run(START, { ...who, expiresAt })));
+      console.log(apart, together);
+      expect(together).toBeLessThanOrEqual(1.1 * apart);
+      read.push(together);
+    }
     expect(read[1]).toBeLessThan(2 * read[0]);
   });
 

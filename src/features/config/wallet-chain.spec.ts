@@ -1,0 +1,80 @@
+import * as chains from 'viem/chains';
+import { KNOWN_CHAINS } from './known-chains';
+import { chainInfo, localRpcUrl } from './wallet-chain';
+
+const UNSET = { PUBLIC_RPC_URLS: [] };
+const LOCAL = 'http://127.0.0.1:8545';
+
+describe('what wallets are told of the chain', () => {
+  it('is what viem knows of usual chains', () => {
+    const ids = Object.keys(KNOWN_CHAINS).map(Number);
+    expect(ids.length).toBeGreaterThan(5);
+    for (const id of ids) {
+      // Of several with one id, the usual one is named first.
+      const chain = (Object.values(chains) as chains.Chain[]).find((each) => each.id === id)!;
+      expect(chainInfo(id, UNSET)).toEqual({
+        ...{ id, name: chain.name, currency: chain.nativeCurrency },
+        ...{ rpcUrls: chain.rpcUrls.default.http, explorerUrl: chain.blockExplorers!.default.url },
+      });
+    }
+  });
+
+  it('is a name and no node for others, whatever their id', () => {
+    const currency = { name: 'Ether', symbol: 'ETH', decimals: 18 };
+    expect(chainInfo(4242, UNSET)).toEqual({
+      ...{ id: 4242, name: 'Chain 4242', currency, rpcUrls: [], explorerUrl: null },
+    });
+  });
+
+  it('is the chain of this machine in development, also where that has the id of another', () => {
+    for (const id of [31_337, 1])
+      expect(chainInfo(id, UNSET, LOCAL)).toMatchObject({
+        ...{ id, name: 'Local chain', rpcUrls: [LOCAL], explorerUrl: null },
+      });
+  });
+
+  it('is what the operator set, before all else', () => {
+    const told = {
+      CHAIN_NAME: 'Ours',
+      CHAIN_CURRENCY: { name: 'Pound', symbol: 'GBP', decimals: 6 },
+      PUBLIC_RPC_URLS: ['https://a.example', 'https://b.example/x'],
+      EXPLORER_URL: 'https://c.example/',
+    };
+    for (const [id, local] of [[1], [31_337, LOCAL]] as [number, string?][])
+      expect(chainInfo(id, told, local)).toEqual({
+        ...{ id, name: 'Ours', currency: told.CHAIN_CURRENCY },
+        ...{ rpcUrls: told.PUBLIC_RPC_URLS, explorerUrl: 'https://c.example' },
+      });
+    expect(chainInfo(1, { ...told, PUBLIC_RPC_URLS: [] }).rpcUrls).toEqual(KNOWN_CHAINS[1].rpcUrls);
+  });
+});
+
+describe('the address of the chain', () => {
+  it.each(['http://127.0.0.1:8545', 'http://localhost:8545/', 'http://[::1]:8545'])(
+    '%s is told',
+    (RPC_URL) => {
+      expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe(RPC_URL.replace(/\/$/, ''));
+    },
+  );
+
+  it('of several is the first', () => {
+    const RPC_URL = 'http://127.0.0.1:8545,https://node.example/key';
+    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBe('http://127.0.0.1:8545');
+  });
+
+  it.each([
+    ['with a key in its path', 'http://127.0.0.1:8545/v2/key'],
+    ['with a key in its query', 'http://127.0.0.1:8545/?key=1'],
+    ['with credentials', 'http://user:secret@127.0.0.1:8545'],
+    ['of another machine', 'http://node.example:8545'],
+    ['of a host that begins like this one', 'http://127.0.0.1.example:8545'],
+    ['of a host that ends like this one', 'http://not.localhost.example:8545'],
+    ['that is not set', undefined],
+  ])('is not told %s', (_what, RPC_URL) => {
+    expect(localRpcUrl({ NODE_ENV: 'development', RPC_URL })).toBeUndefined();
+  });
+
+  it.each(['production', 'test'] as const)('is not told in %s', (NODE_ENV) => {
+    expect(localRpcUrl({ NODE_ENV, RPC_URL: 'http://127.0.0.1:8545' })).toBeUndefined();
+  });
+});

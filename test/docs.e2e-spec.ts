@@ -1,6 +1,6 @@
 import zlib, { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { createApp } from '#api/app.setup';
-import { useApp } from './support/app';
+import { type TestApp, useApp } from './support/app';
 
 describe('/docs', () => {
   const app = useApp({ RATE_LIMIT_GENERAL: '100' });
@@ -174,6 +174,50 @@ describe('what the page at /docs loads', () => {
       undefined,
       undefined,
     ]);
+  });
+});
+
+describe('the address of the service in the document', () => {
+  const plain = useApp({ TRUST_PROXY: '192.0.2.7' });
+  const named = useApp({ PUBLIC_URL: 'https://example.org/savings' });
+  const ask = (app: TestApp, headers: Record<string, string>, path = '', remoteAddress = '192.0.2.1') =>
+    app.nest.inject({ url: `${path}/docs/openapi.json`, headers, remoteAddress });
+  const urls = async (answer: ReturnType<typeof ask>): Promise<string[]> =>
+    (await answer).json<{ servers: { url: string }[] }>().servers.map(({ url }) => url);
+  const forwarded = (host: string, proto = 'https') => ({
+    host: 'inner:3001',
+    'x-forwarded-host': host,
+    'x-forwarded-proto': proto,
+  });
+
+  it('is where it was asked for', async () => {
+    expect(await urls(ask(plain, { host: 'api.example:8080' }))).toEqual(['http://api.example:8080']);
+    expect(await urls(ask(plain, { host: '[::1]:1' }, '/api'))).toEqual(['http://[::1]:1/api']);
+  });
+
+  it("is the proxy's behind one that is trusted, and only then", async () => {
+    const [proxy, other] = ['192.0.2.7', '192.0.2.8'];
+    expect(await urls(ask(plain, forwarded('a.example'), '', proxy))).toEqual(['https://a.example']);
+    expect(await urls(ask(plain, forwarded('a.example'), '', other))).toEqual(['http://inner:3001']);
+    for (const wrong of [forwarded('a b"'), forwarded('a/b'), forwarded('a', 'javascript')])
+      expect(await urls(ask(plain, wrong, '', proxy))).toEqual(['..']);
+  });
+
+  it('is what the operator says', async () =>
+    expect(await urls(ask(named, { host: 'inner:3001' }, '/api'))).toEqual(['https://example.org/savings']));
+
+  it('makes the service keep few documents, whatever it is called', async () => {
+    const compressor = jest.spyOn(zlib, 'gzip');
+    const times = async (host: string): Promise<number> => {
+      const before = compressor.mock.calls.length;
+      for (let i = 0; i < 3; i++) await ask(named, { host, 'accept-encoding': 'gzip' });
+      for (let i = 0; i < 3; i++) await ask(plain, { host, 'accept-encoding': 'gzip' });
+      return compressor.mock.calls.length - before;
+    };
+    for (let n = 0; n < 20; n++) await ask(plain, { host: `h${n}.example` });
+    expect(await times('h0.example')).toBe(2);
+    expect(await times('h19.example')).toBe(3);
+    jest.restoreAllMocks();
   });
 });
 

@@ -11,12 +11,25 @@ import { PREPARATIONS } from './support/preparations';
 const app = useApp();
 const ROOT = join(__dirname, '..');
 let document: OpenApiDocument;
-let operations: { name: string; method: string; path: string; operation: Operation }[];
+interface Described {
+  name: string;
+  method: string;
+  path: string;
+  operation: Operation;
+}
+let operations: Described[];
+/** And what the service sends. */
+let all: Described[];
 
 beforeAll(async () => {
   const answer = await app.nest.inject({ method: 'GET', url: '/docs/openapi.json' });
   document = answer.json<OpenApiDocument>();
-  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  operations = described(document.paths);
+  all = [...operations, ...described(document.webhooks)];
+});
+
+const described = (paths: OpenApiDocument['paths']): Described[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
@@ -24,7 +37,6 @@ beforeAll(async () => {
       operation,
     })),
   );
-});
 
 /** All examples of a content, whichever way they are given. */
 const examplesOf = ({ example, examples = {} }: Content): unknown[] => [
@@ -35,12 +47,12 @@ const examplesOf = ({ example, examples = {} }: Content): unknown[] => [
 ];
 
 it('every operation says what it is and does, and has a tag that says what it is of', () => {
-  const described = new Map(document.tags.map(({ name, description }) => [name, description]));
-  for (const { name, operation } of operations) {
+  const tagged = new Map(document.tags.map(({ name, description }) => [name, description]));
+  for (const { name, operation } of all) {
     const { summary = '', description = '', tags = [] } = operation;
     expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].{3,59}[^.]$/)]);
     expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z][^]{20,}[.]$/)]);
-    expect([name, tags.map((tag) => described.get(tag))]).toEqual([name, [expect.stringMatching(/.{10,}/)]]);
+    expect([name, tags.map((tag) => tagged.get(tag))]).toEqual([name, [expect.stringMatching(/.{10,}/)]]);
   }
 });
 
@@ -54,7 +66,7 @@ it('every parameter is described, and those in the path have an example', () => 
 });
 
 it('every body has an example, and every example is what its schema says, no field more or less', () => {
-  for (const { name, operation } of operations) {
+  for (const { name, operation } of all) {
     const bodies = [
       { where: 'request', content: operation.requestBody?.content },
       ...Object.entries(operation.responses).map(([where, { content }]) => ({ where, content })),
@@ -70,6 +82,15 @@ it('every body has an example, and every example is what its schema says, no fie
         }
       }
   }
+});
+
+it('fields of requests have no default in the schema: generators take those with one for required', () => {
+  const withDefault = Object.entries(document.components.schemas).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties as Record<string, object>)
+      .filter(([, schema]) => 'default' in schema)
+      .map(([field]) => `${name}.${field}`),
+  );
+  expect(withDefault).toEqual([]);
 });
 
 it('errors are named, with the texts of the service', () => {

@@ -37,7 +37,9 @@ const served = async (): Promise<Document> =>
 
 it('openapi.json is not stale; if it is: npm run openapi', async () => {
   const committed = readFileSync(join(__dirname, '../openapi.json'), 'utf8');
-  expect(JSON.parse(committed)).toEqual(await served());
+  // Where it is served it has the address of the request: test/docs.e2e-spec.ts.
+  const { servers } = JSON.parse(committed) as { servers: unknown[] };
+  expect(JSON.parse(committed)).toEqual({ ...(await served()), servers });
   expect(committed).toBe(formatDocument(await describeApi()));
 });
 

@@ -1,101 +1,15 @@
 import { ApiError, NoAnswerError, type SavingsError, errorOf, isSavingsError } from './errors.js';
+import type { components } from './schema.js';
 import { parseEvents } from './sse.js';
 import type { Transport } from './transport.js';
 import { backoff, wait } from './wait.js';
 
-/** A deposit, withdrawal or claim. */
-interface TransactionPayload {
-  poolId: string;
-  transactionId: string;
-  transactionType: 'DEPOSIT' | 'WITHDRAWAL' | 'YIELD_CLAIM';
-  txHash: string;
-  blockNumber: number;
-  /** Who paid, withdrew or claimed. */
-  account: string;
-  amount: string;
-}
+type Event = components['schemas']['EventPayload'];
 
-interface DrawPayload {
-  drawId: number;
-  /** Draw ids are unique only within a contract. */
-  contract: string;
-  txHash: string;
-  blockNumber: number;
-}
-
-interface WebhookPayload {
-  account: string;
-  webhookId: string;
-}
-
-interface TicketsPayload {
-  account: string;
-  /** How many tickets this purchase added. */
-  tickets: string;
-}
-
-interface WinnerPayload {
-  winner: string;
-  prize: string;
-}
-
-interface PayoutPayload {
-  account: string;
-  amount: string;
-}
-
-/** The fields of each topic. Amounts in smallest token units, addresses in lower case. */
-interface Payloads {
-  /** The owner's account, and the pending deposit of the new pool if the service created it. */
-  'pool.created': { poolId: string; account: string } & Partial<
-    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
-  >;
-  /** Who is to pay a pending deposit told the hash of the payment; null: it was taken back, or failed. */
-  'deposit.submitted': Pick<TransactionPayload, 'poolId' | 'transactionId' | 'account' | 'amount'> & {
-    txHash: string | null;
-  };
-  'deposit.confirmed': TransactionPayload;
-  'withdrawal.confirmed': TransactionPayload;
-  'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
-  'yield.claimed': TransactionPayload;
-  /** No payment came in time. A late payment still confirms the deposit. */
-  'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
-  /** Nothing was paid into it, and its owner took it away. If a payment arrives after all, `pool.created` comes again. */
-  'pool.cancelled': { poolId: string; account: string } & Partial<
-    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
-  >;
-  /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
-  'transaction.reverted': { reverted: Topic } & Partial<
-    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload & PayoutPayload
-  >;
-  'draw.opened': DrawPayload;
-  'tickets.issued': DrawPayload & TicketsPayload;
-  'draw.closed': DrawPayload;
-  'draw.completed': DrawPayload & WinnerPayload;
-  'draw.cancelled': DrawPayload;
-  /** The winner has the prize. */
-  'prize.paid': DrawPayload & PayoutPayload;
-  /** What an account paid into a cancelled draw, for tickets and as gifts, came back to it. */
-  'draw.refunded': DrawPayload & PayoutPayload;
-  /** A webhook of the account failed several times in a row: little is sent to it until it answers. */
-  'webhook.paused': WebhookPayload & { reason: string };
-  /** Nothing is sent to it any more. */
-  'webhook.disabled': WebhookPayload & { reason: string };
-  'webhook.resumed': WebhookPayload;
-}
-
-export type Topic = keyof Payloads;
+export type Topic = Event['topic'];
 
 /** What happened; `topic` tells which fields there are. */
-export type EventPayload<Name extends Topic = Topic> = {
-  [Each in Name]: {
-    /** The event's position; pass it as `lastEventId`. Later events have greater ids, compared as text. */
-    id: string;
-    topic: Each;
-    /** ISO 8601, UTC. */
-    occurredAt: string;
-  } & Payloads[Each];
-}[Name];
+export type EventPayload<Name extends Topic = Topic> = Extract<Event, { topic: Name }>;
 
 /** Events were missed: load again what you show. */
 export interface ReloadEvent {

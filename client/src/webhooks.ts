@@ -1,5 +1,6 @@
 import { WebhookSignatureError } from './errors.js';
 import type { EventPayload } from './events.js';
+import type { components } from './schema.js';
 
 const TOLERANCE_SECONDS = 300;
 
@@ -8,18 +9,10 @@ type SignedHeaders =
   { get(name: string): string | null } | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** No event: events were left out, so load again what you keep, or the owner of the webhook asked for a test. */
-export interface WebhookNotice {
-  id: string;
-  topic: 'reload' | 'test';
-  /** ISO 8601, UTC. */
-  occurredAt: string;
-}
+export type WebhookNotice = components['schemas']['WebhookNotice'];
 
 /** Before the first event: answer with `{"challenge": "…"}` if you have made a webhook that leads here. */
-export interface WebhookChallenge extends Omit<WebhookNotice, 'topic'> {
-  topic: 'challenge';
-  challenge: string;
-}
+export type WebhookChallenge = components['schemas']['WebhookChallenge'];
 
 export type WebhookPayload = EventPayload | WebhookNotice | WebhookChallenge;
 

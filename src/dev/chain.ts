@@ -13,6 +13,7 @@ import {
   seedDraws,
 } from './deploy';
 import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
+import { claimPort } from './ports';
 
 /** Where wallets expect a local chain. */
 const USUAL_PORT = 8545;
@@ -74,8 +75,11 @@ async function startOnKeptPort(dir: string): Promise<AnvilNode> {
     writeFileSync(file, `${anvil.port}`);
     return anvil;
   };
+  const kept = readPort(file) ?? USUAL_PORT;
+  // Another start may have it, and not listen yet.
+  if (![undefined, process.pid].includes(claimPort(kept))) return start();
   try {
-    return await start(readPort(file) ?? USUAL_PORT);
+    return await start(kept);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     return start();

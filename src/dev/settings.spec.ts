@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { announcement, developing, hostOf, portOf, settings } from './settings';
+import { announcement, developing, hostOf, settings as settingsOf } from './settings';
 
 const MADE = {
   DATABASE_URL: 'postgres://savings:made@127.0.0.1:5432/savings',
@@ -9,10 +9,14 @@ const MADE = {
   JWT_SECRET: 'made',
 };
 
+const PORTS = { api: 3001, indexer: 3002 };
+const TAKEN = { PORT: '3001', INDEXER_PORT: '3002' };
+const settings = (given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv) => settingsOf(given, PORTS, made);
+
 describe('npm start', () => {
   it.each([{}, { HOST: '' }])('listens on this machine only, unless HOST says otherwise: %j', (given) => {
     expect(hostOf(given)).toBe('127.0.0.1');
-    expect(settings(given, MADE)).toEqual({ ...MADE, HOST: '127.0.0.1' });
+    expect(settings(given, MADE)).toEqual({ ...MADE, ...TAKEN, HOST: '127.0.0.1' });
     expect(settings({ HOST: '0.0.0.0' }, MADE).HOST).toBe('0.0.0.0');
   });
 
@@ -22,8 +26,10 @@ describe('npm start', () => {
 
   it('starts the service with the given settings, and creates the others', () => {
     const given = { JWT_SECRET: 'given', RPC_URL: '', OTHER: 'x' };
-    expect(settings(given, MADE)).toEqual({ ...MADE, JWT_SECRET: 'given', OTHER: 'x', HOST: '127.0.0.1' });
-    expect([portOf({}), portOf({ PORT: '' }), portOf({ PORT: '80' })]).toEqual([3001, 3001, 80]);
+    const own = { JWT_SECRET: 'given', OTHER: 'x', HOST: '127.0.0.1' };
+    expect(settings(given, MADE)).toEqual({ ...MADE, ...TAKEN, ...own });
+    // A port of 0 is any.
+    expect(settings({ PORT: '0', INDEXER_PORT: '' }, MADE)).toMatchObject(TAKEN);
   });
 
   it('lets webhooks lead to this machine, unless that is set, or refused', () => {
@@ -35,8 +41,13 @@ describe('npm start', () => {
   });
 
   it('shows the addresses of what it started', () => {
-    const text = announcement({ PORT: '8080' }, settings({}, MADE));
-    for (const shown of ['http://localhost:8080/docs', MADE.DATABASE_URL, MADE.RPC_URL])
+    const text = announcement({}, settingsOf({}, { api: 8080, indexer: 8081 }, MADE));
+    for (const shown of [
+      'http://localhost:8080/docs',
+      'http://localhost:8081/health',
+      MADE.DATABASE_URL,
+      MADE.RPC_URL,
+    ])
       expect(text).toContain(shown);
     expect(announcement({}, { ...MADE, RPC_URL: undefined })).toContain('off: there is no anvil');
   });

@@ -3,7 +3,12 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 /** Listens on this machine only unless HOST is set: a development service should not be on the network. */
 export const hostOf = ({ HOST }: NodeJS.ProcessEnv): string => HOST || '127.0.0.1';
 
-export const portOf = ({ PORT }: NodeJS.ProcessEnv): number => Number(PORT || 3001);
+/** Where the parts of `npm start` listen. */
+export interface Ports {
+  api: number;
+  indexer: number;
+  page: number;
+}
 
 /**
  * What suits development: a page that is developed is loaded more often than the limits of production allow one address,
@@ -19,9 +24,14 @@ export const developing = ({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv =
  * The environment of the API and the indexer.
  * @param given overrides what was made; an empty variable counts as not set
  */
-export function settings(given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function settings(
+  given: NodeJS.ProcessEnv,
+  { api, indexer }: Pick<Ports, 'api' | 'indexer'>,
+  made: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
   const set = Object.entries(given).filter(([, value]) => value !== '');
-  return { ...made, ...Object.fromEntries(set), HOST: hostOf(given) };
+  const taken = { HOST: hostOf(given), PORT: `${api}`, INDEXER_PORT: `${indexer}` };
+  return { ...made, ...Object.fromEntries(set), ...taken };
 }
 
 /**
@@ -29,17 +39,18 @@ export function settings(given: NodeJS.ProcessEnv, made: NodeJS.ProcessEnv): Nod
  */
 export function announcement(
   given: NodeJS.ProcessEnv,
-  { DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv,
+  { PORT, INDEXER_PORT, DATABASE_URL, RPC_URL }: NodeJS.ProcessEnv,
   local?: LocalFacts,
   page?: string,
 ): string {
-  const base = `http://localhost:${portOf(given)}`;
+  const base = `http://localhost:${PORT}`;
   const database = given.DATABASE_URL ? databaseName(given.DATABASE_URL) : DATABASE_URL;
   const chain = given.RPC_URL ? chainNames(given.RPC_URL) : RPC_URL;
   return `${page ? `\n  Page      ${page}` : ''}
   API       ${base}
   Docs      ${base}/docs
   Health    ${base}/health
+  Indexer   ${RPC_URL ? `http://localhost:${INDEXER_PORT}/health` : 'off: without a chain there is nothing to read'}
   Database  ${database}
   Chain     ${chain ?? 'off: there is no anvil for this platform, see README'}
 ${local ? facts(local) : ''}

@@ -2,7 +2,6 @@ import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import path from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
@@ -10,16 +9,18 @@ import { dataSourceOptions } from '#platform/database/data-source';
 import { redactText } from '#platform/log/redact';
 import { localRpcUrl } from '#features/config/wallet-chain';
 import { type LocalChain, startChain } from './chain';
-import { commandOf, parentOf } from './processes';
 import { serveDapp } from './dapp';
 import { devKey } from './deploy';
+import { beAlone, takePorts } from './ports';
+import { commandOf, parentOf } from './processes';
 import { startPostgres } from './postgres';
-import { announcement, developing, hostOf, portOf, settings } from './settings';
+import { announcement, developing, hostOf, settings } from './settings';
 
 const WATCH = process.argv.includes('--watch');
 const KILL_WATCHER_MS = 5000;
 const PARENT_POLL_MS = 250;
 const DATA = path.resolve('.data');
+const RUNNING = path.join(DATA, 'running.json');
 
 type Stop = () => Promise<unknown> | void;
 const stops: Stop[] = [];
@@ -44,13 +45,13 @@ async function main(): Promise<void> {
   } catch {
     // The .env file is optional.
   }
-  const port = portOf(process.env);
-  await assertFree(port);
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
+  if (!process.env.DATABASE_URL || !process.env.RPC_URL) beAlone(DATA, RUNNING);
+  const ports = await takePorts(process.env);
   if (WATCH) await compileOnChange();
   if (process.env.npm_lifecycle_event) stopWithNpm();
   const chain = process.env.RPC_URL ? undefined : await startLocalChain();
-  const environment = settings(process.env, {
+  const environment = settings(process.env, ports, {
     ...chainSettings(chain),
     ...developing(process.env),
     JWT_SECRET: process.env.JWT_SECRET || secret(),
@@ -65,21 +66,21 @@ async function main(): Promise<void> {
     tell('Starting the indexer');
     await run('indexer.js', environment);
   }
-  const base = `http://localhost:${port}`;
+  const base = `http://localhost:${ports.api}`;
   // For `npm run demo`.
   const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
-  writeFileSync(path.join(DATA, 'running.json'), JSON.stringify(running), { mode: 0o600 });
-  const page = await dapp(base, environment);
+  writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
+  const page = await dapp(base, ports.page, environment);
   const local = chain && { ...chain, ...chain.deployment, key: devKey() };
   say(announcement(process.env, environment, local, page));
 }
 
 /** @returns its address; undefined where nobody could pay on it */
-async function dapp(api: string, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+async function dapp(api: string, port: number, environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   if (!environment.RPC_URL || environment.NODE_ENV === 'production') return undefined;
   tell('Building the page');
   const rpcUrl = localRpcUrl({ NODE_ENV: 'development', RPC_URL: environment.RPC_URL });
-  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port: portOf(process.env) - 1 });
+  const page = await serveDapp({ api, rpcUrl, host: hostOf(process.env), port });
   stops.push(() => page.stop());
   return page.url;
 }
@@ -193,14 +194,6 @@ async function stopChild(child: ChildProcess): Promise<void> {
   const kill = WATCH && setTimeout(() => child.kill('SIGKILL'), KILL_WATCHER_MS);
   await ended;
   if (kill) clearTimeout(kill);
-}
-
-async function assertFree(port: number): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', () => reject(new Error(`Port ${port} is taken; set PORT to use another one.`)));
-    probe.listen(port, hostOf(process.env), () => probe.close(() => resolve()));
-  });
 }
 
 /** Stops everything that was started, newest first. */

@@ -200,6 +200,13 @@ const WRONG: Record<string, string[]> = {
   WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
   WEBHOOK_RETRY_SECONDS: ['0', '10,86401', '10,x', '10;30', '1.5', ',', Array(51).fill('10').join()],
   DOCS: ['yes', 'TRUE', '2'],
+  PUBLIC_URL: [
+    'example.org',
+    'ftp://example.org',
+    'https://example.org/',
+    'https://example.org/?a=b',
+    'https://',
+  ],
   EVENT_STREAMS_PER_ADDRESS: ['0', '100001', 'many'],
   EVENT_STREAMS_PER_PROCESS: ['0', '1000001', 'many'],
   EVENT_STREAMS_PER_USER: ['0', '1001', 'many'],

@@ -38,6 +38,10 @@ const known: Record<string, string[]> = {
 /** Values that the schema allows, including those at its limits. */
 function valid(schema: Schema, all: Record<string, Schema>): fc.Arbitrary<unknown> {
   if (schema.$ref) return valid(all[(schema.$ref as string).split('/').pop()!], all);
+  if (Array.isArray(schema.type)) {
+    const [type] = schema.type as string[];
+    return fc.option(valid({ ...schema, type }, all), { nil: null });
+  }
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]));
   if (schema.type === 'boolean') return fc.boolean();
   if (schema.type === 'integer' || schema.type === 'number') {

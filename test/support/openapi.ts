@@ -1,4 +1,4 @@
-import Ajv, { type ValidateFunction } from 'ajv';
+import Ajv, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 
 type Json = Record<string, unknown>;
@@ -35,6 +35,7 @@ export interface Operation {
 
 export interface OpenApiDocument {
   paths: Record<string, Record<string, Operation>>;
+  webhooks: Record<string, Record<string, Operation>>;
   tags: { name: string; description?: string }[];
   components: {
     schemas: Record<string, Json>;
@@ -68,7 +69,7 @@ export class DocumentValidator {
 
   constructor(readonly document: OpenApiDocument) {
     addFormats(this.ajv);
-    this.ajv.addVocabulary(['components', 'example']);
+    this.ajv.addVocabulary(['components', 'example', 'discriminator']);
     const { schemas } = document.components;
     for (const name of Object.keys(schemas)) schemas[name] = closed(schemas[name], schemas);
   }
@@ -203,6 +204,8 @@ function closed(schema: Json, schemas: Record<string, Json>): Json {
     result.additionalProperties = false;
     if (Array.isArray(rest.required)) result.required = [...new Set(rest.required)];
   }
+  for (const name of ['anyOf', 'oneOf'])
+    if (rest[name]) result[name] = (rest[name] as Json[]).map((part) => closed(part, schemas));
   if (rest.items) result.items = closed(rest.items as Json, schemas);
   return result;
 }

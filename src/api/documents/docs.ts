@@ -1,12 +1,16 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Asset } from '#platform/answers/asset';
 import type { Environment } from '#settings/environment';
-import { createDocument } from './document';
+import { addressOf } from './address';
+import { createDocument, servedAt } from './document';
 
 /** After this time browsers check for changes and get a 304. */
 const ASSET_AGE_SECONDS = 3600;
+/** The document is kept for so many addresses. For others it is made at each request, which counts toward the limit. */
+const MOST_ADDRESSES = 16;
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'application/javascript; charset=utf-8',
@@ -83,16 +87,16 @@ const escape = (text: string): string => text.replace(/[&<>"]/g, (each) => `&#${
  */
 export function serveDocs(
   app: NestFastifyApplication,
-  { SIWE_DOMAINS: domains, CHAIN_ID: chainId }: Environment,
+  { SIWE_DOMAINS: domains, CHAIN_ID: chainId, PUBLIC_URL: publicUrl }: Environment,
 ): void {
   const fastify = app.getHttpAdapter().getInstance();
   const serve = (url: string, asset: Asset, headers: Record<string, string>): unknown =>
     fastify.get(url, (_request, reply) => asset.send(reply.headers(headers)));
   const revalidate = { 'cache-control': 'no-cache' };
-  const document = new Asset('application/json; charset=utf-8', () =>
-    Buffer.from(JSON.stringify(createDocument(app))),
+  const documentAt = documents(app);
+  fastify.get('/docs/openapi.json', (request, reply) =>
+    documentAt(publicUrl ?? addressOf(request)).send(reply.headers(revalidate)),
   );
-  serve('/docs/openapi.json', document, revalidate);
   for (const [url, base] of [
     ['/docs', './docs/'],
     ['/docs/', './'],
@@ -114,4 +118,16 @@ export function serveDocs(
     const age = folder === PAGE ? 0 : ASSET_AGE_SECONDS;
     serve(`/docs/assets/${name}`, asset, { 'cache-control': `public, max-age=${age}` });
   }
+}
+
+/** Gives the document of an address. */
+function documents(app: NestFastifyApplication): (url: string) => Asset {
+  const kept = new Map<string, Asset>();
+  let document: OpenAPIObject | undefined;
+  return (url) => {
+    const made = (): Buffer => Buffer.from(JSON.stringify(servedAt((document ??= createDocument(app)), url)));
+    const asset = kept.get(url) ?? new Asset('application/json; charset=utf-8', made);
+    if (kept.size < MOST_ADDRESSES) kept.set(url, asset);
+    return asset;
+  };
 }

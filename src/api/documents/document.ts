@@ -2,6 +2,8 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ERRORS } from '#platform/errors/error-codes';
 import { completeDocument } from './complete';
+import { EVENT_MODELS, addEvents } from './events';
+import { withoutNullable } from './nullable';
 
 const OVERVIEW = `
 Sign in with an Ethereum wallet, create savings pools and look into them, read transactions, yield and analytics, and follow the lottery.
@@ -38,6 +40,17 @@ const TAGS: Record<string, string> = {
   Metrics: 'For Prometheus',
 };
 
+/** Of `npm start`, for a document that no service serves. */
+const LOCAL = 'http://127.0.0.1:3001';
+
+/** The document with the address of the service. It must be absolute for programs that are made from the document. */
+export const servedAt = (document: OpenAPIObject, url = LOCAL): OpenAPIObject => ({
+  ...document,
+  servers: [
+    { url, description: url === LOCAL ? 'A local `npm start`' : 'The service that serves this document' },
+  ],
+});
+
 /** The OpenAPI document, made from the DTOs that validate requests and describe responses. */
 export function createDocument(app: INestApplication): OpenAPIObject {
   const names = Object.entries(ERRORS).map(
@@ -47,12 +60,12 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .setTitle('Pooled savings service')
     .setDescription(`${OVERVIEW}\n${names.join('\n')}`)
     .setVersion('1.0')
+    .setOpenAPIVersion('3.1.1')
     .setLicense('MIT', 'https://opensource.org/license/mit')
-    // Relative to this document's address, so that it works behind any proxy prefix.
-    .addServer('..', 'The service that serves this document')
     .addBearerAuth({ type: 'http', description: 'The token of POST /auth/verify' })
     .build();
   const document = SwaggerModule.createDocument(app, config, {
+    extraModels: EVENT_MODELS,
     operationIdFactory: (controller, method) =>
       `${controller.replace('Controller', '').toLowerCase()}_${method}`,
   });
@@ -65,5 +78,5 @@ export function createDocument(app: INestApplication): OpenAPIObject {
   document.tags = Object.entries(TAGS)
     .filter(([name]) => used.has(name))
     .map(([name, description]) => ({ name, description }));
-  return completeDocument(document);
+  return servedAt(withoutNullable(addEvents(completeDocument(document))));
 }

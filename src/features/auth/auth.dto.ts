@@ -71,7 +71,7 @@ export class LogoutResponse {
 }
 
 export class LogoutAllRequest {
-  @ApiProperty({ required: false, default: false, description: 'Deletes the webhooks of the user too' })
+  @ApiProperty({ required: false, description: 'Deletes the webhooks of the user too; not, if left out' })
   webhooks?: boolean;
 }
 

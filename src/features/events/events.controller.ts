@@ -7,7 +7,7 @@ import { Public } from '#features/access/auth.guard';
 import { CurrentUser, type Session } from '#features/access/current-user';
 import { EventHub } from './event-hub';
 import { EventStream } from './event-stream';
-import { EventTicket, EventsQuery } from './events.dto';
+import { EventTicket, EventsQuery, STREAM } from './events.dto';
 import { StreamPlaces } from './stream-places';
 import { TicketGuard } from './ticket.guard';
 import { Tickets } from './tickets';
@@ -51,7 +51,7 @@ export class EventsController {
   @ApiResponse({
     status: 200,
     description: 'Does not end by itself',
-    content: { 'text/event-stream': { schema: { type: 'string' }, example: EXAMPLE } },
+    content: { 'text/event-stream': { schema: STREAM, example: EXAMPLE } },
   })
   @ApiFailure(400)
   @ApiFailure(401)

@@ -28,6 +28,28 @@ export class EventsQuery {
   lastEventId?: string;
 }
 
+/** What the stream sends, item by item. OpenAPI 3.1 has no words of its own for streams, JSON Schema has some. */
+export const STREAM = {
+  type: 'string',
+  contentMediaType: 'text/event-stream',
+  contentSchema: {
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['id', 'event', 'data'],
+      properties: {
+        id: { type: 'string' },
+        event: { type: 'string', enum: [...TOPICS, 'reload'] },
+        data: {
+          type: 'string',
+          contentMediaType: 'application/json',
+          contentSchema: { $ref: '#/components/schemas/EventPayload' },
+        },
+      },
+    },
+  },
+};
+
 export class EventTicket {
   @ApiProperty({
     description: 'Opens one stream: `GET /events?ticket=…`',

@@ -49,7 +49,7 @@ export class CreatePoolRequest {
   @IsAmount()
   initialDeposit: string;
 
-  @ApiPropertyOptional({ default: false, description: 'Whether yield is to be paid in again' })
+  @ApiPropertyOptional({ description: 'Whether yield is to be paid in again; not, if left out' })
   @IsOptional()
   @IsBoolean()
   autoCompound: boolean = false;

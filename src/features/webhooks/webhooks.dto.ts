@@ -23,7 +23,28 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 const URL_EXAMPLE = 'https://backend.example.org/savings-events';
 const TOPICS_EXAMPLE = ['deposit.confirmed', 'withdrawal.confirmed'];
 const SECRET_EXAMPLE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=';
+const CHALLENGE_EXAMPLE = 'q3Fh0Vw9c1sK7yJtB2mXzA';
 const EVENT_ID = '0000000002f1-00000000001a-0001';
+
+/** What a webhook is sent beside events. `reload` has the id of the first event that was left out. */
+export class WebhookNotice {
+  @ApiProperty({ example: EVENT_ID }) id: string;
+  @ApiProperty({ enum: NOTICES, example: 'test' }) topic: (typeof NOTICES)[number];
+  @ApiProperty({ format: 'date-time' }) occurredAt: string;
+}
+
+/** Sent before the first event. */
+export class WebhookChallenge {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty({ type: String, enum: ['challenge'] }) topic: 'challenge';
+  @ApiProperty({ format: 'date-time' }) occurredAt: string;
+  @ApiProperty({ description: 'What the answer has to repeat', example: CHALLENGE_EXAMPLE })
+  challenge: string;
+}
+
+export class ChallengeAnswer {
+  @ApiProperty({ example: CHALLENGE_EXAMPLE }) challenge: string;
+}
 
 export class ListWebhooksQuery extends PageQuery {}
 

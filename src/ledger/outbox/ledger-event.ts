@@ -1,4 +1,4 @@
-import type { TransactionType } from '#values/types';
+import type { Payloads } from './payloads';
 
 /**
  * What events are about, in the order in which they happen to a pool and to a draw, and who may read each: the owner and
@@ -28,86 +28,6 @@ export const AUDIENCES = {
 } as const satisfies Record<string, 'pool' | 'account' | 'all' | 'reverted'>;
 export type Topic = keyof typeof AUDIENCES;
 export const TOPICS = Object.keys(AUDIENCES) as Topic[];
-
-/** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
-interface TransactionPayload {
-  poolId: string;
-  transactionId: string;
-  transactionType: TransactionType;
-  txHash: string;
-  blockNumber: number;
-  /** Who paid, withdrew or claimed. */
-  account: string;
-  amount: string;
-}
-
-interface DrawPayload {
-  drawId: number;
-  /** Draw ids are unique only within a contract. */
-  contract: string;
-  txHash: string;
-  blockNumber: number;
-}
-
-interface Payloads {
-  /** The owner's account. For POST /pools also the announced PENDING deposit, which is not on the chain yet. */
-  'pool.created': { poolId: string; account: string } & Partial<
-    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
-  >;
-  /** Who is to pay a pending deposit told the hash of the payment; null: it was taken back, or failed. */
-  'deposit.submitted': Pick<TransactionPayload, 'poolId' | 'transactionId' | 'account' | 'amount'> & {
-    txHash: string | null;
-  };
-  'deposit.confirmed': TransactionPayload;
-  'withdrawal.confirmed': TransactionPayload;
-  'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
-  'yield.claimed': TransactionPayload;
-  /** No payment came in time. A late payment still confirms the deposit. */
-  'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
-  /** Nothing was paid into it, and its owner took it away. If a payment arrives after all, `pool.created` comes again. */
-  'pool.cancelled': { poolId: string; account: string } & Partial<
-    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
-  >;
-  /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
-  'transaction.reverted': { reverted: Topic } & Partial<
-    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload & PayoutPayload
-  >;
-  'draw.opened': DrawPayload;
-  'tickets.issued': DrawPayload & TicketsPayload;
-  'draw.closed': DrawPayload;
-  'draw.completed': DrawPayload & WinnerPayload;
-  'draw.cancelled': DrawPayload;
-  /** The winner has the prize. */
-  'prize.paid': DrawPayload & PayoutPayload;
-  /** What an account paid into a cancelled draw, for tickets and as gifts, came back to it. */
-  'draw.refunded': DrawPayload & PayoutPayload;
-  /** A webhook of the account failed several times in a row: little is sent to it until it answers. */
-  'webhook.paused': WebhookPayload & { reason: string };
-  /** Nothing is sent to it any more. */
-  'webhook.disabled': WebhookPayload & { reason: string };
-  'webhook.resumed': WebhookPayload;
-}
-
-interface WebhookPayload {
-  account: string;
-  webhookId: string;
-}
-
-interface TicketsPayload {
-  account: string;
-  /** How many tickets this purchase added. */
-  tickets: string;
-}
-
-interface WinnerPayload {
-  winner: string;
-  prize: string;
-}
-
-interface PayoutPayload {
-  account: string;
-  amount: string;
-}
 
 type EventOf<Name extends Topic> = {
   /** Unique to this event. Later events have greater ids, compared as text. */

@@ -13,10 +13,13 @@ export function hostProblem({ headers, rawHeaders, httpVersion }: IncomingMessag
   const { host } = headers;
   if (host === undefined) return httpVersion === '1.0' ? undefined : invalidHost('is required');
   if (countHosts(rawHeaders) > 1) return invalidHost('must be sent once');
-  const parts = HOST.exec(host);
-  if (!parts || (parts[1] !== undefined && !isIPv6(parts[1])))
-    return invalidHost('must be a host, and a port if any');
-  return undefined;
+  return isHost(host) ? undefined : invalidHost('must be a host, and a port if any');
+}
+
+/** Whether a text is a host, and a port if any. */
+export function isHost(text: string): boolean {
+  const parts = HOST.exec(text);
+  return parts !== null && (parts[1] === undefined || isIPv6(parts[1]));
 }
 
 /** Names and values take turns. Every request comes here, so only names of that length are lower-cased. */

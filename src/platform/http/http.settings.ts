@@ -4,6 +4,7 @@ import {
   IsInt,
   IsOptional,
   IsString,
+  Matches,
   Max,
   Min,
   MinLength,
@@ -29,4 +30,11 @@ export class HttpSettings extends ProcessSettings {
 
   /** Serves the documentation page and the OpenAPI document. */
   @Flag() @IsBoolean() DOCS = true;
+
+  /** Where clients reach the API, for the OpenAPI document. By default where the request for the document came to. */
+  @IsOptional()
+  @Matches(/^https?:\/\/[^\s?#]*[^\s?#/]$/, {
+    message: 'must be an http(s) address without a slash at its end',
+  })
+  PUBLIC_URL?: string;
 }

@@ -11,21 +11,26 @@ const rules = {
   chainId: Number(root.dataset.chainId) || undefined,
 };
 
-const ready = new Promise((resolve) => {
-  const ui = window.SwaggerUIBundle({
-    domNode: root,
-    url,
-    deepLinking: true,
-    defaultModelsExpandDepth: 0,
-    displayRequestDuration: true,
-    docExpansion: 'list',
-    filter: true,
-    tryItOutEnabled: true,
-    // The validator would send the document to a foreign server.
-    validatorUrl: null,
-    onComplete: () => resolve(ui),
+const ready = fetch(url)
+  .then((answer) => answer.json())
+  .then((spec) => show({ ...spec, servers: [{ url: base }] }));
+
+const show = (spec) =>
+  new Promise((resolve) => {
+    const ui = window.SwaggerUIBundle({
+      domNode: root,
+      spec,
+      deepLinking: true,
+      defaultModelsExpandDepth: 0,
+      displayRequestDuration: true,
+      docExpansion: 'list',
+      filter: true,
+      tryItOutEnabled: true,
+      // The validator would send the document to a foreign server.
+      validatorUrl: null,
+      onComplete: () => resolve(ui),
+    });
   });
-});
 
 /** @type {{ token: string, address: string } | undefined} */
 let session;

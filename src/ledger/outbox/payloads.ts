@@ -1,0 +1,120 @@
+import type { Type } from '@nestjs/common';
+import { ApiProperty, IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
+import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
+import { TOPICS, type Topic } from './ledger-event';
+
+const AMOUNT = { pattern: '^\\d+$' };
+const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' };
+
+/** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
+class TransactionPayload {
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiProperty({ format: 'uuid' }) transactionId: string;
+  @ApiProperty({ enum: TRANSACTION_TYPES }) transactionType: TransactionType;
+  @ApiProperty() txHash: string;
+  @ApiProperty({ type: 'integer' }) blockNumber: number;
+  @ApiProperty({ ...ADDRESS, description: 'Who paid, withdrew or claimed' }) account: string;
+  @ApiProperty(AMOUNT) amount: string;
+}
+
+/** The owner's account. For POST /pools also the announced PENDING deposit, which is not on the chain yet. */
+class PoolPayload extends IntersectionType(
+  PickType(TransactionPayload, ['poolId', 'account']),
+  PartialType(PickType(TransactionPayload, ['transactionId', 'transactionType', 'amount'])),
+) {}
+
+class SubmittedPayload extends PickType(TransactionPayload, [
+  'poolId',
+  'transactionId',
+  'account',
+  'amount',
+]) {
+  @ApiProperty({ type: String, nullable: true, description: 'null: it was taken back, or failed' })
+  txHash: string | null;
+}
+
+class AccrualPayload extends PickType(TransactionPayload, ['poolId', 'blockNumber', 'amount']) {}
+
+class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber']) {}
+
+class DrawPayload {
+  @ApiProperty({ type: 'integer' }) drawId: number;
+  @ApiProperty({ ...ADDRESS, description: 'Draw ids are unique only within a contract' }) contract: string;
+  @ApiProperty() txHash: string;
+  @ApiProperty({ type: 'integer' }) blockNumber: number;
+}
+
+class TicketsPayload extends DrawPayload {
+  @ApiProperty(ADDRESS) account: string;
+  @ApiProperty({ ...AMOUNT, description: 'How many tickets this purchase added' }) tickets: string;
+}
+
+class WinnerPayload extends DrawPayload {
+  @ApiProperty(ADDRESS) winner: string;
+  @ApiProperty(AMOUNT) prize: string;
+}
+
+class PayoutPayload extends DrawPayload {
+  @ApiProperty({ ...ADDRESS, description: 'Who got it' }) account: string;
+  @ApiProperty(AMOUNT) amount: string;
+}
+
+/** The other fields are those of the event that was taken back. */
+class RevertedPayload extends PartialType(
+  IntersectionType(TransactionPayload, IntersectionType(TicketsPayload, WinnerPayload)),
+) {
+  @ApiProperty({ enum: TOPICS, enumName: 'Topic', example: 'deposit.confirmed' }) reverted: Topic;
+}
+
+class WebhookPayload {
+  @ApiProperty({ ...ADDRESS, description: 'The owner' }) account: string;
+  @ApiProperty({ format: 'uuid' }) webhookId: string;
+}
+
+class FailurePayload extends WebhookPayload {
+  @ApiProperty({ description: 'Why the last attempt failed', example: 'the server answered 503' })
+  reason: string;
+}
+
+/**
+ * The fields of each topic beside `id`, `topic` and `occurredAt`, and what it tells: a few words, and more after them. The
+ * service's code, the document and the client's types have them from here.
+ */
+export const PAYLOADS = {
+  'pool.created': [PoolPayload, 'A pool was created, by POST /pools or by its first payment'],
+  'deposit.submitted': [
+    SubmittedPayload,
+    'Who is to pay a deposit told the hash of the payment, or that it will not come',
+  ],
+  'deposit.confirmed': [TransactionPayload, 'A payment into a pool is on the chain'],
+  'withdrawal.confirmed': [TransactionPayload, 'A withdrawal from a pool is on the chain'],
+  'yield.accrued': [AccrualPayload, 'A pool has earned'],
+  'yield.claimed': [TransactionPayload, 'A member has claimed what it earned'],
+  'deposit.expired': [ExpiryPayload, 'No payment came in time. A late one still confirms the deposit'],
+  'pool.cancelled': [
+    PoolPayload,
+    'Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again',
+  ],
+  'transaction.reverted': [
+    RevertedPayload,
+    'A reorganisation took back an event. `reverted` is its topic, and the other fields are its own',
+  ],
+  'draw.opened': [DrawPayload, 'Tickets for a draw are sold'],
+  'tickets.issued': [TicketsPayload, 'The caller has bought tickets'],
+  'draw.closed': [DrawPayload, 'A draw sells no more tickets, and is about to be drawn'],
+  'draw.completed': [WinnerPayload, 'A draw has a winner'],
+  'draw.cancelled': [DrawPayload, 'A draw will have no winner'],
+  'prize.paid': [PayoutPayload, 'The winner of a draw has the prize'],
+  'draw.refunded': [
+    PayoutPayload,
+    'What the caller paid into a cancelled draw, for tickets and as gifts, came back',
+  ],
+  'webhook.paused': [
+    FailurePayload,
+    'A webhook of the caller is paused. It failed several times in a row: little is sent until it answers',
+  ],
+  'webhook.disabled': [FailurePayload, 'A webhook of the caller is sent nothing any more'],
+  'webhook.resumed': [WebhookPayload, 'A webhook of the caller is sent everything again'],
+} as const satisfies Record<Topic, readonly [Type, string]>;
+
+export type Payloads = { [Name in Topic]: InstanceType<(typeof PAYLOADS)[Name][0]> };

@@ -6,6 +6,8 @@ const app = useApp();
 
 const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
 const NEVER_PAID = 'bbbbbbbb-0000-7000-8000-000000000001';
+const NOT_WANTED = 'aaaaaaaa-0000-7000-8000-000000000002';
+const TAKEN_BACK = 'bbbbbbbb-0000-7000-8000-000000000002';
 
 /** By the rules that the OpenAPI document gives to everyone, which say of no field that there may be others. */
 const violations = (event: unknown): string | undefined =>
@@ -33,13 +35,27 @@ describe('the schema of a topic', () => {
       { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '4' },
       { kind: 'DrawClosed', ...draw },
       { kind: 'DrawCompleted', ...draw, account: SAVER, amount: '800' },
+      { kind: 'PrizePaid', ...draw, account: SAVER, amount: '800' },
       { kind: 'DrawOpened', ...draw, drawId: '4', amount: '5', drawTime: chain.head.time + 60 },
+      { kind: 'PrizeFunded', ...draw, drawId: '4', account: OTHER, amount: '900' },
       { kind: 'DrawCancelled', ...draw, drawId: '4' },
+      { kind: 'Refunded', ...draw, drawId: '4', account: OTHER, amount: '900' },
     ]);
     await written.apply(chain);
     await written.rewind(chain.blocks[0]);
     chain.add([], 7200);
     await written.apply(chain);
+    await written.addPool(NOT_WANTED, [{ id: TAKEN_BACK, amount: '999', at: chain.head.time }]);
+    await written.sql(
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+       SELECT id, account, '0x7', now(), now() FROM transactions WHERE id = $1`,
+      [TAKEN_BACK],
+    );
+    await written.sql('DELETE FROM submissions');
+    await written.sql('SELECT cancel_pool($1, account) FROM transactions WHERE id = $2', [
+      NOT_WANTED,
+      TAKEN_BACK,
+    ]);
     const [{ id }] = await written.sql<{ id: string }>(
       `INSERT INTO webhooks (id, user_id, address, slot, url, host, secret, status)
        SELECT gen_random_uuid(), id, address, 1, 'https://a.example', 'a.example', 's', 'ACTIVE'
@@ -78,6 +94,8 @@ describe('the schema of a topic', () => {
       'draw.closed',
       'draw.completed',
       'draw.opened',
+      'draw.refunded',
+      'prize.paid',
       'tickets.issued',
       'withdrawal.confirmed',
       'yield.accrued',

@@ -851,6 +851,11 @@ export interface components {
              */
             error: string;
             /**
+             * @description The same as `error`
+             * @example Validation failed
+             */
+            message: string;
+            /**
              * @description What went wrong, for programs: it stays while texts change
              * @example validation_failed
              */
@@ -1843,7 +1848,7 @@ export interface components {
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Seconds until the window ends
+         * @description Seconds from now until the window ends, not a time of day
          * @example 412
          */
         "X-RateLimit-Reset": number;
@@ -7994,6 +7999,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -8046,6 +8052,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -8115,6 +8122,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */

@@ -93,13 +93,14 @@ export function serveDocs(
     Buffer.from(JSON.stringify(createDocument(app))),
   );
   serve('/docs/openapi.json', document, revalidate);
-  for (const [url, base] of [
-    ['/docs', './docs/'],
-    ['/docs/', './'],
-  ]) {
-    const html = new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
-    serve(url, html, { ...revalidate, 'content-security-policy': POLICY });
-  }
+  const html = (base: string): Asset =>
+    new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
+  const [without, within] = [html('./docs/'), html('./')];
+  fastify.get('/docs', ({ originalUrl }, reply) =>
+    (/^[^?]*\/(\?|$)/.test(originalUrl) ? within : without).send(
+      reply.headers({ ...revalidate, 'content-security-policy': POLICY }),
+    ),
+  );
   // Relative, because a proxy may have removed a prefix. A request for /api arrives here as /.
   fastify.get('/', ({ originalUrl }, reply) =>
     reply

@@ -119,7 +119,7 @@ beforeAll(async () => {
   user = await app.signIn();
 });
 
-const refusal = (...fields: string[]): unknown => ({
+const refusal = (...fields: string[]): object => ({
   success: false,
   error: 'Validation failed',
   code: 'validation_failed',

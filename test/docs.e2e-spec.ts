@@ -91,7 +91,12 @@ describe('/docs', () => {
       const { statusCode, headers, payload } = await inject(url, ip);
       expect([statusCode, JSON.parse(payload)]).toEqual([
         429,
-        { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' },
+        {
+          success: false,
+          error: 'Too many requests from this IP',
+          message: 'Too many requests from this IP',
+          code: 'rate_limited_general',
+        },
       ]);
       expect(headers['cache-control']).toBe('no-store');
     }
@@ -231,7 +236,7 @@ describe('DOCS=false', () => {
         expect([url, statusCode, JSON.parse(payload)]).toEqual([
           url,
           404,
-          { success: false, error: 'Not found', code: 'not_found' },
+          { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
         ]);
       }
     } finally {

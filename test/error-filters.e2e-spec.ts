@@ -32,14 +32,45 @@ const THROWN: Record<string, () => unknown> = {
   unavailable: () => new ApiError(503, 'Service unavailable'),
 };
 const BODIES: Record<string, [number, object]> = {
-  http: [409, { success: false, error: 'is taken', code: 'conflict' }],
-  object: [422, { success: false, error: 'no', code: 'bad_request', size: 3 }],
-  api: [409, { success: false, error: 'no draw', code: 'conflict', details: [{ field: 'a', message: 'b' }] }],
-  unknown: [500, { success: false, error: 'Internal server error', code: 'internal_error' }],
-  text: [500, { success: false, error: 'Internal server error', code: 'internal_error' }],
-  plugin: [413, { success: false, error: 'Payload too large', code: 'payload_too_large' }],
-  missing: [404, { success: false, error: 'Not found', code: 'not_found' }],
-  unavailable: [503, { success: false, error: 'Service unavailable', code: 'unavailable' }],
+  http: [409, { success: false, error: 'is taken', message: 'is taken', code: 'conflict' }],
+  object: [422, { success: false, error: 'no', message: 'no', code: 'bad_request', size: 3 }],
+  api: [
+    409,
+    {
+      success: false,
+      error: 'no draw',
+      message: 'no draw',
+      code: 'conflict',
+      details: [{ field: 'a', message: 'b' }],
+    },
+  ],
+  unknown: [
+    500,
+    {
+      success: false,
+      error: 'Internal server error',
+      message: 'Internal server error',
+      code: 'internal_error',
+    },
+  ],
+  text: [
+    500,
+    {
+      success: false,
+      error: 'Internal server error',
+      message: 'Internal server error',
+      code: 'internal_error',
+    },
+  ],
+  plugin: [
+    413,
+    { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
+  ],
+  missing: [404, { success: false, error: 'Not found', message: 'Not found', code: 'not_found' }],
+  unavailable: [
+    503,
+    { success: false, error: 'Service unavailable', message: 'Service unavailable', code: 'unavailable' },
+  ],
 };
 
 /** What NestJS's documentation calls inheritance of filters. */

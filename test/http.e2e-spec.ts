@@ -67,6 +67,27 @@ describe('http', () => {
       expect((await app.post('/api/pools', { type: 'lottery', initialDeposit: TEN }, user)).status).toBe(201);
     });
 
+    it('with a slash at the end are those without, at every route of the document', async () => {
+      const outcome = async (method: string, path: string): Promise<unknown[]> => {
+        // What the request does is not asked for: nobody is signed in, and no body is sent.
+        const { status, text, headers } = await app.send({ method, url: path });
+        const body = status === 401 || status === 400 ? text : '';
+        return [status, body, headers['x-ratelimit-limit']];
+      };
+      for (const [path, methods] of Object.entries(app.validator.document.paths))
+        for (const method of Object.keys(methods))
+          for (const url of [path, `/api${path}`])
+            expect([method, url, ...(await outcome(method.toUpperCase(), `${url}/`))]).toEqual([
+              method,
+              url,
+              ...(await outcome(method.toUpperCase(), url)),
+            ]);
+      const { body } = await app.get('/pools/?limit=5', user);
+      expect(body.pagination.limit).toBe(5);
+      expect((await app.post('/pools/', { type: 'lottery', initialDeposit: TEN }, user)).status).toBe(201);
+      expect((await app.get('/pools//', user)).status).toBe(404);
+    });
+
     it.each([
       '/%',
       '/pools/%',
@@ -146,6 +167,19 @@ describe('http', () => {
         'null',
       ])
         expect((await preflight(origin)).headers['access-control-allow-origin']).toBeUndefined();
+    });
+
+    it('lets their pages send credentials, on every answer, and no other page', async () => {
+      const CREDENTIALS = 'access-control-allow-credentials';
+      expect((await preflight('https://other.example')).headers[CREDENTIALS]).toBe('true');
+      for (const url of ['/pools', '/nope', '/health', '/pools/%zz']) {
+        const ours = await app.get(url, undefined, { origin: 'https://app.example.org' });
+        expect(ours.headers[CREDENTIALS]).toBe('true');
+        for (const origin of ['https://evil.example', 'null', ''])
+          expect((await app.get(url, undefined, { origin })).headers[CREDENTIALS]).toBeUndefined();
+      }
+      expect((await preflight('https://evil.example')).headers[CREDENTIALS]).toBeUndefined();
+      expect((await app.get('/health')).headers[CREDENTIALS]).toBeUndefined();
     });
 
     it('exposes answers, errors and the documented headers', async () => {
@@ -243,11 +277,17 @@ describe('CORS', () => {
     expect([preflight.status, preflight.body]).toEqual(NOT_FOUND);
   });
 
-  const open = new TestApp();
-  it('may be open for all', async () => {
-    await open.start({ CORS_ORIGINS: '*' });
-    const answer = await open.get('/health', undefined, { origin: 'https://any.example' });
-    await open.stop();
-    expect(answer.headers['access-control-allow-origin']).toBe('https://any.example');
-  });
+  it.each(['*', 'https://app.example.org, *'])(
+    'may be open for all, without credentials: %s',
+    async (all) => {
+      const open = new TestApp();
+      await open.start({ CORS_ORIGINS: all });
+      for (const origin of ['https://any.example', 'https://app.example.org', 'null', '*']) {
+        const { headers } = await open.get('/health', undefined, { origin });
+        expect(headers['access-control-allow-origin']).toBe(origin);
+        expect(headers['access-control-allow-credentials']).toBeUndefined();
+      }
+      await open.stop();
+    },
+  );
 });

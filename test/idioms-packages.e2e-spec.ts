@@ -32,7 +32,7 @@ const post = (path: string, body: unknown): Promise<Answer> =>
     headers: { 'content-type': 'application/json' },
   });
 
-const NOT_FOUND = { success: false, error: 'Not found', code: 'not_found' };
+const NOT_FOUND = { success: false, error: 'Not found', message: 'Not found', code: 'not_found' };
 
 describe('nestjs-cls', () => {
   it('gives each request a context of its own, which services read', async () => {
@@ -81,7 +81,7 @@ describe('@nestjs/cqrs', () => {
     const missing = await ask('wishes/7');
     expect([missing.status, missing.body]).toEqual([
       404,
-      { success: false, error: 'No such wish', code: 'not_found' },
+      { success: false, error: 'No such wish', message: 'No such wish', code: 'not_found' },
     ]);
     expect((await post('wishes', { text: 7 })).status).toBe(400);
   });

@@ -151,7 +151,10 @@ describe('answers', () => {
 
 it('events that are refused before the first one have the status and text of an error', async () => {
   const { status, body } = await ask('answers/no-events');
-  expect([status, body]).toEqual([409, { success: false, error: 'No events', code: 'conflict' }]);
+  expect([status, body]).toEqual([
+    409,
+    { success: false, error: 'No events', message: 'No events', code: 'conflict' },
+  ]);
 });
 
 describe('interceptors see plain data, and what they return is enveloped', () => {
@@ -251,13 +254,14 @@ describe('errors', () => {
   ])('%s is %d: %s', async (name, status, error) => {
     const answer = await ask(`errors/thrown/${name}`);
     const code = CODES[status] ?? (status < 500 ? 'bad_request' : 'internal_error');
-    expect([answer.status, answer.body]).toEqual([status, { success: false, error, code }]);
+    expect([answer.status, answer.body]).toEqual([status, { success: false, error, message: error, code }]);
   });
 
   it('lists of messages become details, and an object keeps its fields', async () => {
     expect((await ask('errors/thrown/list')).body).toEqual({
       success: false,
       error: 'Validation failed',
+      message: 'Validation failed',
       code: 'validation_failed',
       details: [
         { field: 'request', message: 'a is wrong' },
@@ -265,7 +269,10 @@ describe('errors', () => {
       ],
     });
     const { status, body } = await ask('errors/thrown/object');
-    expect([status, body]).toEqual([409, { success: false, error: 'Full', code: 'POOL_FULL' }]);
+    expect([status, body]).toEqual([
+      409,
+      { success: false, error: 'Full', message: 'Full', code: 'POOL_FULL' },
+    ]);
     expect(Object.keys(THROWN)).toHaveLength(16);
   });
 
@@ -276,14 +283,17 @@ describe('errors', () => {
       expect([status, body.error]).toEqual([400, expect.stringContaining('is expected')]);
     }
     const { status, body } = await ask('errors/guarded');
-    expect([status, body]).toEqual([403, { success: false, error: 'Forbidden', code: 'forbidden' }]);
+    expect([status, body]).toEqual([
+      403,
+      { success: false, error: 'Forbidden', message: 'Forbidden', code: 'forbidden' },
+    ]);
   });
 
   it('texts of the framework are hidden', async () => {
     const unknown = await ask('errors/nowhere');
     expect([unknown.status, unknown.body]).toEqual([
       404,
-      { success: false, error: 'Not found', code: 'not_found' },
+      { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
     ]);
     const parsed = await ask('validation/orders', {
       method: 'POST',
@@ -295,6 +305,7 @@ describe('errors', () => {
       {
         success: false,
         error: 'Validation failed',
+        message: 'Validation failed',
         code: 'invalid_json',
         details: [{ field: 'request', message: 'request is malformed' }],
       },
@@ -302,7 +313,12 @@ describe('errors', () => {
     const text = await ask('validation/orders', { method: 'POST', body: 'x' });
     expect([text.status, text.body]).toEqual([
       415,
-      { success: false, error: 'Unsupported media type', code: 'unsupported_media_type' },
+      {
+        success: false,
+        error: 'Unsupported media type',
+        message: 'Unsupported media type',
+        code: 'unsupported_media_type',
+      },
     ]);
   });
 
@@ -313,7 +329,7 @@ describe('errors', () => {
     // NestJS's own filter answers in the form of the service.
     expect([nest.status, nest.body]).toEqual([
       410,
-      { success: false, error: 'No more', code: 'bad_request' },
+      { success: false, error: 'No more', message: 'No more', code: 'bad_request' },
     ]);
   });
 });
@@ -428,12 +444,17 @@ describe('middleware, sockets and uploads', () => {
     const refused = await ask('rest/middleware/refused');
     expect([refused.status, refused.body]).toEqual([
       401,
-      { success: false, error: 'Not by this way', code: 'unauthorized' },
+      { success: false, error: 'Not by this way', message: 'Not by this way', code: 'unauthorized' },
     ]);
     const failed = await ask('rest/middleware/failed');
     expect([failed.status, failed.body]).toEqual([
       500,
-      { success: false, error: 'Internal server error', code: 'internal_error' },
+      {
+        success: false,
+        error: 'Internal server error',
+        message: 'Internal server error',
+        code: 'internal_error',
+      },
     ]);
     expect(failed.text).not.toContain(SECRET);
     const answered = await ask('rest/middleware/answered');
@@ -465,7 +486,7 @@ describe('middleware, sockets and uploads', () => {
     const { status, body } = await upload(2000);
     expect([status, body]).toEqual([
       413,
-      { success: false, error: 'Payload too large', code: 'payload_too_large' },
+      { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
     ]);
   });
 

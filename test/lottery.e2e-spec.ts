@@ -271,7 +271,6 @@ describe('lottery', () => {
       [`after=${next}&page=2`, 'page'],
       [`after=${next}x`, 'after'],
       [`after=${(next as string).slice(1)}`, 'after'],
-      ['after=', 'after'],
       [`after=${WINNER_CURSOR.encode(`1 1 ${NEW.toUpperCase()}`)}`, 'after'],
     ]) {
       const { status, body } = await app.get(`/lottery/winners?${query}`, user);
@@ -284,7 +283,7 @@ describe('lottery', () => {
     }
   });
 
-  it.each(['limit=0', 'limit=101', 'limit=ten', 'limit=', 'page=0', 'page=99999999999999999999'])(
+  it.each(['limit=0', 'limit=101', 'limit=ten', 'page=0', 'page=99999999999999999999'])(
     'refuses ?%s',
     async (query) => {
       const { status, body } = await app.get(`/lottery/winners?${query}`, user);

@@ -71,7 +71,7 @@ describe('draining', () => {
     await during.answered(3);
     expect(during.statuses).toEqual([503, 200, 200]);
     expect(during.received).toContain(
-      '{"success":false,"error":"Service unavailable","code":"unavailable","details":[{"field":"process","message":"draining"}]}',
+      '{"success":false,"error":"Service unavailable","message":"Service unavailable","code":"unavailable","details":[{"field":"process","message":"draining"}]}',
     );
     await drained;
     await expect(Connection.open(port)).rejects.toThrow('ECONNREFUSED');

@@ -182,13 +182,13 @@ describe('the list', () => {
     expect((await app.get(`/transactions?poolId=${pool.id}`, member)).status).toBe(200);
     const refused = await app.get(`/transactions?poolId=${pool.id}`, stranger);
     expect([refused.status, refused.body]).toEqual([403, FORBIDDEN]);
-    for (const id of [uuidv7(), 'nonsense', '', '%00', `${pool.id}0`]) {
+    for (const id of [uuidv7(), 'nonsense', '%00', `${pool.id}0`]) {
       const missing = await app.get(`/transactions?poolId=${id}`, owner);
       expect([missing.status, missing.body]).toEqual([404, NOT_FOUND]);
     }
   });
 
-  it.each(['page=0', 'limit=101', 'limit=x', 'type=deposit', 'type=', 'poolId=a&poolId=b', 'page=1e3'])(
+  it.each(['page=0', 'limit=101', 'limit=x', 'type=deposit', 'poolId=a&poolId=b', 'page=1e3'])(
     'refuses ?%s',
     async (query) => {
       const { status, body } = await app.get(`/transactions?${query}`, owner);

@@ -19,6 +19,7 @@ import { givePlainData } from '#platform/answers/plain-data.interceptor';
 import { hideText, refuseConnection, sendError } from '#platform/errors/error.filter';
 import { ApiError } from '#platform/errors/errors';
 import { type OnError, reportErrors } from '#platform/errors/report';
+import { forgetEmptyBody } from '#platform/http/empty-body';
 import { hostProblem } from '#platform/http/host';
 import { allowedOrigins } from '#platform/http/origins';
 import { plainClientAddress } from '#platform/http/proxies';
@@ -34,19 +35,11 @@ import { HttpMetrics } from '#features/metrics/http-metrics';
 import type { Environment } from '#settings/environment';
 import { serveDocs } from '#api/documents/docs';
 import { type AppImports, AppModule } from './app.module';
+import { crossOriginRules } from './cross-origin';
 import { CrossSiteGuard } from './cross-site';
 import { watchConnections } from './shutdown';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
-const EXPOSED_HEADERS = [
-  'ETag',
-  'X-Request-Id',
-  'Retry-After',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-];
-
 export interface AppOptions {
   /** Modules to add to those of the service. */
   modules?: AppImports;
@@ -99,15 +92,7 @@ export async function createApp(
   });
   // Answer OPTIONS before rate limiting; otherwise preflights use up half a browser's quota. The answer is cheap: it
   // needs no handler, and no body is read.
-  if (origins.length > 0)
-    await app.register(cors, {
-      origin: origins.includes('*') ? true : origins,
-      methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      exposedHeaders: EXPOSED_HEADERS,
-      maxAge: 600,
-      // Answer other OPTIONS requests as preflights; the plugin would send an error body of its own.
-      strictPreflight: false,
-    });
+  if (origins.length > 0) await app.register(cors, () => crossOriginRules(origins));
   const targets = app.get(RouteTargets);
   fastify.addHook('onRoute', targets.onRoute);
   fastify.addHook('onRoute', app.get(RouteLimits).onRoute);
@@ -117,6 +102,7 @@ export async function createApp(
   fastify.addHook('onRequest', (request, _reply, done) =>
     done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
   );
+  fastify.addHook('preParsing', forgetEmptyBody);
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   if (environment.DOCS) serveDocs(app, environment);
   watchConnections(fastify.server, environment.TRUST_PROXY);
@@ -181,7 +167,7 @@ function createAdapter(environment: Environment, logger: Logger): EnvelopeAdapte
     keepAliveTimeout: 65_000,
     clientErrorHandler: refuseConnection,
     // Accept ids as long as all headers may be, so that over-long ids return 404.
-    routerOptions: { maxParamLength: 16 * 1024 },
+    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
   });
 }
 

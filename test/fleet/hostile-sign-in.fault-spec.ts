@@ -13,8 +13,13 @@ import { type MessageFields, type Wallet, newWallet, siweMessage } from '../supp
 import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
-const FAILED = { success: false, error: 'Authentication failed', code: 'authentication_failed' };
-const INVALID = { success: false, error: 'Invalid token', code: 'invalid_token' };
+const FAILED = {
+  success: false,
+  error: 'Authentication failed',
+  message: 'Authentication failed',
+  code: 'authentication_failed',
+};
+const INVALID = { success: false, error: 'Invalid token', message: 'Invalid token', code: 'invalid_token' };
 
 /** Replicas are configured as in production: SIWE_DOMAINS is app.example.org. */
 describe('hostile sign-ins and tokens', () => {

@@ -39,6 +39,7 @@ describe('the same request 200 times at once over all replicas', () => {
         expect(refusal).toEqual({
           success: false,
           error: 'Authentication failed',
+          message: 'Authentication failed',
           code: 'authentication_failed',
         });
     const users = await fleet.sql('SELECT FROM users WHERE address = $1', [wallet.address.toLowerCase()]);

@@ -7,7 +7,7 @@ import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 /** A session that ends at one replica ends at every other within this time. */
 const LIMIT_MS = 1000;
-const INVALID = { success: false, error: 'Invalid token', code: 'token_revoked' };
+const INVALID = { success: false, error: 'Invalid token', message: 'Invalid token', code: 'token_revoked' };
 
 /**
  * Asks until the session is refused. Resolves with the ms from `ended` to the last accepted request. Fails if a

@@ -110,7 +110,9 @@ describe('slow and half-open clients', () => {
     expect(longest(bodies)).toBeLessThan(REQUEST_TIMEOUT_MS + SLACK_MS);
     for (const { received } of [...headers, ...bodies]) {
       expect(received).toMatch(/^HTTP\/1\.1 408 /);
-      expect(received).toContain('{"success":false,"error":"Request timeout","code":"bad_request"}');
+      expect(received).toContain(
+        '{"success":false,"error":"Request timeout","message":"Request timeout","code":"bad_request"}',
+      );
     }
     // An idle connection between two requests, as load balancers keep them, is not affected.
     expect(patient.closed).toBe(false);

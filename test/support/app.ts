@@ -36,7 +36,7 @@ export interface Request {
 export interface Response {
   status: number;
   headers: Record<string, string | undefined>;
-  /** Parsed, when it is JSON. */
+  /** Parsed, when it is JSON. Of errors without `message`: every answer is checked to repeat `error` there. */
   body: any;
   text: string;
   /** From the request until it arrived, in ms. */
@@ -137,7 +137,7 @@ export class TestApp {
     return {
       status,
       headers: answer.headers,
-      body: json ? (JSON.parse(payload) as unknown) : undefined,
+      body: json ? JSON.parse(payload, status >= 400 ? withoutMessage : undefined) : undefined,
       text: payload,
       ms,
     };
@@ -253,6 +253,14 @@ export class TestApp {
     if (answer.status !== 201) throw new Error(`pool not created: ${answer.text}`);
     return answer.body.data;
   }
+}
+
+/** Leaves out the `message` of an error body, which holds `success`, and not those of its details. */
+function withoutMessage(this: unknown, _: string, value: any): unknown {
+  if (value?.success !== false || !('error' in value)) return value;
+  const { message, ...rest } = value as { message: unknown; error: unknown };
+  if (message !== rest.error) throw new Error(`message ${String(message)} is not ${String(rest.error)}`);
+  return rest;
 }
 
 /** The minimum deposit. */

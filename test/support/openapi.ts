@@ -151,9 +151,12 @@ export class DocumentValidator {
   }
 }
 
-/** Without /api and query, decoded. A path that cannot be decoded is not in the document. */
+/** Without /api, query and a slash at the end, decoded. A path that cannot be decoded is not in the document. */
 function pathOf(url: string): string {
-  const path = url.replace(/[?#].*$/s, '').replace(/^\/api(?=\/|$)/, '');
+  const path = url
+    .replace(/[?#].*$/s, '')
+    .replace(/^\/api(?=\/|$)/, '')
+    .replace(/(?<=[^/])\/$/, '');
   try {
     return path
       .split('/')

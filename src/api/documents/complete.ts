@@ -43,7 +43,7 @@ const HEADERS: Record<string, HeaderObject> = {
     example: 97,
   },
   'X-RateLimit-Reset': {
-    description: 'Seconds until the window ends',
+    description: 'Seconds from now until the window ends, not a time of day',
     schema: integer,
     example: 412,
   },
@@ -120,9 +120,10 @@ function nameErrors(
     const codes = new Set(
       (listed ?? [status]).filter((error) => statusOf(error) === status).flatMap(codesOf),
     );
-    if (codes.size === 0)
-      content.example = { success: false, error: sentence(STATUS_CODES[status]!), code: codeOf(status) };
-    else
+    if (codes.size === 0) {
+      const error = sentence(STATUS_CODES[status]!);
+      content.example = { success: false, error, message: error, code: codeOf(status) };
+    } else
       content.examples = Object.fromEntries(
         [...codes].map((code) => [code, { $ref: `#/components/examples/${code}` }]),
       );

@@ -97,13 +97,14 @@ export function serveDocs(
   fastify.get('/docs/openapi.json', (request, reply) =>
     documentAt(publicUrl ?? addressOf(request)).send(reply.headers(revalidate)),
   );
-  for (const [url, base] of [
-    ['/docs', './docs/'],
-    ['/docs/', './'],
-  ]) {
-    const html = new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
-    serve(url, html, { ...revalidate, 'content-security-policy': POLICY });
-  }
+  const html = (base: string): Asset =>
+    new Asset('text/html; charset=utf-8', () => Buffer.from(page({ base, domains, chainId })));
+  const [without, within] = [html('./docs/'), html('./')];
+  fastify.get('/docs', ({ originalUrl }, reply) =>
+    (/^[^?]*\/(\?|$)/.test(originalUrl) ? within : without).send(
+      reply.headers({ ...revalidate, 'content-security-policy': POLICY }),
+    ),
+  );
   // Relative, because a proxy may have removed a prefix. A request for /api arrives here as /.
   fastify.get('/', ({ originalUrl }, reply) =>
     reply

@@ -16,9 +16,9 @@ Sign in with an Ethereum wallet, create savings pools and look into them, read t
 
 **Amounts** are strings of decimal digits in the smallest unit of the token: \`"25000000000000000000"\` is 25 tokens of 18 decimals. **Times** are ISO 8601 in UTC. **Addresses** in answers are in lower case; in requests case does not matter.
 
-**Rate limits** hold for each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` tell where you stand; after a 429, wait for the seconds in \`Retry-After\`.
+**Rate limits** hold for each client address: 100 requests in 15 minutes, 5 of them to \`/auth\`, unless the operator set others. \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` tell where you stand, the last in seconds until the window ends; after a 429, wait for the seconds in \`Retry-After\`.
 
-**Errors** are \`{"success": false, "error": …, "code": …}\`, with \`details\` where fields are wrong. Tell them apart by \`code\`:
+**Errors** are \`{"success": false, "error": …, "message": …, "code": …}\`, both texts the same, with \`details\` where fields are wrong. Tell them apart by \`code\`:
 
 | code | status | meaning |
 | --- | --- | --- |

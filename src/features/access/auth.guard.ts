@@ -4,6 +4,7 @@ import { TokenExpiredError } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { invalidToken } from '#platform/errors/errors';
+import type { Sparing } from '#platform/limits/spared';
 import { AccessSettings } from './access.settings';
 import type { Session } from './current-user';
 import { Sessions } from './sessions';
@@ -25,7 +26,7 @@ const MAX_HEADER_LENGTH = 1024;
  * passport costs more than the rest of a request.
  */
 @Injectable()
-export class JwtAuthGuard extends AuthGuard('jwt') {
+export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
   /**
    * By controller, then by handler. Kept because reading their metadata takes longer than everything else here. The
    * handler alone is not enough: controllers that inherit it share one function.
@@ -51,6 +52,21 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     if (!known || !this.sessions.isProven(known)) return this.verify(context, known);
     request.user = known.session;
     return true;
+  }
+
+  /** The session of a valid token. Whether it lives the database knows, and is asked behind the limits. */
+  async spares(context: ExecutionContext): Promise<string | undefined> {
+    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    try {
+      const header = request.headers.authorization ?? '';
+      const { session } = this.sessions.verified(header) ?? (await this.signedIn(context, request));
+      return session.sessionId;
+    } catch {
+      return undefined;
+    } finally {
+      // He is not let in yet.
+      request.user = undefined;
+    }
   }
 
   private isOpen(context: ExecutionContext): boolean {

@@ -6,14 +6,13 @@ import type { FastifyRequest } from 'fastify';
 import type { Counter } from 'prom-client';
 import type { JsonText } from '#platform/answers/json-text';
 import { TopLevelCopy } from '#platform/answers/pagination';
-import { authenticationFailed, namedError, validationFailed } from '#platform/errors/errors';
+import { authenticationFailed, namedError } from '#platform/errors/errors';
+import { SparedBy } from '#platform/limits/spared';
 import { ApiData } from '#platform/openapi/api-docs';
-import { Public } from '#features/access/auth.guard';
+import { JwtAuthGuard, Public } from '#features/access/auth.guard';
 import { type AuthenticatedUser, type Session, CurrentUser } from '#features/access/current-user';
-import { Sessions } from '#features/access/sessions';
 import { MeResponse } from '#features/users/users.dto';
 import { UsersService } from '#features/users/users.service';
-import { WebhooksService } from '#features/webhooks/webhooks.service';
 import {
   LogoutAllRequest,
   LogoutAllResponse,
@@ -26,6 +25,7 @@ import {
 } from './auth.dto';
 import { AuthService } from './auth.service';
 import { SignInRefused } from './sign-in-refused';
+import { SignOut } from './sign-out';
 import { scanSiweMessage } from './siwe';
 
 @Controller('auth')
@@ -33,9 +33,8 @@ import { scanSiweMessage } from './siwe';
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
-    private readonly sessions: Sessions,
     private readonly users: UsersService,
-    private readonly webhooks: WebhooksService,
+    private readonly signOut: SignOut,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
 
@@ -58,7 +57,7 @@ export class AuthController {
   @ApiData(NonceResponse, {
     summary: 'Get a nonce for any wallet',
     description:
-      'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.',
+      'As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in. A page that wants a nonce at each load takes it from `/users/nonce`, which does not count toward the limit of `/auth`.',
     topLevelCopy: true,
   })
   async nonce(): Promise<TopLevelCopy<NonceResponse>> {
@@ -110,20 +109,20 @@ export class AuthController {
 
   @Post('logout')
   @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
   @ApiData(LogoutResponse, {
     summary: 'Sign out',
     description:
-      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.',
+      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.',
     errors: ['invalid_json', 401, 413, 415],
   })
-  async logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
-    await this.sessions.end(session);
-    request.log.info({ reqId: request.id, address: session.address }, 'signed out');
-    return { ended: 'session' };
+  logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {
+    return this.signOut.one(session, request);
   }
 
   @Post('logout/all')
   @HttpCode(200)
+  @SparedBy(JwtAuthGuard)
   @ApiBody({ type: LogoutAllRequest, required: false })
   @ApiData(LogoutAllResponse, {
     summary: 'Sign out everywhere',
@@ -131,18 +130,12 @@ export class AuthController {
       'Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.',
     errors: [400, 'invalid_json', 401, 413, 415],
   })
-  async logoutAll(
+  logoutAll(
     @CurrentUser() session: Session,
-    @Body('webhooks') end: unknown,
+    @Body('webhooks') webhooks: unknown,
     @Req() request: FastifyRequest,
   ): Promise<LogoutAllResponse> {
-    const ended = end ?? false;
-    if (typeof ended !== 'boolean')
-      throw validationFailed({ field: 'webhooks', message: 'must be a boolean value' });
-    await this.sessions.endAll(session);
-    request.log.info({ reqId: request.id, address: session.address }, 'signed out everywhere');
-    const webhooks = await this.webhooks.ofEndedSessions(session.userId, ended);
-    return { ended: 'all', webhooks: webhooks.map(({ id, url }) => ({ id, url, ended })) };
+    return this.signOut.all(session, webhooks, request);
   }
 }
 

@@ -5,14 +5,17 @@ import { UsersModule } from '#features/users/users.module';
 import { WebhooksModule } from '#features/webhooks/webhooks.module';
 import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
+import { SignOut } from './sign-out';
+import { UserSessionsController } from './user-sessions.controller';
 import { ContractWallets } from './wallet-signature';
 
 /** Signing in and out. */
 @Module({
   imports: [AccessModule, UsersModule, WebhooksModule],
-  controllers: [AuthController],
+  controllers: [AuthController, UserSessionsController],
   providers: [
     AuthService,
+    SignOut,
     ContractWallets,
     makeCounterProvider({
       name: 'sign_ins_total',

@@ -62,7 +62,7 @@ describe("the indexer's own port", () => {
     const unknown = await get('/pools?x=1');
     expect([unknown.status, await unknown.json()]).toEqual([
       404,
-      { success: false, error: 'Not found', code: 'not_found' },
+      { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
     ]);
   });
 
@@ -77,7 +77,7 @@ describe("the indexer's own port", () => {
       const refused = await get('/metrics', wrong);
       expect([refused.status, await refused.text()]).toEqual([
         401,
-        '{"success":false,"error":"Invalid token","code":"invalid_token"}',
+        '{"success":false,"error":"Invalid token","message":"Invalid token","code":"invalid_token"}',
       ]);
     }
     expect((await get('/metrics', `Bearer ${TOKEN}`)).status).toBe(200);

@@ -5,7 +5,7 @@ import { IsInt, IsOptional, Max, Min, ValidateBy, type ValidationArguments } fro
 import { type CursorCodec, type CursorPageRow, IsCursor } from './cursor';
 import { JsonText } from './json-text';
 
-/** Query parameters are text: only plain digits become a number, so '', '1e1' and '0x10' fail validation. */
+/** Query parameters are text: only plain digits become a number, so '1e1' and '0x10' fail validation. */
 export const toInteger = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
 

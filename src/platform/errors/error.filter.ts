@@ -192,12 +192,18 @@ export function sendError(
   }
 }
 
-/** A module may put anything into an exception, even what JSON cannot hold. */
-function toJson(body: ErrorBody): string {
+/**
+ * `message` repeats the text, because most clients look for it there. A module may put anything into an exception, even
+ * what JSON cannot hold.
+ */
+function toJson({ success, error, code, ...fields }: ErrorBody): string {
+  const body = { success, error, message: error, code };
   try {
-    return JSON.stringify(body, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+    return JSON.stringify({ ...body, ...fields }, (_, value: unknown) =>
+      typeof value === 'bigint' ? String(value) : value,
+    );
   } catch {
-    return JSON.stringify({ success: false, error: body.error, code: body.code });
+    return JSON.stringify(body);
   }
 }
 
@@ -206,7 +212,7 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const statusCode = { ERR_HTTP_REQUEST_TIMEOUT: 408, HPE_HEADER_OVERFLOW: 431 }[error.code ?? ''] ?? 400;
   const { status, body } = describeError(hideText({ statusCode }));
-  const text = JSON.stringify(body);
+  const text = toJson(body);
   if (socket.writable)
     socket.write(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-store\r\n` +

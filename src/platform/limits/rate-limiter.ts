@@ -1,4 +1,5 @@
-import { Injectable } from '@nestjs/common';
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ErrorCode } from '#platform/errors/error-codes';
 import { ApiError } from '#platform/errors/errors';
@@ -7,6 +8,7 @@ import { contextOf } from './declarations';
 import type { Count } from './memory-counter';
 import { RateLimitStorage } from './rate-limit.storage';
 import { type Limit, RouteLimits, numberOf } from './route-limits';
+import { type Sparing, whoSpares } from './spared';
 
 /** Texts that are part of the interface. Other limits have the text of `general`. */
 const TEXTS: Record<string, string> = {
@@ -18,6 +20,9 @@ const CODES: Record<string, ErrorCode | undefined> = {
   general: 'rate_limited_general',
   auth: 'rate_limited_auth',
 };
+
+/** How often in a window a spared caller passes: he may have to try again. */
+const SPARED = 5;
 
 interface Counted {
   limit: Limit;
@@ -34,6 +39,7 @@ export class RateLimiter {
   constructor(
     private readonly storage: RateLimitStorage,
     private readonly limits: RouteLimits,
+    private readonly modules: ModuleRef,
   ) {}
 
   /** Ends with an ApiError 429 when a limit is exceeded. Synchronous when the counters are. */
@@ -50,11 +56,39 @@ export class RateLimiter {
     );
     if (counted.some((each) => each instanceof Promise))
       Promise.all(counted.map((each) => Promise.resolve(each))).then(
-        (found) => done(decide(found, request, reply)),
+        (found) => this.decide(found, request, reply, done),
         done,
       );
-    else done(decide(counted as Counted[], request, reply));
+    else this.decide(counted as Counted[], request, reply, done);
   };
+
+  /** Refuses beyond a limit, unless the route spares its caller. */
+  private decide(
+    all: (Counted | undefined)[],
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: (error?: Error) => void,
+  ): void {
+    const counted = all.filter((each) => each !== undefined);
+    tell(counted, reply);
+    const exceeded = counted.find((each) => left(each) < 0);
+    if (!exceeded) return done();
+    const { target, windowMs } = exceeded.limit;
+    const provider = whoSpares(target);
+    if (!provider) return done(refusal(exceeded, request, reply));
+    const context = contextOf(target, [request, reply]);
+    this.isSpared(this.modules.get(provider, { strict: false }), context, windowMs).then(
+      (spared) => done(spared ? undefined : refusal(exceeded, request, reply)),
+      done,
+    );
+  }
+
+  private async isSpared(by: Sparing, context: ExecutionContext, windowMs: number): Promise<boolean> {
+    const spared = await by.spares(context);
+    if (spared === undefined) return false;
+    const { hits } = await this.storage.count(trackerKey(spared), `spared:${windowMs}`, SPARED, windowMs);
+    return hits <= SPARED;
+  }
 
   private count(limit: Limit, client: string): Counted | Promise<Counted> {
     const count = this.storage.count(client, limit.bucket, limit.limit, limit.windowMs);
@@ -86,22 +120,17 @@ export class RateLimiter {
   }
 }
 
-/** Writes the tightest limit into the headers. Returns the error for the first limit that is exceeded, if any. */
-function decide(
-  all: (Counted | undefined)[],
-  request: FastifyRequest,
-  reply: FastifyReply,
-): ApiError | undefined {
-  const counted = all.filter((each) => each !== undefined);
+/** Writes the tightest limit into the headers. */
+function tell(counted: Counted[], reply: FastifyReply): void {
   const told = counted.filter(({ limit }) => limit.setHeaders);
-  if (told.length > 0) {
-    const tightest = told.reduce((least, each) => (left(each) < left(least) ? each : least));
-    void reply.header('X-RateLimit-Limit', tightest.count.limit);
-    void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
-    void reply.header('X-RateLimit-Reset', tightest.count.secondsLeft);
-  }
-  const exceeded = counted.find((each) => left(each) < 0);
-  if (!exceeded) return undefined;
+  if (told.length === 0) return;
+  const tightest = told.reduce((least, each) => (left(each) < left(least) ? each : least));
+  void reply.header('X-RateLimit-Limit', tightest.count.limit);
+  void reply.header('X-RateLimit-Remaining', Math.max(0, left(tightest)));
+  void reply.header('X-RateLimit-Reset', tightest.count.secondsLeft);
+}
+
+function refusal(exceeded: Counted, request: FastifyRequest, reply: FastifyReply): ApiError {
   void reply.header('Retry-After', exceeded.count.secondsLeft);
   return new ApiError(429, textOf(exceeded, request, reply), { code: CODES[exceeded.limit.name] });
 }

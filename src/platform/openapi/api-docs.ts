@@ -19,6 +19,7 @@ export class ErrorDetailBody {
 export class ErrorResponse {
   @ApiProperty({ enum: [false], type: 'boolean' }) success: false;
   @ApiProperty({ description: 'What went wrong, in English', example: 'Validation failed' }) error: string;
+  @ApiProperty({ description: 'The same as `error`', example: 'Validation failed' }) message: string;
   @ApiProperty({
     enum: ERROR_CODES,
     enumName: 'ErrorCode',

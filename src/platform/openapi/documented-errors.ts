@@ -27,5 +27,5 @@ export function usualErrors(status: number, path: string, hasBody: boolean, read
 /** The error as the service sends it. */
 export const errorBody = (code: ErrorCode): Record<string, unknown> => {
   const { error, details }: NamedError = ERRORS[code];
-  return { success: false, error, code, ...(details && { details }) };
+  return { success: false, error, message: error, code, ...(details && { details }) };
 };

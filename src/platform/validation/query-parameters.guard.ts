@@ -29,6 +29,8 @@ export const AnyQuery = (): CustomDecorator => SetMetadata(ANY_QUERY, true);
  * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything, as do those of a
  * controller with `@AnyQuery()`.
  *
+ * An empty value is an absent one, for endpoints that do not accept everything.
+ *
  * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
  */
 @Injectable()
@@ -47,7 +49,10 @@ export class QueryParametersGuard implements CanActivate {
     const known = this.known.get(context.getHandler());
     if (!known) return true;
     const query = context.switchToHttp().getRequest<FastifyRequest>().query as Record<string, unknown>;
-    for (const name in query) if (!known.has(name)) throw unknown(Object.keys(query), known);
+    for (const name in query)
+      if (!known.has(name)) throw unknown(Object.keys(query), known);
+      // What a form sends for a field that was left empty.
+      else if (query[name] === '') delete query[name];
     return true;
   }
 }

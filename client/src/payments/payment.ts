@@ -59,8 +59,9 @@ export interface PaymentTrace {
   readonly data: `0x${string}`;
   /** No transaction of the payment is in an earlier block. */
   readonly fromBlock: string;
-  /** Of the account: the transaction's if the node showed it, else the smallest it can have. */
-  readonly nonce?: number;
+  /** The transaction's, if a node has `shown` it, else the smallest it can have. */
+  readonly nonce: number;
+  readonly shown?: boolean;
   /** A batch's id (EIP-5792). */
   readonly batch?: string;
   /** The service knows the hash. */

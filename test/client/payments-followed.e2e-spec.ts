@@ -129,7 +129,7 @@ it('says that the chain has lost it', async () => {
 it('needs no node that shows what is pending', async () => {
   wallet.answers.eth_getTransactionByHash = () => null;
   const { end, faster } = await bench.held(async () => {
-    const sent = await sendDeposit({ droppedAfterMs: 0 });
+    const sent = await sendDeposit();
     return { ...sent, faster: await replace(sent.hash) };
   });
   expect(await end).toMatchObject([{ transactionHash: faster }]);

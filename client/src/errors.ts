@@ -1,3 +1,4 @@
+import type { PaymentError } from './payments/errors.js';
 import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
@@ -33,6 +34,11 @@ const STATUSES = {
   insufficient_balance: 409,
   nothing_to_claim: 409,
   pool_not_empty: 409,
+  wrong_draw_status: 409,
+  too_early: 409,
+  too_late: 409,
+  already_paid: 409,
+  nothing_to_refund: 409,
   webhook_not_active: 409,
   webhook_test_pending: 409,
   conflict: 409,
@@ -59,7 +65,7 @@ export interface ErrorDetail {
 }
 
 /** What all errors of this client have in common. */
-abstract class ClientError extends Error {
+export abstract class ClientError extends Error {
   abstract readonly code: string;
   /** Key of a request that failed or got no answer: the request can be sent again with it. */
   idempotencyKey?: string;
@@ -153,7 +159,8 @@ export type SavingsError =
   | TransactionRevertedError
   | WrongChainError
   | WebhookSignatureError
-  | DepositExpiredError;
+  | DepositExpiredError
+  | PaymentError;
 
 export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
 

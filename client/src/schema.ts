@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get a nonce for any wallet
-         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in. A page that wants a nonce at each load takes it from `/users/nonce`, which does not count toward the limit of `/auth`.
+         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.
          */
         get: operations["auth_nonce"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.
+         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.
          */
         post: operations["auth_logout"];
         delete?: never;
@@ -102,70 +102,6 @@ export interface paths {
          * @description Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.
          */
         post: operations["auth_logoutAll"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/nonce": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get a nonce for any wallet, at each load of a page
-         * @description As `GET /auth/nonce`, but it does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that take a nonce before anybody wants to sign in.
-         */
-        get: operations["usersessions_nonce"];
-        put?: never;
-        /**
-         * Get a nonce for a wallet, at each load of a page
-         * @description As `POST /auth/nonce`, but it does not count toward the limit of `/auth`.
-         */
-        post: operations["usersessions_nonceFor"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/me/logout": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Sign out
-         * @description As `POST /auth/logout`, but it does not count toward the limit of `/auth`.
-         */
-        post: operations["usersessions_logout"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/users/me/logout/all": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Sign out everywhere
-         * @description As `POST /auth/logout/all`, but it does not count toward the limit of `/auth`.
-         */
-        post: operations["usersessions_logoutAll"];
         delete?: never;
         options?: never;
         head?: never;
@@ -207,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Create a pool
-         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 422 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
+         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 409 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
          */
         post: operations["pools_create"];
         delete?: never;
@@ -484,6 +420,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/lottery/calls/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a wallet sends to have a prize paid
+         * @description Any wallet may send it, and pay the gas; the prize goes to the winner.
+         */
+        get: operations["drawcalls_claim"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/lottery/calls/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a wallet sends to get its money back from a cancelled draw
+         * @description All that this wallet paid into the draw, for tickets and as gifts.
+         */
+        get: operations["drawcalls_refund"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/lottery/calls/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a wallet sends to pick the winner of a closed draw
+         * @description Any wallet may send it: from the second block after the close on, for 256 blocks. After that the draw can only be cancelled.
+         */
+        get: operations["drawcalls_complete"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/lottery/calls/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a wallet sends to cancel a draw that nobody ends
+         * @description Any wallet may send it: for a draw that is open seven days after its time, or closed so long ago that its winner cannot be picked any more. The owner of the contract may cancel an open draw at any time, at the contract itself.
+         */
+        get: operations["drawcalls_cancel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/config": {
         parameters: {
             query?: never;
@@ -612,8 +628,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tickets of the caller
-         * @description The draws that the caller has tickets of, with what came of them: those of the newest lottery contract first, of each the newest first.
+         * Draws of the caller
+         * @description The draws into which the caller paid, for tickets or as a gift, with what came of them and what the caller may take out: those of the newest lottery contract first, of each the newest first.
          */
         get: operations["tickets_list"];
         put?: never;
@@ -923,368 +939,7 @@ export interface paths {
         trace?: never;
     };
 }
-export interface webhooks {
-    "pool.created": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A pool was created, by POST /pools or by its first payment
-         * @description A pool was created, by POST /pools or by its first payment. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_pool_created"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "deposit.confirmed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A payment into a pool is on the chain
-         * @description A payment into a pool is on the chain. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_deposit_confirmed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "withdrawal.confirmed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A withdrawal from a pool is on the chain
-         * @description A withdrawal from a pool is on the chain. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_withdrawal_confirmed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "yield.accrued": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A pool has earned
-         * @description A pool has earned. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_yield_accrued"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "yield.claimed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A member has claimed what it earned
-         * @description A member has claimed what it earned. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_yield_claimed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "deposit.expired": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * No payment came in time
-         * @description No payment came in time. A late one still confirms the deposit. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_deposit_expired"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "transaction.reverted": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A reorganisation took back an event
-         * @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_transaction_reverted"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "draw.opened": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Tickets for a draw are sold
-         * @description Tickets for a draw are sold. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_draw_opened"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "tickets.issued": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * The caller has bought tickets
-         * @description The caller has bought tickets. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_tickets_issued"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "draw.closed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A draw sells no more tickets, and is about to be drawn
-         * @description A draw sells no more tickets, and is about to be drawn. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_draw_closed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "draw.completed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A draw has a winner
-         * @description A draw has a winner. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_draw_completed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "draw.cancelled": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A draw will have no winner
-         * @description A draw will have no winner. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_draw_cancelled"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "webhook.paused": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A webhook of the caller is paused
-         * @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_webhook_paused"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "webhook.disabled": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A webhook of the caller is sent nothing any more
-         * @description A webhook of the caller is sent nothing any more. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_webhook_disabled"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "webhook.resumed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * A webhook of the caller is sent everything again
-         * @description A webhook of the caller is sent everything again. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_webhook_resumed"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    reload: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Events were left out: read again what you keep
-         * @description Events were left out: read again what you keep. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_reload"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    test: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * The owner of the webhook asked for a test
-         * @description The owner of the webhook asked for a test. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_test"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    challenge: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Proves that the server wants what is sent
-         * @description Proves that the server wants what is sent. `POST /webhooks` says how it is signed.
-         */
-        post: operations["on_challenge"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-}
+export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         NonceResponse: {
@@ -1302,7 +957,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "pool_cancelled" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -1323,11 +978,6 @@ export interface components {
              * @example Validation failed
              */
             error: string;
-            /**
-             * @description The same as `error`
-             * @example Validation failed
-             */
-            message: string;
             /**
              * @description What went wrong, for programs: it stays while texts change
              * @example validation_failed
@@ -1446,7 +1096,10 @@ export interface components {
             webhooks: components["schemas"]["WebhookOfUser"][];
         };
         LogoutAllRequest: {
-            /** @description Deletes the webhooks of the user too; not, if left out */
+            /**
+             * @description Deletes the webhooks of the user too
+             * @default false
+             */
             webhooks?: boolean;
         };
         LogoutAllResponseEnvelope: {
@@ -1550,7 +1203,10 @@ export interface components {
             type: "individual" | "cooperative" | "lottery" | "rotating";
             /** @description Smallest token units, at least the minimum deposit */
             initialDeposit: string;
-            /** @description Whether yield is to be paid in again; not, if left out */
+            /**
+             * @description Whether yield is to be paid in again
+             * @default false
+             */
             autoCompound?: boolean;
             /** @description Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped */
             members?: string[];
@@ -1734,7 +1390,7 @@ export interface components {
         };
         ContractCall: {
             /** @enum {string} */
-            name: "approve" | "deposit" | "withdraw" | "claimYield" | "buyTickets";
+            name: "approve" | "deposit" | "withdraw" | "claimYield" | "buyTickets" | "claimPrize" | "refund" | "completeDraw" | "cancelDraw";
             chainId: number;
             to: string;
             /** @description Encoded by the ABI of GET /config/abi */
@@ -1938,6 +1594,12 @@ export interface components {
             drawTime: string;
             /** @enum {string} */
             status: "ACTIVE" | "DRAWING" | "COMPLETED" | "CANCELLED";
+            /**
+             * @description What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days, or whose winner cannot be picked any more
+             * @example null
+             * @enum {string|null}
+             */
+            due: "complete" | "cancel" | null;
         };
         CurrentDrawEnvelope: {
             /** @enum {boolean} */
@@ -1990,6 +1652,11 @@ export interface components {
             ticketPrice: string;
             /** @description What the tickets of the caller cost */
             spent: string;
+            /**
+             * @description What the caller gave to the prize beside tickets
+             * @example 0
+             */
+            gifts: string;
             /** @enum {string} */
             status: "ACTIVE" | "DRAWING" | "COMPLETED" | "CANCELLED";
             /** Format: date-time */
@@ -1998,6 +1665,22 @@ export interface components {
             won: boolean;
             /** @description What the winner gets; null until drawn */
             prize: string | null;
+            /**
+             * @description Whether the winner has the prize
+             * @example false
+             */
+            paid: boolean;
+            /**
+             * @description What the contract gives back to the caller: all that was paid in, once the draw is cancelled
+             * @example 0
+             */
+            refundable: string;
+            /**
+             * @description What the caller may do now, by the call of this name under /lottery/calls: take the prize or the money back, or move the draw on as anyone may
+             * @example null
+             * @enum {string|null}
+             */
+            due: "claim" | "refund" | "complete" | "cancel" | null;
         };
         DrawEntryList: {
             /** @enum {boolean} */
@@ -2068,7 +1751,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2132,7 +1815,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
         };
         CreatedWebhookEnvelope: {
             /** @enum {boolean} */
@@ -2154,7 +1837,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2224,7 +1907,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /**
              * @description false: DISABLED, nothing is sent; true ends that, and begins with a challenge
              * @example true
@@ -2265,7 +1948,7 @@ export interface components {
              * @example deposit.confirmed
              * @enum {string}
              */
-            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
+            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
             /**
              * @example DELIVERED
              * @enum {string}
@@ -2402,459 +2085,9 @@ export interface components {
                 };
             };
         };
-        /** @description A pool was created, by POST /pools or by its first payment */
-        PoolCreatedEvent: {
-            /** Format: uuid */
-            poolId: string;
-            /** @description Who paid, withdrew or claimed */
-            account: string;
-            /** Format: uuid */
-            transactionId?: string;
-            /** @enum {string} */
-            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            amount?: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "pool.created";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A payment into a pool is on the chain */
-        DepositConfirmedEvent: {
-            /** Format: uuid */
-            poolId: string;
-            /** Format: uuid */
-            transactionId: string;
-            /** @enum {string} */
-            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            txHash: string;
-            blockNumber: number;
-            /** @description Who paid, withdrew or claimed */
-            account: string;
-            amount: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "deposit.confirmed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A withdrawal from a pool is on the chain */
-        WithdrawalConfirmedEvent: {
-            /** Format: uuid */
-            poolId: string;
-            /** Format: uuid */
-            transactionId: string;
-            /** @enum {string} */
-            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            txHash: string;
-            blockNumber: number;
-            /** @description Who paid, withdrew or claimed */
-            account: string;
-            amount: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "withdrawal.confirmed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A pool has earned */
-        YieldAccruedEvent: {
-            /** Format: uuid */
-            poolId: string;
-            blockNumber: number;
-            amount: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "yield.accrued";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A member has claimed what it earned */
-        YieldClaimedEvent: {
-            /** Format: uuid */
-            poolId: string;
-            /** Format: uuid */
-            transactionId: string;
-            /** @enum {string} */
-            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            txHash: string;
-            blockNumber: number;
-            /** @description Who paid, withdrew or claimed */
-            account: string;
-            amount: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "yield.claimed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description No payment came in time. A late one still confirms the deposit */
-        DepositExpiredEvent: {
-            /** Format: uuid */
-            poolId: string;
-            /** Format: uuid */
-            transactionId: string;
-            /** @enum {string} */
-            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            /** @description Who paid, withdrew or claimed */
-            account: string;
-            amount: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "deposit.expired";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @enum {string} */
-        Topic: "pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
-        /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
-        TransactionRevertedEvent: {
-            /** Format: uuid */
-            poolId?: string;
-            /** Format: uuid */
-            transactionId?: string;
-            /** @enum {string} */
-            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
-            txHash?: string;
-            blockNumber?: number;
-            /** @description Who paid, withdrew or claimed */
-            account?: string;
-            amount?: string;
-            drawId?: number;
-            /** @description Draw ids are unique only within a contract */
-            contract?: string;
-            /** @description How many tickets this purchase added */
-            tickets?: string;
-            winner?: string;
-            prize?: string;
-            /** @example deposit.confirmed */
-            reverted: components["schemas"]["Topic"];
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "transaction.reverted";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description Tickets for a draw are sold */
-        DrawOpenedEvent: {
-            drawId: number;
-            /** @description Draw ids are unique only within a contract */
-            contract: string;
-            txHash: string;
-            blockNumber: number;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "draw.opened";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description The caller has bought tickets */
-        TicketsIssuedEvent: {
-            drawId: number;
-            /** @description Draw ids are unique only within a contract */
-            contract: string;
-            txHash: string;
-            blockNumber: number;
-            account: string;
-            /** @description How many tickets this purchase added */
-            tickets: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "tickets.issued";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A draw sells no more tickets, and is about to be drawn */
-        DrawClosedEvent: {
-            drawId: number;
-            /** @description Draw ids are unique only within a contract */
-            contract: string;
-            txHash: string;
-            blockNumber: number;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "draw.closed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A draw has a winner */
-        DrawCompletedEvent: {
-            drawId: number;
-            /** @description Draw ids are unique only within a contract */
-            contract: string;
-            txHash: string;
-            blockNumber: number;
-            winner: string;
-            prize: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "draw.completed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A draw will have no winner */
-        DrawCancelledEvent: {
-            drawId: number;
-            /** @description Draw ids are unique only within a contract */
-            contract: string;
-            txHash: string;
-            blockNumber: number;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "draw.cancelled";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers */
-        WebhookPausedEvent: {
-            /** @description The owner */
-            account: string;
-            /** Format: uuid */
-            webhookId: string;
-            /**
-             * @description Why the last attempt failed
-             * @example the server answered 503
-             */
-            reason: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "webhook.paused";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A webhook of the caller is sent nothing any more */
-        WebhookDisabledEvent: {
-            /** @description The owner */
-            account: string;
-            /** Format: uuid */
-            webhookId: string;
-            /**
-             * @description Why the last attempt failed
-             * @example the server answered 503
-             */
-            reason: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "webhook.disabled";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        /** @description A webhook of the caller is sent everything again */
-        WebhookResumedEvent: {
-            /** @description The owner */
-            account: string;
-            /** Format: uuid */
-            webhookId: string;
-            /**
-             * @description Unique to this event. Later events have greater ids, compared as text
-             * @example 0000000002f1-00000000001a-0001
-             */
-            id: string;
-            /**
-             * @description discriminator enum property added by openapi-typescript
-             * @enum {string}
-             */
-            topic: "webhook.resumed";
-            /**
-             * Format: date-time
-             * @description The block's time for events from the chain, the database's time for the rest
-             */
-            occurredAt: string;
-        };
-        WebhookNotice: {
-            /** @example 0000000002f1-00000000001a-0001 */
-            id: string;
-            /**
-             * @example test
-             * @enum {string}
-             */
-            topic: "reload" | "test";
-            /** Format: date-time */
-            occurredAt: string;
-        };
-        WebhookChallenge: {
-            /** Format: uuid */
-            id: string;
-            /** @enum {string} */
-            topic: "challenge";
-            /** Format: date-time */
-            occurredAt: string;
-            /**
-             * @description What the answer has to repeat
-             * @example q3Fh0Vw9c1sK7yJtB2mXzA
-             */
-            challenge: string;
-        };
-        ChallengeAnswer: {
-            /** @example q3Fh0Vw9c1sK7yJtB2mXzA */
-            challenge: string;
-        };
-        /** @description What happened. `topic` tells which fields there are */
-        EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
     };
     responses: never;
-    parameters: {
-        /**
-         * @description Names the delivery, the same in all attempts
-         * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-         */
-        "Webhook-Id": string;
-        /**
-         * @description When it was signed, Unix time
-         * @example 1763701789
-         */
-        "Webhook-Timestamp": string;
-        /**
-         * @description By Standard Webhooks; two of them while a secret rotates
-         * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-         */
-        "Webhook-Signature": string;
-        /**
-         * @description The same in the form of Stripe
-         * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-         */
-        "Savings-Signature": string;
-    };
+    parameters: never;
     requestBodies: never;
     headers: {
         /**
@@ -2883,7 +2116,7 @@ export interface components {
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Seconds from now until the window ends, not a time of day
+         * @description Seconds until the window ends
          * @example 412
          */
         "X-RateLimit-Reset": number;
@@ -3554,533 +2787,6 @@ export interface operations {
         };
     };
     auth_logoutAll: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                /**
-                 * @example {
-                 *       "webhooks": false
-                 *     }
-                 */
-                "application/json": components["schemas"]["LogoutAllRequest"];
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "all",
-                     *         "webhooks": [
-                     *           {
-                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                     *             "url": "https://backend.example.org/savings-events",
-                     *             "ended": false
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
-                };
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-        };
-    };
-    usersessions_nonce: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NonceResponseEnvelope"];
-                };
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-        };
-    };
-    usersessions_nonceFor: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
-                 *     }
-                 */
-                "application/json": components["schemas"]["NonceRequest"];
-            };
-        };
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "nonce": "w8KpXs2Rb7QeT4vN",
-                     *       "success": true,
-                     *       "data": {
-                     *         "nonce": "w8KpXs2Rb7QeT4vN"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["NonceResponseEnvelope"];
-                };
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-        };
-    };
-    usersessions_logout: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "ended": "session"
-                     *       }
-                     *     }
-                     */
-                    "application/json": components["schemas"]["LogoutResponseEnvelope"];
-                };
-            };
-            /** @description Refused as it is; `details` names the fields */
-            400: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Token or sign-in refused */
-            401: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
-            403: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body larger than 64 KiB */
-            413: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Body that is not JSON */
-            415: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
-            429: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Internal server error */
-            500: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
-            503: {
-                headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-        };
-    };
-    usersessions_logoutAll: {
         parameters: {
             query?: never;
             header?: never;
@@ -7165,6 +5871,658 @@ export interface operations {
             };
         };
     };
+    drawcalls_claim: {
+        parameters: {
+            query: {
+                drawId: number;
+                /** @description The lottery contract that holds the draw; by default the newest */
+                contract?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "calls": [
+                     *           {
+                     *             "name": "approve",
+                     *             "chainId": 31337,
+                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "value": "0"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractCallsEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    drawcalls_refund: {
+        parameters: {
+            query: {
+                drawId: number;
+                /** @description The lottery contract that holds the draw; by default the newest */
+                contract?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "calls": [
+                     *           {
+                     *             "name": "approve",
+                     *             "chainId": 31337,
+                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "value": "0"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractCallsEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    drawcalls_complete: {
+        parameters: {
+            query: {
+                drawId: number;
+                /** @description The lottery contract that holds the draw; by default the newest */
+                contract?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "calls": [
+                     *           {
+                     *             "name": "approve",
+                     *             "chainId": 31337,
+                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "value": "0"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractCallsEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    drawcalls_cancel: {
+        parameters: {
+            query: {
+                drawId: number;
+                /** @description The lottery contract that holds the draw; by default the newest */
+                contract?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "calls": [
+                     *           {
+                     *             "name": "approve",
+                     *             "chainId": 31337,
+                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "value": "0"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractCallsEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
     config_read: {
         parameters: {
             query?: never;
@@ -7747,7 +7105,8 @@ export interface operations {
                      *         "totalTickets": 10,
                      *         "totalTicketsExact": "10",
                      *         "drawTime": "2026-11-21T05:09:49.118Z",
-                     *         "status": "ACTIVE"
+                     *         "status": "ACTIVE",
+                     *         "due": null
                      *       }
                      *     }
                      */
@@ -8048,10 +7407,14 @@ export interface operations {
                      *           "totalTicketsExact": "10",
                      *           "ticketPrice": "1000000000000000000",
                      *           "spent": "5000000000000000000",
+                     *           "gifts": "0",
                      *           "status": "ACTIVE",
                      *           "drawTime": "2026-11-21T05:09:49.118Z",
                      *           "won": false,
-                     *           "prize": "35000000000000000000"
+                     *           "prize": "35000000000000000000",
+                     *           "paid": false,
+                     *           "refundable": "0",
+                     *           "due": null
                      *         }
                      *       ],
                      *       "pagination": {
@@ -8241,6 +7604,10 @@ export interface operations {
                      *                   "amount": "25000000000000000000",
                      *                   "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *                   "status": "PENDING",
+                     *                   "submitted": {
+                     *                     "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                     "at": "2026-11-21T05:09:49.118Z"
+                     *                   },
                      *                   "createdAt": "2026-11-21T05:09:49.118Z"
                      *                 }
                      *               ]
@@ -8285,6 +7652,10 @@ export interface operations {
                      *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *               "blockNumber": 4211,
                      *               "status": "PENDING",
+                     *               "submitted": {
+                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "at": "2026-11-21T05:09:49.118Z"
+                     *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z",
                      *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *             }
@@ -8299,7 +7670,8 @@ export interface operations {
                      *           "totalTickets": 10,
                      *           "totalTicketsExact": "10",
                      *           "drawTime": "2026-11-21T05:09:49.118Z",
-                     *           "status": "ACTIVE"
+                     *           "status": "ACTIVE",
+                     *           "due": null
                      *         },
                      *         "entries": {
                      *           "pagination": {
@@ -8318,10 +7690,14 @@ export interface operations {
                      *               "totalTicketsExact": "10",
                      *               "ticketPrice": "1000000000000000000",
                      *               "spent": "5000000000000000000",
+                     *               "gifts": "0",
                      *               "status": "ACTIVE",
                      *               "drawTime": "2026-11-21T05:09:49.118Z",
                      *               "won": false,
-                     *               "prize": "35000000000000000000"
+                     *               "prize": "35000000000000000000",
+                     *               "paid": false,
+                     *               "refundable": "0",
+                     *               "due": null
                      *             }
                      *           ]
                      *         },
@@ -10443,7 +9819,6 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -10496,7 +9871,6 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -10566,7 +9940,6 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
-                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -10628,1119 +10001,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorResponse"];
-                };
-            };
-        };
-    };
-    on_pool_created: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "pool.created",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["PoolCreatedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_deposit_confirmed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "deposit.confirmed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DepositConfirmedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_withdrawal_confirmed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "withdrawal.confirmed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WithdrawalConfirmedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_yield_accrued: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "blockNumber": 4211,
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "yield.accrued",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["YieldAccruedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_yield_claimed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "yield.claimed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["YieldClaimedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_deposit_expired: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "deposit.expired",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DepositExpiredEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_transaction_reverted: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
-                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "amount": "25000000000000000000",
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "tickets": "25000000000000000000",
-                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "prize": "35000000000000000000",
-                 *       "reverted": "deposit.confirmed",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "transaction.reverted",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["TransactionRevertedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_draw_opened: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.opened",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DrawOpenedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_tickets_issued: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "tickets": "25000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "tickets.issued",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["TicketsIssuedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_draw_closed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.closed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DrawClosedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_draw_completed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "prize": "35000000000000000000",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.completed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DrawCompletedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_draw_cancelled: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "drawId": 2,
-                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
-                 *       "blockNumber": 4211,
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "draw.cancelled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["DrawCancelledEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_webhook_paused: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "reason": "the server answered 503",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.paused",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookPausedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_webhook_disabled: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "reason": "the server answered 503",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.disabled",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookDisabledEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_webhook_resumed: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
-                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "webhook.resumed",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookResumedEvent"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_reload: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "reload",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookNotice"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_test: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "0000000002f1-00000000001a-0001",
-                 *       "topic": "test",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookNotice"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    on_challenge: {
-        parameters: {
-            query?: never;
-            header: {
-                /**
-                 * @description Names the delivery, the same in all attempts
-                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
-                 */
-                "Webhook-Id": components["parameters"]["Webhook-Id"];
-                /**
-                 * @description When it was signed, Unix time
-                 * @example 1763701789
-                 */
-                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
-                /**
-                 * @description By Standard Webhooks; two of them while a secret rotates
-                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
-                 */
-                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
-                /**
-                 * @description The same in the form of Stripe
-                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
-                 */
-                "Savings-Signature": components["parameters"]["Savings-Signature"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
-                 *       "topic": "challenge",
-                 *       "occurredAt": "2026-11-21T05:09:49.118Z",
-                 *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
-                 *     }
-                 */
-                "application/json": components["schemas"]["WebhookChallenge"];
-            };
-        };
-        responses: {
-            /** @description Gone: nothing is sent any more */
-            410: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
-                     *     }
-                     */
-                    "application/json": components["schemas"]["ChallengeAnswer"];
                 };
             };
         };

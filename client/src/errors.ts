@@ -1,3 +1,4 @@
+import type { PaymentError } from './payments/errors.js';
 import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
@@ -51,7 +52,7 @@ export interface ErrorDetail {
 const BRAND = Symbol.for('@pooled-savings/client.error');
 
 /** What all errors of this client have in common. */
-abstract class ClientError extends Error {
+export abstract class ClientError extends Error {
   readonly [BRAND] = true;
   abstract readonly code: string;
   /** Key of a request that failed or got no answer: the request can be sent again with it. */
@@ -146,7 +147,8 @@ export type SavingsError =
   | TransactionRevertedError
   | WrongChainError
   | WebhookSignatureError
-  | DepositExpiredError;
+  | DepositExpiredError
+  | PaymentError;
 
 export const isSavingsError = (error: unknown): error is SavingsError =>
   typeof error === 'object' && error !== null && BRAND in error;

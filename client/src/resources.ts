@@ -145,6 +145,11 @@ export class Lottery {
 export class Account {
   constructor(private readonly api: Api) {}
 
+  /** What a start page shows, in one request: the first page of each list, and a place in the stream of events. */
+  async start({ signal }: RequestOptions = {}): Promise<Types.Start> {
+    return (await this.api.GET('/users/me/start', { signal })).data!.data;
+  }
+
   async me({ signal }: RequestOptions = {}): Promise<Types.Me> {
     return (await this.api.GET('/users/me', { signal })).data!.data;
   }

@@ -24,6 +24,14 @@ export type Position = Schemas['PositionItem'];
 export type DrawEntry = Schemas['DrawEntry'];
 export type PoolAnalytics = Schemas['PoolAnalytics'];
 export type UserAnalytics = Schemas['UserAnalytics'];
+/** What a start page shows, and the place in the stream of events from which it goes on. */
+export type Start = Schemas['StartPage'];
+export type Webhook = Schemas['WebhookItem'];
+export type NewWebhook = Schemas['CreateWebhookRequest'];
+export type CreatedWebhook = Schemas['CreatedWebhook'];
+export type WebhookChanges = Schemas['UpdateWebhookRequest'];
+export type RotatedSecret = Schemas['RotatedSecret'];
+export type Delivery = Schemas['DeliveryItem'];
 
 /** The query parameters of an operation. */
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
@@ -31,6 +39,8 @@ export type PoolsQuery = QueryOf<'pools_list'>;
 export type TransactionsQuery = QueryOf<'transactions_list'>;
 export type PositionsQuery = QueryOf<'positions_list'>;
 export type DrawEntriesQuery = QueryOf<'tickets_list'>;
+export type WebhooksQuery = QueryOf<'webhooks_list'>;
+export type DeliveriesQuery = QueryOf<'webhooks_deliveries'>;
 export type WinnersQuery = QueryOf<'lottery_winners'>;
 
 export interface RequestOptions {

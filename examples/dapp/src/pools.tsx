@@ -8,8 +8,8 @@ import { type Token, amountText, exactText, parseAmount, shortAddress, withSymbo
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
   individual: { name: 'Personal', text: 'Only for you', sign: '◉' },
   cooperative: { name: 'Cooperative', text: 'Together with others', sign: '❖' },
-  rotating: { name: 'Rotating', text: 'Each in turn', sign: '⟳' },
-  lottery: { name: 'Lottery', text: 'Saving, with prizes', sign: '★' },
+  rotating: { name: 'Rotating', text: 'Together; whose turn it is, you agree among you', sign: '⟳' },
+  lottery: { name: 'Lottery', text: 'In the contract of the lottery; tickets are bought apart', sign: '★' },
 };
 
 export interface PoolActions {
@@ -110,18 +110,14 @@ function PoolCard({
         <h3>
           {name} <span class="muted">#{pool.id.slice(-4)}</span>
         </h3>
-        {pending ? (
-          <span class="chip warn">Waiting for payment</span>
-        ) : (
-          <span class="chip good">Confirmed</span>
-        )}
+        <StateOf pool={pool} pending={pending !== undefined} />
       </div>
       <p class="figure">
         {amountText(paid, token)} <small>{token.symbol}</small>
       </p>
       <p class="muted">
         {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {pool.apr} %
-        {pool.autoCompound && ' · compounding'}
+        {pool.autoCompound && ' · marked as compounding'}
       </p>
       <dl>
         <div>
@@ -170,6 +166,15 @@ function PoolCard({
       </div>
     </li>
   );
+}
+
+/** What has become of its deposits: one that nobody paid is not confirmed. */
+function StateOf({ pool, pending }: { pool: PoolItem; pending: boolean }) {
+  if (pending) return <span class="chip warn">Waiting for payment</span>;
+  const deposits = pool.recentTransactions.filter(({ type }) => type === 'DEPOSIT');
+  if (deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n)
+    return <span class="chip good">Confirmed</span>;
+  return <span class="chip">{deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet'}</span>;
 }
 
 function AmountDialog({
@@ -332,7 +337,7 @@ export function NewPoolDialog({
             checked={autoCompound}
             onChange={(event) => setAutoCompound(event.currentTarget.checked)}
           />
-          <span>Pay yield in again</span>
+          <span>Mark as compounding. No contract pays yield in again: claim it, and deposit it</span>
         </label>
         <div class="actions">
           <button type="submit" class="main">

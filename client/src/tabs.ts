@@ -1,0 +1,90 @@
+/** A message to the other tabs of this page's origin. */
+export interface TabMessage {
+  readonly kind: string;
+}
+
+/** One line between tabs. What a tab says, it does not hear itself. */
+export interface TabLine<Message extends TabMessage> {
+  say(message: Message): void;
+  close(): void;
+}
+
+/** The part of BroadcastChannel that is used. */
+export interface TabChannel {
+  postMessage(message: unknown): void;
+  close(): void;
+  onmessage: ((event: { data: unknown }) => void) | null;
+}
+
+/** The part of Web Locks that is used. */
+export interface TabLocks {
+  request(
+    name: string,
+    options: { steal?: boolean; signal?: AbortSignal },
+    work: () => Promise<void>,
+  ): Promise<unknown>;
+}
+
+interface Listened {
+  addEventListener(event: string, listener: () => void): void;
+  removeEventListener(event: string, listener: () => void): void;
+}
+
+/** What a browser offers for work that tabs share. Named here, so that nothing needs the types of pages. */
+export interface TabTools {
+  /** Web Locks; absent where the page is not secure. */
+  readonly locks?: TabLocks;
+  /** BroadcastChannel, by name. */
+  readonly channel?: (name: string) => TabChannel;
+  /** The document, which tells whether anybody can see the page. */
+  readonly page?: Listened & { readonly visibilityState: string };
+  /** The window, which tells that the page goes away, and that it is back. */
+  readonly window?: Listened;
+}
+
+/**
+ * Messages of another form get another number: tabs of an older and a newer version each have their own stream then, and
+ * neither reads what the other means.
+ */
+const VERSION = 1;
+
+export const lineName = (...parts: string[]): string => ['pooled-savings', VERSION, ...parts].join('|');
+
+interface PageGlobals {
+  document?: TabTools['page'];
+  window?: TabTools['window'];
+  navigator?: { locks?: TabLocks };
+  BroadcastChannel?: new (name: string) => TabChannel;
+}
+
+/** Nothing outside of pages: Node's BroadcastChannel would keep the process alive, and a server has no tabs. */
+export function browserTabs(): TabTools {
+  const { document, navigator, BroadcastChannel, window } = globalThis as unknown as PageGlobals;
+  if (!document || !window) return {};
+  return {
+    locks: navigator?.locks,
+    channel: BroadcastChannel && ((name) => new BroadcastChannel(name)),
+    page: document,
+    window,
+  };
+}
+
+/** Opens a line. Without a BroadcastChannel nobody hears and nobody says anything. */
+export function openLine<Message extends TabMessage>(
+  { channel }: TabTools,
+  name: string,
+  hear: (message: Message) => void,
+): TabLine<Message> {
+  const opened = channel?.(name);
+  if (!opened) return { say: () => undefined, close: () => undefined };
+  opened.onmessage = ({ data }) => hear(data as Message);
+  let closed = false;
+  return {
+    // A closed channel throws.
+    say: (message) => void (closed || opened.postMessage(message)),
+    close: () => {
+      closed = true;
+      opened.close();
+    },
+  };
+}

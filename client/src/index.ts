@@ -1,3 +1,5 @@
+export { formatAmount, parseAmount } from './amounts.js';
+export type { AmountFormat, AmountProblem, AmountRules, ParsedAmount } from './amounts.js';
 export { SavingsClient } from './client.js';
 export type { ClientOptions, ClientSignInOptions, PayOptions } from './client.js';
 export {

@@ -13,7 +13,6 @@ import {SavingsPool} from "./SavingsPool.sol";
 /// @dev Randomness: the hash of the block after the one that closes the draw decides the winner. Nobody knows the hash
 /// when the last ticket is sold. But the builder of that block can drop it and try again for the price of a block, and
 /// on a chain with a single sequencer the sequencer decides. Prizes worth more than that need a VRF.
-/// Payouts (refund, claimPrize) emit no event of their own; the token emits Transfer.
 contract LotteryPool is SavingsPool {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
@@ -60,6 +59,8 @@ contract LotteryPool is SavingsPool {
     event DrawClosed(uint64 indexed drawId, uint64 seq);
     event DrawCompleted(uint64 indexed drawId, address indexed winner, uint256 prize, uint64 seq);
     event DrawCancelled(uint64 indexed drawId, uint64 seq);
+    event PrizePaid(uint64 indexed drawId, address indexed winner, uint256 amount, uint64 seq);
+    event Refunded(uint64 indexed drawId, address indexed account, uint256 amount, uint64 seq);
 
     error WrongStatus(Status status);
     error DrawTimePassed();
@@ -89,16 +90,16 @@ contract LotteryPool is SavingsPool {
 
     /// @notice Buys tickets until the draw time. The buyer names the draw; its price and time never change.
     function buyTickets(uint64 drawId, uint256 count) external nonReentrant {
-        Draw storage draw = _active(drawId);
-        if (block.timestamp >= draw.drawTime) revert DrawTimePassed();
-        if (count == 0) revert ZeroAmount();
-        uint256 cost = count * draw.ticketPrice;
-        uint96 sold = (draw.tickets + count).toUint96();
-        draw.tickets = sold;
-        _buyers[drawId].push(sold, uint160(msg.sender));
-        _tickets[drawId][msg.sender] += count;
-        emit TicketsIssued(drawId, msg.sender, count, _nextSeq());
-        _addToPrize(draw, drawId, cost);
+        _buy(drawId, count);
+    }
+
+    /// @notice Like `buyTickets`, with a signed allowance (EIP-2612) for exactly the price of these tickets.
+    function buyTicketsWithPermit(uint64 drawId, uint256 count, uint256 deadline, uint8 v, bytes32 r, bytes32 s)
+        external
+        nonReentrant
+    {
+        _permit(count * _draws[drawId].ticketPrice, deadline, v, r, s);
+        _buy(drawId, count);
     }
 
     /// @notice Adds a gift of at least `minimumDeposit` to the prize of a draw that is not closed yet.
@@ -139,6 +140,7 @@ contract LotteryPool is SavingsPool {
         if (draw.status != Status.COMPLETED) revert WrongStatus(draw.status);
         if (draw.paid) revert NothingToClaim();
         draw.paid = true;
+        emit PrizePaid(drawId, draw.winner, draw.prize, _nextSeq());
         token.safeTransfer(draw.winner, draw.prize);
     }
 
@@ -162,6 +164,7 @@ contract LotteryPool is SavingsPool {
         uint256 amount = refundableOf(drawId, msg.sender);
         if (amount == 0) revert NothingToRefund();
         _paidIn[drawId][msg.sender] = 0;
+        emit Refunded(drawId, msg.sender, amount, _nextSeq());
         token.safeTransfer(msg.sender, amount);
     }
 
@@ -181,6 +184,19 @@ contract LotteryPool is SavingsPool {
     function _active(uint64 drawId) private view returns (Draw storage draw) {
         draw = _draws[drawId];
         if (draw.status != Status.ACTIVE) revert WrongStatus(draw.status);
+    }
+
+    function _buy(uint64 drawId, uint256 count) private {
+        Draw storage draw = _active(drawId);
+        if (block.timestamp >= draw.drawTime) revert DrawTimePassed();
+        if (count == 0) revert ZeroAmount();
+        uint256 cost = count * draw.ticketPrice;
+        uint96 sold = (draw.tickets + count).toUint96();
+        draw.tickets = sold;
+        _buyers[drawId].push(sold, uint160(msg.sender));
+        _tickets[drawId][msg.sender] += count;
+        emit TicketsIssued(drawId, msg.sender, count, _nextSeq());
+        _addToPrize(draw, drawId, cost);
     }
 
     function _addToPrize(Draw storage draw, uint64 drawId, uint256 amount) private {

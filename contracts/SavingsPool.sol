@@ -3,6 +3,7 @@ pragma solidity ^0.8.24;
 
 import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
@@ -100,6 +101,21 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     /// @notice Puts `amount` of the caller's tokens in a pool.
     /// @param ref Caller's reference, repeated in the event; zero if none. It is public and proves nothing.
     function deposit(bytes16 poolId, bytes16 ref, uint256 amount) external nonReentrant {
+        _credit(poolId, ref, amount);
+        _pull(amount);
+    }
+
+    /// @notice Like `deposit`, with a signed allowance (EIP-2612) for exactly `amount` instead of an approval before it.
+    function depositWithPermit(
+        bytes16 poolId,
+        bytes16 ref,
+        uint256 amount,
+        uint256 deadline,
+        uint8 v,
+        bytes32 r,
+        bytes32 s
+    ) external nonReentrant {
+        _permit(amount, deadline, v, r, s);
         _credit(poolId, ref, amount);
         _pull(amount);
     }
@@ -246,6 +262,13 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         owed += Math.mulDiv(_weight(balance, offset, first.time), first.yieldPerWeight, SCALE);
         owed += Math.mulDiv(balance, last.yieldPerUnit - first.yieldPerUnit, SCALE);
         offset = int256(balance * last.time);
+    }
+
+    /// @dev Uses the caller's signed allowance, before anything is booked. A permit can be used by whoever sees it in the
+    /// mempool, and then fails here, though the allowance is there. So its failure counts for nothing: `_pull` decides.
+    /// The token is only ever asked about the caller, so tokens that ignore unknown calls do no harm either.
+    function _permit(uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s) internal {
+        try IERC20Permit(address(token)).permit(msg.sender, address(this), amount, deadline, v, r, s) {} catch {}
     }
 
     /// @dev Takes exactly `amount` from the caller. Comes last in every function, after balances are booked.

@@ -89,7 +89,7 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
       CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
       CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
-        WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted');
+        WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
         WHERE outcome NOT IN ('WAITING', 'APPLIED');

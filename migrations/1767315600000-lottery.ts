@@ -21,6 +21,8 @@ export class Lottery1767315600000 implements MigrationInterface {
         winner_tickets numeric,
         prize numeric(78,0),
         drawn_at timestamptz(3),
+        pick_block bigint,
+        paid boolean NOT NULL DEFAULT false,
         CONSTRAINT lottery_draws_pkey PRIMARY KEY (contract, draw_id),
         CONSTRAINT lottery_draws_contract_check CHECK (is_address(contract)),
         CONSTRAINT lottery_draws_draw_id_check CHECK (draw_id BETWEEN 0 AND 9007199254740991),
@@ -37,11 +39,13 @@ export class Lottery1767315600000 implements MigrationInterface {
         contract text COLLATE "C" NOT NULL,
         draw_id bigint NOT NULL,
         account text COLLATE "C" NOT NULL,
-        tickets numeric NOT NULL,
+        tickets numeric NOT NULL DEFAULT 0,
+        paid_in numeric NOT NULL DEFAULT 0,
+        refunded numeric NOT NULL DEFAULT 0,
         CONSTRAINT lottery_tickets_pkey PRIMARY KEY (contract, draw_id, account)
       ) WITH (fillfactor = 90);
       CREATE INDEX lottery_tickets_account_idx ON lottery_tickets (account, contract, draw_id);
-      COMMENT ON TABLE lottery_tickets IS 'Derived: number of tickets that an account has in a draw';
+      COMMENT ON TABLE lottery_tickets IS 'Derived: what an account has in a draw: tickets, what it paid in for them and as gifts, and what came back';
 
       CREATE TABLE lottery_totals (
         id smallint NOT NULL DEFAULT 1,

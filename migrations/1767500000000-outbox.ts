@@ -200,7 +200,9 @@ const ACCRUALS = `
 const drawEvent = (
   row: string,
 ): string => `${row}.draw_id AS "drawId", ${row}.contract, ${row}.tx_hash AS "txHash",
-    ${row}.block_number AS "blockNumber", CASE ${row}.kind WHEN 'TicketsIssued' THEN ${row}.account END AS account,
+    ${row}.block_number AS "blockNumber", 
+    CASE WHEN ${row}.kind IN ('TicketsIssued', 'PrizePaid', 'Refunded') THEN ${row}.account END AS account,
+    CASE WHEN ${row}.kind IN ('PrizePaid', 'Refunded') THEN ${row}.amount::text END AS amount,
     CASE ${row}.kind WHEN 'TicketsIssued' THEN ${row}.amount::text END AS tickets,
     CASE ${row}.kind WHEN 'DrawCompleted' THEN ${row}.account END AS winner,
     CASE ${row}.kind WHEN 'DrawCompleted' THEN ${row}.amount::text END AS prize`;
@@ -218,7 +220,8 @@ const DRAWS = `
   CREATE FUNCTION draw_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE kind WHEN 'TicketsIssued' THEN 'tickets.issued' WHEN 'DrawOpened' THEN 'draw.opened'
       WHEN 'DrawClosed' THEN 'draw.closed' WHEN 'DrawCompleted' THEN 'draw.completed'
-      WHEN 'DrawCancelled' THEN 'draw.cancelled' END
+      WHEN 'DrawCancelled' THEN 'draw.cancelled' WHEN 'PrizePaid' THEN 'prize.paid'
+      WHEN 'Refunded' THEN 'draw.refunded' END
   $$;
 
   CREATE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -33,6 +33,8 @@ const READERS: Record<Exclude<Topic, 'transaction.reverted'>, Person[]> = {
   'draw.closed': EVERYONE,
   'draw.completed': EVERYONE,
   'draw.cancelled': EVERYONE,
+  'prize.paid': ['outsider'],
+  'draw.refunded': ['outsider'],
   'webhook.paused': ['outsider'],
   'webhook.disabled': ['outsider'],
   'webhook.resumed': ['outsider'],

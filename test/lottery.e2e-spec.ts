@@ -89,6 +89,7 @@ describe('lottery', () => {
         totalTicketsExact: '10',
         drawTime: '2026-02-01T10:20:30.456Z',
         status,
+        due: null,
       },
     });
   });
@@ -143,8 +144,12 @@ describe('lottery', () => {
         spent: `${2n ** 80n * 1000n}`,
         status: 'ACTIVE',
         drawTime: at,
+        gifts: '0',
         won: false,
         prize: null,
+        paid: false,
+        refundable: '0',
+        due: null,
       },
       expect.objectContaining({ drawId: 1, contract: NEW, won: false, prize: PRIZE }),
       expect.objectContaining({ drawId: 9, contract: OLD, status: 'CANCELLED', prize: null }),

@@ -148,12 +148,16 @@ describe('what is published', () => {
       { kind: 'DrawClosed', ...draw },
       { kind: 'DrawCompleted', ...draw, account: SAVER, amount: '800' },
       { kind: 'DrawCancelled', ...draw, drawId: '4' },
+      { kind: 'PrizePaid', ...draw, account: SAVER, amount: '800' },
+      { kind: 'Refunded', ...draw, drawId: '4', account: OTHER, amount: '7' },
     ]);
     await written.apply(chain);
     expect(await published()).toEqual([
       { topic: 'draw.closed', ...from(closed.events, 0) },
       { topic: 'draw.completed', ...from(closed.events, 1), winner: SAVER, prize: '800' },
       { topic: 'draw.cancelled', ...from(closed.events, 2), drawId: 4 },
+      { topic: 'prize.paid', ...from(closed.events, 3), account: SAVER, amount: '800' },
+      { topic: 'draw.refunded', ...from(closed.events, 4), drawId: 4, account: OTHER, amount: '7' },
     ]);
   });
 
@@ -202,6 +206,8 @@ describe('what is published', () => {
       'draw.closed': 1,
       'draw.completed': 1,
       'draw.cancelled': 1,
+      'prize.paid': 1,
+      'draw.refunded': 1,
       'webhook.paused': 0,
       'webhook.disabled': 0,
       'webhook.resumed': 0,

@@ -39,6 +39,11 @@ interface WinnerPayload {
   prize: string;
 }
 
+interface PayoutPayload {
+  account: string;
+  amount: string;
+}
+
 /** The fields of each topic. Amounts in smallest token units, addresses in lower case. */
 interface Payloads {
   /** The owner's account, and the pending deposit of the new pool if the service created it. */
@@ -53,13 +58,17 @@ interface Payloads {
   'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
   /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
   'transaction.reverted': { reverted: Topic } & Partial<
-    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload
+    TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload & PayoutPayload
   >;
   'draw.opened': DrawPayload;
   'tickets.issued': DrawPayload & TicketsPayload;
   'draw.closed': DrawPayload;
   'draw.completed': DrawPayload & WinnerPayload;
   'draw.cancelled': DrawPayload;
+  /** The winner has the prize. */
+  'prize.paid': DrawPayload & PayoutPayload;
+  /** What an account paid into a cancelled draw, for tickets and as gifts, came back to it. */
+  'draw.refunded': DrawPayload & PayoutPayload;
   /** A webhook of the account failed several times in a row: little is sent to it until it answers. */
   'webhook.paused': WebhookPayload & { reason: string };
   /** Nothing is sent to it any more. */

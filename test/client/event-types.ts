@@ -23,6 +23,8 @@ export const payloadsAreTheSame: {
   'draw.closed': true,
   'draw.completed': true,
   'draw.cancelled': true,
+  'prize.paid': true,
+  'draw.refunded': true,
   'webhook.paused': true,
   'webhook.disabled': true,
   'webhook.resumed': true,

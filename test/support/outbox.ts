@@ -79,7 +79,8 @@ export const TOLD = `
     UNION ALL SELECT 'deposit.expired ' || id || ' ' || amount FROM transactions WHERE status = 'EXPIRED'
     UNION ALL SELECT 'yield.accrued ' || pool_id || ' ' || amount || ' ' || block_number FROM yield_accruals
     UNION ALL SELECT CASE kind WHEN 'DrawOpened' THEN 'draw.opened' WHEN 'DrawClosed' THEN 'draw.closed'
-      WHEN 'DrawCompleted' THEN 'draw.completed' WHEN 'DrawCancelled' THEN 'draw.cancelled' ELSE 'tickets.issued' END
+      WHEN 'DrawCompleted' THEN 'draw.completed' WHEN 'DrawCancelled' THEN 'draw.cancelled'
+      WHEN 'PrizePaid' THEN 'prize.paid' WHEN 'Refunded' THEN 'draw.refunded' ELSE 'tickets.issued' END
       || ' ' || contract || ' ' || draw_id || ' ' || tx_hash FROM chain_events
     WHERE outcome = 'APPLIED' AND draw_id IS NOT NULL AND kind <> 'PrizeFunded'
   ) told ORDER BY what COLLATE "C"`;
@@ -92,7 +93,7 @@ function describe(topic: string, event: Fields): string {
     'deposit.expired': ['transactionId', 'amount'],
     'yield.accrued': ['poolId', 'amount', 'blockNumber'],
   };
-  const isDraw = topic.startsWith('draw.') || topic.startsWith('tickets.');
+  const isDraw = /^(draw|tickets|prize)\./.test(topic);
   const fields =
     parts[topic] ?? (isDraw ? ['contract', 'drawId', 'txHash'] : ['transactionId', 'amount', 'txHash']);
   return [topic, ...fields.map((field) => String(event[field]))].join(' ');

@@ -49,4 +49,12 @@ export class LotteryDraw {
 
   @Column({ type: 'timestamptz', name: 'drawn_at', precision: 3, nullable: true })
   drawnAt: Date | null;
+
+  /** The block whose hash picks the winner: the one after that of the close. */
+  @Column('bigint', { name: 'pick_block', nullable: true })
+  pickBlock: string | null;
+
+  /** Whether the winner has the prize. */
+  @Column('boolean', { default: false })
+  paid: boolean;
 }

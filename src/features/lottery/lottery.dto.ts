@@ -36,6 +36,9 @@ export const CONTRACT = {
   description: 'The lottery contract that holds the draw',
 } as const;
 
+/** What anyone may do to move a draw on that its owner does not. */
+export const MOVING_ON = ['complete', 'cancel'] as const;
+
 export class CurrentDraw {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
@@ -47,6 +50,15 @@ export class CurrentDraw {
   @ApiProperty(EXACT) totalTicketsExact: string;
   @ApiProperty({ format: 'date-time' }) drawTime: string;
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
+  @ApiProperty({
+    type: String,
+    enum: MOVING_ON,
+    nullable: true,
+    example: null,
+    description:
+      'What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days, or whose winner cannot be picked any more',
+  })
+  due: (typeof MOVING_ON)[number] | null;
 }
 
 export class Winner {

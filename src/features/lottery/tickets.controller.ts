@@ -14,9 +14,9 @@ export class TicketsController {
 
   @Get()
   @ApiData(DrawEntry, {
-    summary: 'Tickets of the caller',
+    summary: 'Draws of the caller',
     description:
-      'The draws that the caller has tickets of, with what came of them: those of the newest lottery contract first, of each the newest first.',
+      'The draws into which the caller paid, for tickets or as a gift, with what came of them and what the caller may take out: those of the newest lottery contract first, of each the newest first.',
     list: true,
     errors: [400, 401],
   })

@@ -1,13 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DRAW_STATUSES, DrawStatus } from '#values/types';
 import { PageQuery } from '#platform/answers/pagination';
-import { CONTRACT, COUNT, DRAW_ID, EXACT } from './lottery.dto';
+import { CONTRACT, COUNT, DRAW_ID, EXACT, MOVING_ON } from './lottery.dto';
 
 const AMOUNT = { pattern: '^\\d+$' } as const;
 
 export class ListTicketsQuery extends PageQuery {}
 
-/** A draw for which the caller has tickets. */
+const DUE = ['claim', 'refund', ...MOVING_ON] as const;
+
+/** A draw into which the caller paid, for tickets or as a gift. */
 export class DrawEntry {
   @ApiProperty(DRAW_ID) drawId: number;
   @ApiProperty(CONTRACT) contract: string;
@@ -18,6 +20,8 @@ export class DrawEntry {
   @ApiProperty(EXACT) totalTicketsExact: string;
   @ApiProperty({ ...AMOUNT, description: 'Of one ticket, in smallest token units' }) ticketPrice: string;
   @ApiProperty({ ...AMOUNT, description: 'What the tickets of the caller cost' }) spent: string;
+  @ApiProperty({ ...AMOUNT, example: '0', description: 'What the caller gave to the prize beside tickets' })
+  gifts: string;
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
   @ApiProperty({ format: 'date-time' }) drawTime: string;
   @ApiProperty({ description: 'Whether the caller is the winner' }) won: boolean;
@@ -28,4 +32,21 @@ export class DrawEntry {
     description: 'What the winner gets; null until drawn',
   })
   prize: string | null;
+  @ApiProperty({ example: false, description: 'Whether the winner has the prize' }) paid: boolean;
+  @ApiProperty({
+    ...AMOUNT,
+    example: '0',
+    description:
+      'What the contract gives back to the caller: all that was paid in, once the draw is cancelled',
+  })
+  refundable: string;
+  @ApiProperty({
+    type: String,
+    enum: DUE,
+    nullable: true,
+    example: null,
+    description:
+      'What the caller may do now, by the call of this name under /lottery/calls: take the prize or the money back, or move the draw on as anyone may',
+  })
+  due: (typeof DUE)[number] | null;
 }

@@ -2,7 +2,17 @@ import { type Address, type Hex, encodeFunctionData } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
 
-export const CALL_NAMES = ['approve', 'deposit', 'withdraw', 'claimYield', 'buyTickets'] as const;
+const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
+export type DrawCall = (typeof DRAW_CALLS)[number];
+
+export const CALL_NAMES = [
+  'approve',
+  'deposit',
+  'withdraw',
+  'claimYield',
+  'buyTickets',
+  ...DRAW_CALLS,
+] as const;
 export type CallName = (typeof CALL_NAMES)[number];
 
 /** What a wallet sends, without the chain id: the same on every chain. */
@@ -62,4 +72,11 @@ export const buyTickets = (contract: Address, drawId: bigint, count: bigint): En
   name: 'buyTickets',
   to: contract,
   data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: 'buyTickets', args: [drawId, count] }),
+});
+
+/** Calls that only name a draw. Anyone may send them; a refund goes to the sender, a prize to the winner. */
+export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): EncodedCall => ({
+  name,
+  to: contract,
+  data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: name, args: [drawId] }),
 });

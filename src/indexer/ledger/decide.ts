@@ -1,5 +1,11 @@
 import type { TransactionType } from '#values/types';
-import { type ChainEvent, type Kind, type PoolKind, transactionId } from '#indexer/reading/decode';
+import {
+  type ChainEvent,
+  type DrawKind,
+  type Kind,
+  type PoolKind,
+  transactionId,
+} from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
@@ -55,8 +61,24 @@ export const MOVEMENTS = {
   YieldAccrued: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
+/**
+ * What an event of a draw changes: the sums of its account, or the stage, which follows from the few events that set it.
+ * A draw that is opened is made from all its events, as some may have come before.
+ */
+export const DRAW_CHANGES = {
+  DrawOpened: 'draw',
+  TicketsIssued: 'tickets',
+  PrizeFunded: 'paidIn',
+  Refunded: 'refunded',
+  DrawClosed: 'stage',
+  DrawCompleted: 'stage',
+  DrawCancelled: 'stage',
+  PrizePaid: 'stage',
+} as const satisfies Record<DrawKind, 'draw' | 'tickets' | 'paidIn' | 'refunded' | 'stage'>;
+
 /** False for kinds of a version that is not this one: the database may hold such events. */
 export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
+export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_CHANGES, kind);
 
 /**
  * Decides the outcome of events, one after another in chain order. Each decision depends only on earlier events and on
@@ -74,7 +96,11 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
   });
 }
 
-function decideDraw({ contract, drawId }: ChainEvent, rules: Rules): Pick<Decision, 'outcome' | 'reason'> {
+function decideDraw(
+  { contract, drawId, kind }: ChainEvent,
+  rules: Rules,
+): Pick<Decision, 'outcome' | 'reason'> {
+  if (!isDrawKind(kind)) return { outcome: 'REFUSED', reason: 'unknown kind of event' };
   if (!rules.lotteries.has(contract)) return { outcome: 'REFUSED', reason: 'not a lottery contract' };
   if (BigInt(drawId!) > LARGEST_DRAW) return { outcome: 'REFUSED', reason: 'draw id beyond 2^53 - 1' };
   return { outcome: 'APPLIED' };
@@ -87,6 +113,8 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
     return { ...item, outcome: 'REFUSED', reason: 'the pool is of another contract' };
   const { kind } = event;
   if (!isPoolKind(kind)) return { ...item, outcome: 'REFUSED', reason: 'unknown kind of event' };
+  const movement = MOVEMENTS[kind];
+  if (movement && event.amount === null) return { ...item, outcome: 'REFUSED', reason: 'no amount' };
   const id = transactionId(event);
   if (id === undefined) return { ...item, outcome: 'REFUSED', reason: 'block or log number out of range' };
   if (kind === 'Withdrawn') {
@@ -98,7 +126,7 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
     const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
     if (matched) return { ...item, outcome: 'APPLIED', transactionId: matched.id, matched, pool };
   }
-  return { ...item, outcome: 'APPLIED', transactionId: MOVEMENTS[kind] ? id : undefined, pool };
+  return { ...item, outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Decision, EventOutcome } from './decide';
+import { DRAW_CHANGES, type Decision, type EventOutcome, isDrawKind } from './decide';
 import * as sql from './draws.sql';
 
 /** Draw ids are unique within a contract only. */
@@ -24,10 +24,14 @@ export const drawsOf = (undone: Undone[]): DrawKey[] => {
   return [...draws.values()];
 };
 
+/** What an account did in a draw, in total. */
+const nothing = () => ({ tickets: 0n, paidIn: 0n, refunded: 0n });
+type Sums = ReturnType<typeof nothing>;
+
 interface Change extends DrawKey {
   opened: boolean;
-  funded: bigint;
-  tickets: Map<string, bigint>;
+  /** By account. */
+  sums: Map<string, Sums>;
 }
 
 const keys = (draws: DrawKey[]): [string[], string[]] => [
@@ -44,17 +48,16 @@ export async function applyToDraws(client: Client, decisions: Decision[]): Promi
     client,
     changes.filter(({ opened }) => opened),
   );
-  const grown = changes.filter(({ opened }) => !opened);
-  if (grown.length > 0) {
-    const sold = grown.flatMap(({ contract, drawId, tickets }) =>
-      [...tickets].map(([account, count]) => ({ contract, drawId, account, count })),
+  const added = changes
+    .filter(({ opened }) => !opened)
+    .flatMap(({ contract, drawId, sums }) =>
+      [...sums].map(([account, sum]) => ({ contract, drawId, account, ...sum })),
     );
+  if (added.length > 0) {
     await client.query(sql.ADD_TO_DRAWS, [
-      ...keys(grown),
-      grown.map(({ funded }) => funded.toString()),
-      ...keys(sold),
-      sold.map(({ account }) => account),
-      sold.map(({ count }) => count.toString()),
+      ...keys(added),
+      added.map(({ account }) => account),
+      ...(['tickets', 'paidIn', 'refunded'] as const).map((sum) => added.map((each) => each[sum].toString())),
     ]);
   }
   await client.query(sql.SET_STAGES, keys(changes));
@@ -78,16 +81,20 @@ function changesOf(decisions: Decision[]): Change[] {
   for (const { event, outcome } of decisions) {
     if (event.drawId === null || outcome !== 'APPLIED') continue;
     const { contract, drawId, kind } = event;
+    if (!isDrawKind(kind)) continue;
     const key = `${contract} ${drawId}`;
     let change = changes.get(key);
     if (!change) {
-      change = { contract, drawId, opened: false, funded: 0n, tickets: new Map() };
+      change = { contract, drawId, opened: false, sums: new Map() };
       changes.set(key, change);
     }
-    if (kind === 'DrawOpened') change.opened = true;
-    if (kind === 'PrizeFunded') change.funded += BigInt(event.amount!);
-    if (kind === 'TicketsIssued')
-      change.tickets.set(event.account!, (change.tickets.get(event.account!) ?? 0n) + BigInt(event.amount!));
+    const changed = DRAW_CHANGES[kind];
+    if (changed === 'draw') change.opened = true;
+    else if (changed !== 'stage') {
+      const sums = change.sums.get(event.account!) ?? nothing();
+      change.sums.set(event.account!, sums);
+      sums[changed] += BigInt(event.amount ?? 0);
+    }
   }
   return [...changes.values()];
 }

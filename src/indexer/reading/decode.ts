@@ -35,9 +35,16 @@ export interface ChainEvent {
 }
 
 type EventItem = Extract<(typeof contractAbi)[number], { type: 'event' }>;
-export type Kind = EventItem['name'];
-/** Events of one pool. All others are of a draw. */
-export type PoolKind = Extract<EventItem, { inputs: readonly [{ name: 'poolId' }, ...unknown[]] }>['name'];
+type KindAbout<Id extends string> = Extract<
+  EventItem,
+  { inputs: readonly [{ name: Id }, ...unknown[]] }
+>['name'];
+/** Events of one pool. */
+export type PoolKind = KindAbout<'poolId'>;
+/** Events of one draw. */
+export type DrawKind = KindAbout<'drawId'>;
+/** An event of neither does not compile: nothing says what it changes. */
+export type Kind = PoolKind | DrawKind;
 
 type Read = (word: string) => string | number | null;
 

@@ -22,6 +22,8 @@ export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS toke
 
 /** SQL: the time of the last block that was read. */
 export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
+/** SQL: number and time of the last block that was read: one row, or none yet. */
+export const LAST_BLOCK = '(SELECT block_number AS number, block_time AS time FROM chain_cursor)';
 
 export const CHAIN_FACTS = statement<
   object,

@@ -14,6 +14,8 @@ const DRAW_EVENTS = [
   'event DrawClosed(uint64 indexed drawId, uint64 seq)',
   'event DrawCompleted(uint64 indexed drawId, address indexed winner, uint256 prize, uint64 seq)',
   'event DrawCancelled(uint64 indexed drawId, uint64 seq)',
+  'event PrizePaid(uint64 indexed drawId, address indexed winner, uint256 amount, uint64 seq)',
+  'event Refunded(uint64 indexed drawId, address indexed account, uint256 amount, uint64 seq)',
 ] as const;
 
 const SEQ = ['function seq() view returns (uint64)'] as const;
@@ -29,6 +31,7 @@ const SAVING = [
   'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
   'function claimableOf(bytes16 poolId, address account) view returns (uint256 owed)',
   'function deposit(bytes16 poolId, bytes16 ref, uint256 amount)',
+  'function depositWithPermit(bytes16 poolId, bytes16 ref, uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
   'function withdraw(bytes16 poolId, bytes16 ref, uint256 amount)',
   'function claimYield(bytes16 poolId, bytes16 ref)',
   'error ZeroAmount()',
@@ -45,13 +48,16 @@ const DRAWING = [
   'function ticketsOf(uint64 drawId, address account) view returns (uint256)',
   'function refundableOf(uint64 drawId, address account) view returns (uint256)',
   'function buyTickets(uint64 drawId, uint256 count)',
+  'function buyTicketsWithPermit(uint64 drawId, uint256 count, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
   'function fundPrize(uint64 drawId, uint256 amount)',
   'function completeDraw(uint64 drawId)',
   'function claimPrize(uint64 drawId)',
+  'function cancelDraw(uint64 drawId)',
   'function refund(uint64 drawId)',
   'error WrongStatus(uint8 status)',
   'error DrawTimePassed()',
   'error HashUnavailable()',
+  'error NotAllowed()',
   'error NothingToRefund()',
   'error SafeCastOverflowedUintDowncast(uint8 bits, uint256 value)',
 ] as const;
@@ -69,6 +75,12 @@ export const tokenAbi = parseAbi([
   'function balanceOf(address account) view returns (uint256)',
   'function decimals() view returns (uint8)',
   'function symbol() view returns (string)',
+  'function name() view returns (string)',
+  'function nonces(address owner) view returns (uint256)',
+  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
+  'function permit(address owner, address spender, uint256 value, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
   'error ERC20InsufficientAllowance(address spender, uint256 allowance, uint256 needed)',
   'error ERC20InsufficientBalance(address sender, uint256 balance, uint256 needed)',
+  'error ERC2612ExpiredSignature(uint256 deadline)',
+  'error ERC2612InvalidSigner(address signer, address owner)',
 ]);

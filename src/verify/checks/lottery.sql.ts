@@ -11,7 +11,10 @@ const DRAW_COLUMNS = [
   'winner_tickets',
   'prize',
   'drawn_at',
+  'pick_block',
+  'paid',
 ] as const;
+const SUMS = ['tickets', 'paid_in', 'refunded'] as const;
 const list = DRAW_COLUMNS.join(', ');
 
 /** Draws as computed from their applied events. Parameters 1 and 2: contracts and ids. */
@@ -23,13 +26,17 @@ const RECOUNT = `
     FROM wanted w JOIN chain_events e ON e.contract = w.contract AND e.draw_id = w.draw_id::numeric
     WHERE e.outcome = 'APPLIED'
   ), held AS MATERIALIZED (
-    SELECT contract, draw_id, account, sum(amount) AS tickets FROM events WHERE kind = 'TicketsIssued' GROUP BY 1, 2, 3
+    SELECT contract, draw_id, account, coalesce(sum(amount) FILTER (WHERE kind = 'TicketsIssued'), 0) AS tickets,
+      coalesce(sum(amount) FILTER (WHERE kind = 'PrizeFunded'), 0) AS paid_in,
+      coalesce(sum(amount) FILTER (WHERE kind = 'Refunded'), 0) AS refunded
+    FROM events WHERE kind IN ('TicketsIssued', 'PrizeFunded', 'Refunded') GROUP BY 1, 2, 3
   ), sums AS (
     SELECT contract, draw_id, coalesce(sum(amount) FILTER (WHERE kind = 'PrizeFunded'), 0) AS prize_pool,
-      bool_or(kind = 'DrawCancelled') AS cancelled, bool_or(kind = 'DrawClosed') AS closed
+      bool_or(kind = 'DrawCancelled') AS cancelled, bool_or(kind = 'DrawClosed') AS closed,
+      bool_or(kind = 'PrizePaid') AS paid, max(block_number) FILTER (WHERE kind = 'DrawClosed') + 1 AS pick_block
     FROM events GROUP BY 1, 2
   ), sold AS (
-    SELECT contract, draw_id, count(*) AS participants, sum(tickets) AS tickets FROM held GROUP BY 1, 2
+    SELECT contract, draw_id, count(*) FILTER (WHERE tickets > 0) AS participants, sum(tickets) AS tickets FROM held GROUP BY 1, 2
   ), opened AS (
     SELECT DISTINCT ON (contract, draw_id) * FROM events WHERE kind = 'DrawOpened'
     ORDER BY contract, draw_id, block_number, log_index
@@ -43,7 +50,7 @@ const RECOUNT = `
       o.amount AS ticket_price, s.prize_pool, coalesce(n.participants, 0) AS participants,
       coalesce(n.tickets, 0) AS total_tickets, o.draw_time, c.account AS winner,
       CASE WHEN c.account IS NOT NULL THEN coalesce(h.tickets, 0) END AS winner_tickets, c.amount AS prize,
-      c.block_time AS drawn_at
+      c.block_time AS drawn_at, s.pick_block, s.paid
     FROM opened o JOIN sums s USING (contract, draw_id) LEFT JOIN sold n USING (contract, draw_id)
     LEFT JOIN completed c USING (contract, draw_id)
     LEFT JOIN held h ON h.contract = o.contract AND h.draw_id = o.draw_id AND h.account = c.account
@@ -62,12 +69,15 @@ export const COMPARE_DRAWS = `
       (column) => `r.${column}`,
     )} d
     UNION ALL
-    SELECT 'lottery_tickets', concat_ws(' ', contract, draw_id, account), contract, draw_id, 'tickets',
-      k.tickets::text, h.tickets::text
+    SELECT 'lottery_tickets', concat_ws(' ', contract, draw_id, account), contract, draw_id, d.column_name, d.kept, d.recount
     FROM held h
     FULL JOIN (SELECT k.* FROM wanted w JOIN lottery_tickets k USING (contract, draw_id)) k
       USING (contract, draw_id, account)
-    WHERE k.tickets IS DISTINCT FROM h.tickets
+    CROSS JOIN LATERAL ${compareColumns(
+      SUMS,
+      (column) => `k.${column}`,
+      (column) => `h.${column}`,
+    )} d
   )
   SELECT (SELECT count(*)::float8 FROM events) AS rows, coalesce((SELECT json_agg(json_build_object(
     'table', w.table, 'id', w.id, 'contract', w.contract, 'drawId', w.draw_id::text, 'column', w.column_name,
@@ -82,7 +92,8 @@ export const DELETE_DRAWS = `
   DELETE FROM lottery_draws d USING wanted w WHERE d.contract = w.contract AND d.draw_id = w.draw_id`;
 export const MAKE_DRAWS = `
   ${RECOUNT}, tickets AS (
-    INSERT INTO lottery_tickets (contract, draw_id, account, tickets) SELECT contract, draw_id, account, tickets FROM held
+    INSERT INTO lottery_tickets (contract, draw_id, account, ${SUMS.join(', ')})
+    SELECT contract, draw_id, account, ${SUMS.join(', ')} FROM held
   )
   INSERT INTO lottery_draws (contract, draw_id, ${list}) SELECT contract, draw_id, ${list} FROM recount`;
 
@@ -93,7 +104,7 @@ export const NEXT_DRAWS = `
     (SELECT contract, draw_id FROM lottery_draws WHERE ${after})
     UNION (SELECT DISTINCT contract, draw_id FROM lottery_tickets WHERE ${after})
     UNION (SELECT DISTINCT contract, draw_id::bigint FROM chain_events
-      WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted') AND outcome = 'APPLIED'
+      WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid') AND outcome = 'APPLIED'
         AND (contract, draw_id) > ($1::text, $2::bigint::numeric) ORDER BY contract, draw_id LIMIT $3)
   ) found ORDER BY contract, draw_id LIMIT $3`;
 

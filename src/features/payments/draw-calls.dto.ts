@@ -1,0 +1,25 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { ADDRESS } from '#values/rules';
+
+/** Draw ids have up to 16 digits. */
+const toDrawId = ({ value }: { value: unknown }): unknown =>
+  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+
+export class DrawCallsQuery {
+  @ApiProperty({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 7 })
+  @Transform(toDrawId)
+  @IsInt()
+  @Min(0)
+  @Max(Number.MAX_SAFE_INTEGER)
+  drawId: number;
+
+  @ApiPropertyOptional({
+    pattern: ADDRESS.source,
+    description: 'The lottery contract that holds the draw; by default the newest',
+  })
+  @IsOptional()
+  @Matches(ADDRESS, { message: 'must be a contract address' })
+  contract?: string;
+}

@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import type { Address } from 'viem';
+import { Database } from '#platform/database/database';
+import { namedError, notFound } from '#platform/errors/errors';
+import type { AuthenticatedUser } from '#features/access/current-user';
+import type { ContractCalls } from './calls.dto';
+import { type DrawCall, ofDraw } from './contract-calls';
+import type { DrawCallsQuery } from './draw-calls.dto';
+import { DRAW_OF_CALL, type DrawRow } from './draw-calls.sql';
+
+type Refusal = 'wrong_draw_status' | 'too_early' | 'too_late' | 'already_paid' | 'nothing_to_refund';
+
+/** Why the contract would refuse the call in the block after the last one that was read. */
+const REFUSALS: Record<DrawCall, (draw: DrawRow) => Refusal | undefined> = {
+  claimPrize: ({ status, paid }) => {
+    if (status !== 'COMPLETED') return 'wrong_draw_status';
+    return paid ? 'already_paid' : undefined;
+  },
+  refund: ({ status, refundable }) => {
+    if (status !== 'CANCELLED') return 'wrong_draw_status';
+    return refundable === null || refundable === '0' ? 'nothing_to_refund' : undefined;
+  },
+  completeDraw: ({ status, due }) => {
+    if (status !== 'DRAWING') return 'wrong_draw_status';
+    if (due === 'cancel') return 'too_late';
+    return due === null ? 'too_early' : undefined;
+  },
+  cancelDraw: ({ status, due }) => {
+    if (status !== 'ACTIVE' && status !== 'DRAWING') return 'wrong_draw_status';
+    return due === 'cancel' ? undefined : 'too_early';
+  },
+};
+
+/** Builds the calls that pay out what is in a draw, and those that move a draw on. */
+@Injectable()
+export class DrawCallsService {
+  constructor(private readonly database: Database) {}
+
+  /** @throws ApiError 404 if there is no such draw, 409 if the contract would refuse, 503 while the chain is unknown */
+  async call(
+    name: DrawCall,
+    caller: AuthenticatedUser,
+    { drawId, contract }: DrawCallsQuery,
+  ): Promise<ContractCalls> {
+    const values = { drawId, contract: contract?.toLowerCase() ?? null, caller: caller.address };
+    const draw = await this.database.read(DRAW_OF_CALL, values);
+    if (!draw?.status) throw notFound();
+    if (draw.chainId === null) throw namedError('chain_unknown');
+    const refusal = REFUSALS[name](draw);
+    if (refusal) throw namedError(refusal);
+    const { to, data } = ofDraw(name, draw.contract as Address, BigInt(drawId));
+    return { calls: [{ name, chainId: Number(draw.chainId), to, data, value: '0' }] };
+  }
+}

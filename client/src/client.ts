@@ -2,7 +2,11 @@ import createApi from 'openapi-fetch';
 import type { TransactionReceipt } from 'viem';
 import { errorOf } from './errors.js';
 import { type EventsOptions, type SavingsEvent, followEvents } from './events.js';
-import { type SendOptions, sendCalls } from './payments.js';
+import { signedInAccount } from './payments/account.js';
+import { type PaymentCheck, checkPayment } from './payments/check.js';
+import { type PaymentRequest, type PaymentStore, memoryPayments } from './payments/payment.js';
+import { Payments } from './payments/payments.js';
+import type { SendOptions } from './payments/send.js';
 import { Account, Lottery, Pools, Transactions } from './resources.js';
 import type { paths } from './schema.js';
 import { type SignInOptions, signIn } from './sign-in.js';
@@ -16,6 +20,8 @@ export interface ClientOptions {
   baseUrl: string;
   /** Where the token is stored: in memory by default. */
   tokens?: TokenStore;
+  /** Where payments are kept: in memory by default. `webPayments(localStorage)` keeps them over a reload. */
+  payments?: PaymentStore;
   retry?: Partial<RetryOptions>;
   /** Replaces the platform's fetch. */
   fetch?: typeof fetch;
@@ -31,6 +37,13 @@ export interface PayOptions extends SendOptions {
   wallet: Payer;
 }
 
+/** A draw as the lists give it. */
+export interface DrawToCall {
+  drawId: string | number | bigint;
+  /** Default: the newest lottery contract. */
+  contract?: string;
+}
+
 export class SavingsClient {
   /** openapi-fetch over every path, for operations that have no method here. Failures throw a `SavingsError`. */
   readonly api: Types.Api;
@@ -38,6 +51,8 @@ export class SavingsClient {
   readonly transactions: Transactions;
   readonly lottery: Lottery;
   readonly account: Account;
+  /** What is being paid, in all tabs if the store is theirs. */
+  readonly payments: Payments;
   readonly tokens: TokenStore;
   private readonly baseUrl: string;
   private readonly transport: Transport;
@@ -45,7 +60,13 @@ export class SavingsClient {
   private signInAgain?: () => Promise<unknown>;
   private renewal?: Promise<boolean>;
 
-  constructor({ baseUrl, tokens = memoryTokens(), retry, fetch: send }: ClientOptions) {
+  constructor({
+    baseUrl,
+    tokens = memoryTokens(),
+    payments = memoryPayments(),
+    retry,
+    fetch: send,
+  }: ClientOptions) {
     // Only pages have a location; elsewhere an address without a host is rejected here.
     const base = (globalThis as { location?: { href: string } }).location?.href;
     this.baseUrl = new URL(baseUrl, base).href.replace(/\/$/, '');
@@ -66,6 +87,7 @@ export class SavingsClient {
     this.transactions = new Transactions(this.api);
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
+    this.payments = new Payments(this, payments);
   }
 
   /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
@@ -105,49 +127,62 @@ export class SavingsClient {
   }
 
   /**
-   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Sends the approval and then
-   * the deposit, and waits until both are on the chain.
+   * Whether a deposit would fail, before anything is created or sent: by the wallet's account and chain, the minimum of
+   * service and contract, the tokens, and the ether for gas. The wallet may be asked to change to the chain.
+   * @throws SavingsError: `account_mismatch`, `wrong_chain`, `deposit_below_minimum`, `insufficient_tokens`,
+   * `insufficient_ether`
+   */
+  async checkPayment(check: PaymentCheck): Promise<void> {
+    return checkPayment(await this.config(), await signedInAccount(this.tokens), check);
+  }
+
+  /**
+   * Pays into a pool: a pending deposit, such as `depositId` of a new pool, or an amount. Waits until it is on the
+   * chain. A deposit is not paid twice: `deposit_submitted`.
    */
   async pay(
     pool: string,
-    {
-      transaction,
-      amount,
-      wallet,
-      ...options
-    }: PayOptions & { transaction?: string; amount?: string | bigint },
+    { transaction, amount, ...options }: PayOptions & { transaction?: string; amount?: string | bigint },
   ): Promise<TransactionReceipt[]> {
-    const query = { transaction, amount: amount?.toString() };
-    const params = { path: { id: pool }, query };
-    const { data } = await this.api.GET('/pools/{id}/calls/deposit', { params, signal: options.signal });
-    return sendCalls(data!.data.calls, wallet, options);
+    return this.payments.start({ kind: 'deposit', pool, transaction, amount: amount?.toString() }, options);
   }
 
   /** Withdraws money from a pool. */
   async withdraw(
     pool: string,
-    { amount, wallet, ...options }: PayOptions & { amount: string | bigint },
+    { amount, ...options }: PayOptions & { amount: string | bigint },
   ): Promise<TransactionReceipt[]> {
-    const params = { path: { id: pool }, query: { amount: amount.toString() } };
-    const { data } = await this.api.GET('/pools/{id}/calls/withdraw', { params, signal: options.signal });
-    return sendCalls(data!.data.calls, wallet, options);
+    return this.payments.start({ kind: 'withdraw', pool, amount: amount.toString() }, options);
   }
 
   /** Claims all the yield that the wallet has earned in a pool. */
-  async claim(pool: string, { wallet, ...options }: PayOptions): Promise<TransactionReceipt[]> {
-    const params = { path: { id: pool } };
-    const { data } = await this.api.GET('/pools/{id}/calls/claim', { params, signal: options.signal });
-    return sendCalls(data!.data.calls, wallet, options);
+  async claim(pool: string, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start({ kind: 'claimYield', pool }, options);
   }
 
   /** Buys tickets of the open draw. */
-  async buyTickets(
-    count: number | bigint | string,
-    { wallet, ...options }: PayOptions,
-  ): Promise<TransactionReceipt[]> {
-    const params = { query: { count: count.toString() } };
-    const { data } = await this.api.GET('/lottery/calls/tickets', { params, signal: options.signal });
-    return sendCalls(data!.data.calls, wallet, options);
+  async buyTickets(count: number | bigint | string, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start({ kind: 'buyTickets', count: count.toString() }, options);
+  }
+
+  /** Has the prize of a draw paid out to its winner. */
+  async claimPrize(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start(drawRequest('claimPrize', draw), options);
+  }
+
+  /** Gets back what the wallet paid into a cancelled draw. */
+  async refund(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start(drawRequest('refund', draw), options);
+  }
+
+  /** Picks the winner of a draw that is closed. Anyone may. */
+  async completeDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start(drawRequest('completeDraw', draw), options);
+  }
+
+  /** Cancels a draw that was left open or can have no winner any more. Anyone may, once it is due. */
+  async cancelDraw(draw: DrawToCall, options: PayOptions): Promise<TransactionReceipt[]> {
+    return this.payments.start(drawRequest('cancelDraw', draw), options);
   }
 
   /**
@@ -169,3 +204,8 @@ export class SavingsClient {
     return this.renewal;
   }
 }
+
+const drawRequest = (
+  kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw',
+  { drawId, contract }: DrawToCall,
+): PaymentRequest => ({ kind, drawId: drawId.toString(), contract });

@@ -1,3 +1,4 @@
+import type { PaymentError } from './payments/errors.js';
 import type { components } from './schema.js';
 
 type Schemas = components['schemas'];
@@ -48,7 +49,7 @@ export interface ErrorDetail {
 }
 
 /** What all errors of this client have in common. */
-abstract class ClientError extends Error {
+export abstract class ClientError extends Error {
   abstract readonly code: string;
   /** Key of a request that failed or got no answer: the request can be sent again with it. */
   idempotencyKey?: string;
@@ -142,7 +143,8 @@ export type SavingsError =
   | TransactionRevertedError
   | WrongChainError
   | WebhookSignatureError
-  | DepositExpiredError;
+  | DepositExpiredError
+  | PaymentError;
 
 export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
 

@@ -1,7 +1,7 @@
 export { formatAmount, parseAmount } from './amounts.js';
 export type { AmountFormat, AmountProblem, AmountRules, ParsedAmount } from './amounts.js';
 export { SavingsClient } from './client.js';
-export type { ClientOptions, ClientSignInOptions, PayOptions } from './client.js';
+export type { ClientOptions, ClientSignInOptions, DrawToCall, PayOptions } from './client.js';
 export {
   ApiError,
   DepositExpiredError,
@@ -13,8 +13,13 @@ export {
 } from './errors.js';
 export type { ErrorCode, ErrorDetail, SavingsError } from './errors.js';
 export type { EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
-export { sendCalls } from './payments.js';
-export type { SendOptions } from './payments.js';
+export type { PaymentCheck } from './payments/check.js';
+export * from './payments/errors.js';
+export { memoryPayments, webPayments } from './payments/payment.js';
+export type { Payment, PaymentRequest, PaymentState, PaymentStep, PaymentStore } from './payments/payment.js';
+export type { Payments } from './payments/payments.js';
+export { sendCalls } from './payments/send.js';
+export type { SendOptions } from './payments/send.js';
 export type { CreateOptions } from './resources.js';
 export type { components, operations, paths } from './schema.js';
 export { memoryTokens, webTokens } from './tokens.js';

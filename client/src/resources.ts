@@ -1,5 +1,6 @@
 import { DepositExpiredError, isSavingsError } from './errors.js';
 import { byCursors, byPages } from './pages.js';
+import { randomKey } from './random.js';
 import type * as Types from './types.js';
 import type { Api, Page, RequestOptions } from './types.js';
 import { wait } from './wait.js';
@@ -164,9 +165,3 @@ export class Account {
     return (await this.api.GET('/analytics/user', { signal })).data!.data;
   }
 }
-
-/** 128 random bits. Pages on plain http have no `randomUUID`. */
-const randomKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  );

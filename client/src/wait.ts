@@ -23,3 +23,17 @@ export function wait(ms: number, signal?: AbortSignal | null): Promise<void> {
  */
 export const backoff = (attempt: number, firstMs: number, mostMs: number): number =>
   Math.min(mostMs, firstMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+
+/**
+ * Waits for the promise, but not longer than the signal lets. What the promise stands for goes on.
+ * @throws the signal's reason if it aborts first
+ */
+export function untilAborted<T>(promise: Promise<T>, signal?: AbortSignal | null): Promise<T> {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

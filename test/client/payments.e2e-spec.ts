@@ -136,17 +136,31 @@ it('buys tickets', async () => {
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
 });
 
+it('sends nothing that the contract refuses, and says why by its ABI', async () => {
+  const { id } = await newPool();
+  const before = sent(wallet);
+  await expect(client.withdraw(id, { amount: 1n, wallet })).rejects.toMatchObject({
+    code: 'contract_error',
+    call: 'withdraw',
+    name: 'InsufficientBalance',
+    args: { balance: 0n, needed: 1n },
+  });
+  expect(sent(wallet)).toBe(before);
+});
+
 it('says which call the contract reverted', async () => {
   const { id } = await newPool();
-  // A wallet that sends without trying first.
+  // A wallet that sends without trying first, and that cannot try for others.
   const rash = browserWallet();
   const request = rash.request as (asked: { method: string; params?: any }) => Promise<unknown>;
-  const withGas = (asked: { method: string; params?: any }): Promise<unknown> =>
-    request(
+  const withGas = async (asked: { method: string; params?: any }): Promise<unknown> => {
+    if (asked.method === 'eth_call') throw Object.assign(new Error('No such method.'), { code: 4200 });
+    return request(
       asked.method === 'eth_sendTransaction'
         ? { ...asked, params: [{ ...asked.params[0], gas: '0x7a120' }] }
         : asked,
     );
+  };
   await expect(
     client.withdraw(id, { amount: 1n, wallet: { request: withGas as never } }),
   ).rejects.toMatchObject({ code: 'transaction_reverted', call: 'withdraw' });

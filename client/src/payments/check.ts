@@ -1,0 +1,86 @@
+import { type Address, type Client, parseAbi } from 'viem';
+import { getBalance, getGasPrice, readContract } from 'viem/actions';
+import { ApiError } from '../errors.js';
+import type { ClientConfig, PoolType } from '../types.js';
+import type { Payer } from '../wallet.js';
+import { ERC20, type Spending } from './allowance.js';
+import { DepositBelowMinimumError, InsufficientEtherError, InsufficientTokensError } from './errors.js';
+import { addressOf, changeChain, groundOf, payingAccount } from './ground.js';
+
+const POOL = parseAbi(['function minimumDeposit() view returns (uint256)']);
+/** What an approval and a deposit take together, rounded up: about 46,000 and 180,000. */
+export const PAYMENT_GAS = 250_000n;
+
+/**
+ * What would make a payment fail, before anyone is asked for anything.
+ * @throws InsufficientTokensError, InsufficientEtherError
+ */
+export async function checkFunds(
+  reader: Client,
+  account: Address,
+  spending?: Pick<Spending, 'token' | 'amount'>,
+): Promise<void> {
+  const [tokens, ether, price] = await Promise.all([
+    spending &&
+      readContract(reader, {
+        address: spending.token,
+        abi: ERC20,
+        functionName: 'balanceOf',
+        args: [account],
+      }),
+    getBalance(reader, { address: account }),
+    getGasPrice(reader),
+  ]);
+  if (spending && tokens! < spending.amount) throw new InsufficientTokensError(tokens!, spending.amount);
+  const needed = price * PAYMENT_GAS;
+  if (ether < needed) throw new InsufficientEtherError(ether, needed);
+}
+
+/** @throws DepositBelowMinimumError of the contract, if it has a minimum */
+export async function checkMinimum(
+  reader: Client,
+  contract: Address | undefined,
+  amount: bigint,
+  minimum: bigint,
+): Promise<void> {
+  if (amount < minimum) throw new DepositBelowMinimumError(minimum, amount);
+  if (contract === undefined) return;
+  const least = await readContract(reader, {
+    address: contract,
+    abi: POOL,
+    functionName: 'minimumDeposit',
+  }).catch(() => 0n);
+  if (amount < least) throw new DepositBelowMinimumError(least, amount);
+}
+
+export interface PaymentCheck {
+  wallet: Payer;
+  /** Smallest token units. */
+  amount: string | bigint;
+  /** The type of a pool that is to be created. */
+  type?: PoolType;
+  /** The contract of a pool that exists: its `contractAddress`. */
+  contract?: string;
+}
+
+/** @throws SavingsError that says what would make the payment fail */
+export async function checkPayment(
+  config: ClientConfig,
+  signedIn: Address | undefined,
+  { wallet, amount, type, contract = type && config.contracts[type] }: PaymentCheck,
+): Promise<void> {
+  const { chainId, token } = config;
+  if (chainId === null || token === null)
+    throw new ApiError('chain_unknown', 503, 'The chain is not known yet', [], undefined, undefined);
+  const { reader, wallet: client } = groundOf(wallet, chainId, config);
+  await changeChain(client!, chainId, config);
+  const account = addressOf(await payingAccount(client!, signedIn));
+  const units = BigInt(amount);
+  await checkMinimum(
+    reader,
+    contract as Address | undefined,
+    units,
+    type ? BigInt(config.minimumDeposit) : 0n,
+  );
+  await checkFunds(reader, account, { token: token.address as Address, amount: units });
+}

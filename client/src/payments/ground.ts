@@ -1,0 +1,132 @@
+import {
+  type Account,
+  type Address,
+  type Client,
+  type WalletClient,
+  createClient,
+  createWalletClient,
+  custom,
+  getAddress,
+  http,
+  isAddressEqual,
+  numberToHex,
+} from 'viem';
+import { WrongChainError } from '../errors.js';
+import type { ClientConfig } from '../types.js';
+import type { Payer } from '../wallet.js';
+import { AccountMismatchError } from './errors.js';
+import { isUnknownChain, lacksMethod } from './wallet-errors.js';
+
+/** What the client tells wallets about the chain (EIP-3085). */
+export interface ChainInfo {
+  id: number;
+  name: string;
+  currency: { name: string; symbol: string; decimals: number };
+  rpcUrls: string[];
+  explorerUrl: string | null;
+}
+
+/** The wallet and the chain that a payment stands on. */
+export interface Ground {
+  readonly chainId: number;
+  /** Reads the chain: by the wallet, or by a public node where the wallet cannot or is on another chain. */
+  readonly reader: Client;
+  readonly wallet?: WalletClient;
+}
+
+const isWalletClient = (wallet: Payer): wallet is WalletClient => 'sendTransaction' in wallet;
+
+/** Does not ask the wallet for anything yet. */
+export function groundOf(wallet: Payer | undefined, chainId: number, config?: ClientConfig): Ground {
+  // Without retries: a request of which the outcome is unknown may have asked the person already.
+  const client =
+    wallet &&
+    (isWalletClient(wallet) ? wallet : createWalletClient({ transport: custom(wallet, { retryCount: 0 }) }));
+  const [url] = [
+    config && 'rpcUrl' in config ? config.rpcUrl : undefined,
+    ...(chainOf(config)?.rpcUrls ?? []),
+  ].filter((each) => each !== undefined);
+  const node = url === undefined ? undefined : createClient({ transport: http(url) });
+  const request = async (asked: { method: string; params?: unknown }): Promise<unknown> => {
+    const actual = await client?.getChainId();
+    if (client && actual === chainId)
+      try {
+        return await client.request(asked as never, { retryCount: 0 });
+      } catch (error) {
+        if (!node || !lacksMethod(error)) throw error;
+      }
+    if (node) return node.request(asked as never);
+    throw new WrongChainError(chainId, actual ?? 0);
+  };
+  const pollingInterval = client?.pollingInterval;
+  const reader = createClient({ transport: custom({ request }, { retryCount: 0 }), pollingInterval });
+  return { chainId, reader, wallet: client };
+}
+
+const chainOf = (config?: ClientConfig): ChainInfo | null =>
+  (config as { chain?: ChainInfo | null } | undefined)?.chain ?? null;
+
+/**
+ * The account that pays: the one that is signed in, if the wallet has it among its accounts.
+ * @throws AccountMismatchError
+ */
+export async function payingAccount(wallet: WalletClient, expected?: Address): Promise<Account | Address> {
+  const { account } = wallet;
+  if (account?.type === 'local') {
+    if (expected && !isAddressEqual(account.address, expected))
+      throw new AccountMismatchError(expected, account.address);
+    return account;
+  }
+  const listed = await wallet.getAddresses();
+  const addresses = listed.length > 0 ? listed : await wallet.requestAddresses();
+  if (!expected) return account ?? getAddress(addresses[0]);
+  if (!addresses.some((each) => isAddressEqual(each, expected)))
+    throw new AccountMismatchError(expected, account?.address ?? addresses[0]);
+  return getAddress(expected);
+}
+
+/**
+ * Has the wallet change to the chain, and adds it to a wallet that does not know it.
+ * @throws WrongChainError
+ */
+export async function changeChain(wallet: WalletClient, id: number, config?: ClientConfig): Promise<void> {
+  const actual = await wallet.getChainId();
+  if (actual === id) return;
+  const chain = chainOf(config);
+  try {
+    await switchTo(wallet, id);
+  } catch (error) {
+    if (!isUnknownChain(error) || chain?.id !== id || chain.rpcUrls.length === 0)
+      throw new WrongChainError(id, actual, error);
+    try {
+      await wallet.request({
+        method: 'wallet_addEthereumChain',
+        params: [
+          {
+            chainId: numberToHex(id),
+            chainName: chain.name,
+            nativeCurrency: chain.currency,
+            rpcUrls: chain.rpcUrls,
+            ...(chain.explorerUrl !== null && { blockExplorerUrls: [chain.explorerUrl] }),
+          },
+        ],
+      });
+      // To add a chain does not mean to change to it.
+      if ((await wallet.getChainId()) !== id) await switchTo(wallet, id);
+    } catch (again) {
+      throw new WrongChainError(id, actual, again);
+    }
+  }
+  // Some wallets report success before they have switched, or without switching.
+  const changed = await wallet.getChainId();
+  if (changed !== id) throw new WrongChainError(id, changed);
+}
+
+const switchTo = (wallet: WalletClient, id: number): Promise<unknown> =>
+  wallet.request(
+    { method: 'wallet_switchEthereumChain', params: [{ chainId: numberToHex(id) }] },
+    { retryCount: 0 },
+  );
+
+export const addressOf = (account: Account | Address): Address =>
+  typeof account === 'string' ? account : account.address;

@@ -1,0 +1,138 @@
+import type { Address, Hash } from 'viem';
+
+/** What is paid, or asked of a contract. Amounts are in smallest units. */
+export type PaymentRequest =
+  | {
+      readonly kind: 'deposit';
+      readonly pool: string;
+      /** The pending deposit that this pays. */
+      readonly transaction?: string;
+      readonly amount?: string;
+    }
+  | { readonly kind: 'withdraw'; readonly pool: string; readonly amount: string }
+  | { readonly kind: 'claimYield'; readonly pool: string }
+  | { readonly kind: 'buyTickets'; readonly count: string }
+  | {
+      readonly kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw';
+      readonly drawId: string;
+      /** Default: the newest lottery contract. */
+      readonly contract?: string;
+    };
+
+/**
+ * - `checking`: account, chain, balance and allowance are looked at; nothing was asked of the person.
+ * - `wallet`: the wallet asks the person to confirm `step`.
+ * - `sent`: the transaction `hash` of `step` is on its way.
+ * - `mined`: it is on the chain, and the service has not seen it yet.
+ * - `done`, `failed`: stays in the list until it is dismissed, or others need its place.
+ * - `cancelled`: by the person, before it was sent. If the wallet sends it after all, it becomes `sent`.
+ */
+export type PaymentState = 'checking' | 'wallet' | 'sent' | 'mined' | 'done' | 'failed' | 'cancelled';
+
+/** What a wallet is asked for: a call by its name, a signature, or several calls as one (EIP-5792). */
+export type PaymentStep = PaymentRequest['kind'] | 'approve' | 'permit' | 'batch';
+
+export type Payment = PaymentRequest & {
+  readonly id: string;
+  /** The account that pays. */
+  readonly account: Address;
+  readonly state: PaymentState;
+  readonly step?: PaymentStep;
+  /** Of the newest transaction. */
+  readonly hash?: Hash;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** When `hash` was sent; since then it is on its way. */
+  readonly sentAt?: number;
+  /** Something in the wallet has to be changed back: its account, or its chain. */
+  readonly attention?: 'account' | 'chain';
+  /** Of a failed payment: `code` as of a `SavingsError`, or `wallet` for an error of the wallet. */
+  readonly failure?: { readonly code: string; readonly message: string };
+  /** What finds a transaction again. */
+  readonly trace?: PaymentTrace;
+};
+
+export interface PaymentTrace {
+  readonly chainId: number;
+  readonly to: Address;
+  readonly data: `0x${string}`;
+  /** No transaction of the payment is in an earlier block. */
+  readonly fromBlock: string;
+  /** Of the account: the transaction's if the node showed it, else the smallest it can have. */
+  readonly nonce?: number;
+  /** A batch's id (EIP-5792). */
+  readonly batch?: string;
+  /** The service knows the hash. */
+  readonly told?: boolean;
+}
+
+/** Keeps payments between visits, so that nobody pays twice because of a reload. */
+export interface PaymentStore {
+  /** Newest first. */
+  list(): readonly Payment[] | Promise<readonly Payment[]>;
+  /** Adds the payment, or replaces the one with its id. */
+  put(payment: Payment): void | Promise<void>;
+  remove(id: string): void | Promise<void>;
+  /** Calls back when another tab has changed the store. Returns a function that stops it. */
+  watch?(changed: () => void): () => void;
+}
+
+/** The store's size is bounded: of more payments, those that ended go first, then the oldest. */
+export const MOST_PAYMENTS = 50;
+
+export const isUnderWay = ({ state }: Payment): boolean =>
+  state === 'checking' || state === 'wallet' || state === 'sent' || state === 'mined';
+
+/** The list with the payment in it. */
+function withPayment(payments: readonly Payment[], payment: Payment): Payment[] {
+  const newestFirst = (a: Payment, b: Payment): number => b.startedAt - a.startedAt;
+  const others = payments.filter(({ id }) => id !== payment.id).sort(newestFirst);
+  const byWorth = [...others.filter(isUnderWay), ...others.filter((each) => !isUnderWay(each))];
+  return [payment, ...byWorth.slice(0, MOST_PAYMENTS - 1)].sort(newestFirst);
+}
+
+/** Keeps payments in memory, until the process or page ends. */
+export function memoryPayments(): PaymentStore {
+  let payments: Payment[] = [];
+  return {
+    list: () => payments,
+    put: (payment) => void (payments = withPayment(payments, payment)),
+    remove: (id) => void (payments = payments.filter((each) => each.id !== id)),
+  };
+}
+
+/** Keeps payments in `localStorage`: for all tabs, and over reloads. Nothing in it is secret. */
+export function webPayments(
+  storage: Pick<Storage, 'getItem' | 'setItem'>,
+  key = 'pooled-savings-payments',
+): PaymentStore {
+  const list = (): Payment[] => {
+    try {
+      const found = JSON.parse(storage.getItem(key) ?? '[]') as unknown;
+      return Array.isArray(found) ? found.filter(isPayment) : [];
+    } catch {
+      return [];
+    }
+  };
+  return {
+    list,
+    put: (payment) => storage.setItem(key, JSON.stringify(withPayment(list(), payment))),
+    remove: (id) => storage.setItem(key, JSON.stringify(list().filter((each) => each.id !== id))),
+    watch: (changed) => {
+      const listen = (event: StorageEvent): void => {
+        if (event.key === key || event.key === null) changed();
+      };
+      globalThis.addEventListener('storage', listen);
+      return () => globalThis.removeEventListener('storage', listen);
+    },
+  };
+}
+
+/** Others may have written into the storage. */
+const isPayment = (value: unknown): value is Payment =>
+  typeof value === 'object' &&
+  value !== null &&
+  ['id', 'kind', 'state', 'account'].every(
+    (field) => typeof (value as Record<string, unknown>)[field] === 'string',
+  ) &&
+  typeof (value as Payment).startedAt === 'number';

@@ -1,0 +1,217 @@
+import type { Abi, Account, Address, Hash, TransactionReceipt } from 'viem';
+import { call as callChain, getBlockNumber, getTransactionCount } from 'viem/actions';
+import { TransactionRevertedError } from '../errors.js';
+import type { ClientConfig, ContractCall } from '../types.js';
+import { untilAborted } from '../wait.js';
+import type { Payer } from '../wallet.js';
+import { type Spending, allowanceOf, approvals, spendingOf } from './allowance.js';
+import { sendBatch } from './batch.js';
+import { checkFunds } from './check.js';
+import { contractErrorOf } from './contract-errors.js';
+import { follow } from './follow.js';
+import { type Ground, addressOf, changeChain, groundOf, payingAccount } from './ground.js';
+import type { Payment, PaymentStep, PaymentTrace } from './payment.js';
+import { withPermit } from './permit.js';
+import { isRejection, lacksMethod } from './wallet-errors.js';
+
+export interface SendOptions {
+  /** Called once a transaction has been sent. */
+  onSent?: (call: ContractCall, hash: Hash) => void;
+  /** Called when the wallet has sent the same call again with other gas: `hash` takes the place of `replaced`. */
+  onReplaced?: (call: ContractCall, hash: Hash, replaced: Hash) => void;
+  /** Called once it is on the chain. */
+  onMined?: (call: ContractCall, receipt: TransactionReceipt) => void;
+  /** Called with each new state of the payment. */
+  onChange?: (payment: Payment) => void;
+  /**
+   * After how long a transaction that no node knows counts as dropped: two minutes by default. Half an hour if the node
+   * never showed it, because many do not show what is pending.
+   */
+  droppedAfterMs?: number;
+  /** Stops waiting; transactions that were sent stay sent. */
+  signal?: AbortSignal;
+}
+
+/** What the payment list is told while a payment runs. */
+export interface Progress {
+  state: 'checking' | 'wallet' | 'sent';
+  step?: PaymentStep;
+  hash?: Hash;
+  attention?: 'account' | 'chain';
+  trace?: PaymentTrace;
+}
+
+export interface RunOptions extends SendOptions {
+  /** The account that is signed in. */
+  account?: Address;
+  config?: ClientConfig;
+  abi?: () => Promise<Abi>;
+  tell?: (progress: Progress) => Promise<void>;
+  /** A wallet that answers after the wait for it was given up. */
+  onLate?: (progress: Progress) => Promise<void>;
+}
+
+/**
+ * Sends the service's calls with a wallet, each after the previous one is on the chain. Asks the person as few times as
+ * the wallet, the token and the contract allow: nothing is approved that is approved already; several calls go as one
+ * where the wallet can (EIP-5792), and an approval by signature where the token can (EIP-2612).
+ * @returns the receipts, in the order of the transactions
+ * @throws SavingsError, the wallet's error, or the signal's reason
+ */
+export async function sendCalls(
+  calls: readonly ContractCall[],
+  wallet: Payer,
+  options: RunOptions = {},
+): Promise<TransactionReceipt[]> {
+  const ground = groundOf(wallet, calls[0].chainId, options.config);
+  return new Run(ground, options).calls(calls);
+}
+
+export class Run {
+  constructor(
+    readonly ground: Ground,
+    readonly options: RunOptions,
+  ) {}
+
+  async calls(calls: readonly ContractCall[]): Promise<TransactionReceipt[]> {
+    const final = calls[calls.length - 1];
+    const approval = calls.find(({ name }) => name === 'approve');
+    await this.tell({ state: 'checking' });
+    const account = await this.account();
+    const spending = approval && spendingOf(approval);
+    await checkFunds(this.ground.reader, addressOf(account), spending);
+    if (!spending || (await allowanceOf(this.ground.reader, addressOf(account), spending)) >= spending.amount)
+      return [await this.send(final)];
+    const before = await approvals(this.ground.reader, addressOf(account), approval, spending);
+    const batch = await sendBatch(this, account, [...before, final]);
+    if (batch) return batch;
+    const permitted = await withPermit(this, account, final, spending);
+    if (permitted) return [await this.send(permitted)];
+    const receipts: TransactionReceipt[] = [];
+    for (const each of before) receipts.push(await this.send(each));
+    await this.untilAllowed(spending, addressOf(account));
+    return [...receipts, await this.send(final)];
+  }
+
+  /** Checked before each call: a person may change account and chain in the wallet while a payment runs. */
+  async account(): Promise<Account | Address> {
+    const { wallet, chainId } = this.ground;
+    if (!wallet) throw new Error('a payment that is not sent yet needs a wallet');
+    await this.within(changeChain(wallet, chainId, this.options.config));
+    return this.within(payingAccount(wallet, this.options.account));
+  }
+
+  async send(call: ContractCall): Promise<TransactionReceipt> {
+    const account = await this.account();
+    await this.simulate(call, account);
+    const trace = await this.traceOf(call, addressOf(account));
+    const { name: step } = call;
+    const hash = await this.ask({ state: 'wallet', step: step, trace }, () =>
+      this.ground.wallet!.sendTransaction({
+        account,
+        // Checked above; otherwise viem would need a full description of the chain.
+        chain: null,
+        to: call.to as Address,
+        data: call.data as Hash,
+        value: BigInt(call.value),
+      }),
+    );
+    this.options.onSent?.(call, hash);
+    return this.mined(call, addressOf(account), hash, trace);
+  }
+
+  /** Follows a transaction that was sent, also one of an earlier visit. */
+  async mined(
+    call: ContractCall,
+    from: Address,
+    sent: Hash,
+    trace: PaymentTrace,
+  ): Promise<TransactionReceipt> {
+    const step = call.name as PaymentStep;
+    const receipt = await follow(
+      this.ground,
+      { call, from, hash: sent, trace },
+      {
+        signal: this.options.signal,
+        droppedAfterMs: this.options.droppedAfterMs,
+        onFound: (progress) => this.tell({ state: 'sent', step, ...progress }),
+        onReplaced: (hash, replaced) => this.options.onReplaced?.(call, hash, replaced),
+      },
+    );
+    if (receipt.status !== 'success') throw new TransactionRevertedError(call.name, receipt.transactionHash);
+    this.options.onMined?.(call, receipt);
+    return receipt;
+  }
+
+  /**
+   * Asks the person by the wallet. If the wait for that is given up, the wallet may still send: then the payment goes
+   * on in the list.
+   */
+  async ask(progress: Progress, request: () => Promise<Hash>): Promise<Hash> {
+    this.options.signal?.throwIfAborted();
+    await this.tell(progress);
+    const asked = request();
+    try {
+      const hash = await this.within(asked);
+      await this.tell({ ...progress, state: 'sent', hash });
+      return hash;
+    } catch (error) {
+      if (this.options.signal?.aborted)
+        void asked.then(
+          (hash) => this.options.onLate?.({ ...progress, state: 'sent', hash }),
+          () => undefined,
+        );
+      throw error;
+    }
+  }
+
+  /** What a contract would refuse is not offered to the person. A wallet that cannot try leaves it to the chain. */
+  async simulate(call: ContractCall, account: Account | Address): Promise<void> {
+    try {
+      await this.within(
+        callChain(this.ground.reader, {
+          account,
+          to: call.to as Address,
+          data: call.data as Hash,
+          value: BigInt(call.value),
+        }),
+      );
+    } catch (error) {
+      if (this.options.signal?.aborted) throw error;
+      const known = contractErrorOf(call.name, error, (await this.options.abi?.()) ?? []);
+      if (known) throw known;
+      if (!lacksMethod(error) && isRejection(error)) throw error;
+    }
+  }
+
+  async tell(progress: Progress): Promise<void> {
+    await this.options.tell?.(progress);
+  }
+
+  within<T>(promise: Promise<T>): Promise<T> {
+    return untilAborted(promise, this.options.signal);
+  }
+
+  async traceOf(
+    { chainId, to, data }: Pick<ContractCall, 'chainId' | 'to' | 'data'>,
+    from: Address,
+  ): Promise<PaymentTrace> {
+    const { reader } = this.ground;
+    const [fromBlock, nonce] = await this.within(
+      Promise.all([
+        getBlockNumber(reader, { cacheTime: 0 }),
+        getTransactionCount(reader, { address: from, blockTag: 'latest' }),
+      ]),
+    );
+    return { chainId, to: to as Address, data: data as Hash, fromBlock: `${fromBlock}`, nonce };
+  }
+
+  /** Nodes behind one address may differ by a block: the approval is mined, and this one has not seen it. */
+  private async untilAllowed(spending: Spending, account: Address): Promise<void> {
+    const { reader } = this.ground;
+    for (let attempt = 0; attempt < 5; attempt++) {
+      if ((await this.within(allowanceOf(reader, account, spending))) >= spending.amount) return;
+      await this.within(new Promise((resolve) => setTimeout(resolve, reader.pollingInterval)));
+    }
+  }
+}

@@ -412,7 +412,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(events.ISSUE_TICKET, { digest: 'fresh', session: '{}', seconds: 30 }),
     run(events.REDEEM_TICKET, { digest: 'd41d8cd98f00b204e9800998ecf8427e' }),
     run(events.REMOVE_EXPIRED_TICKETS, { after: null, batch: 20 }),
-    run(events.OPEN_STREAM, cursor),
+    run(events.OPEN_STREAM, { ...cursor, seenXids: [], seenPositions: [] }),
+    run(events.OPEN_STREAM, { ...cursor, seenXids: ['203', '203'], seenPositions: [20_000, 20_001] }),
     run(events.IS_NEAR, { ...cursor, most: 100 }),
     run(events.CATCH_UP, { ...cursor, events: 20, address: caller }),
     // In thousands of pools.

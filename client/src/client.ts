@@ -1,15 +1,22 @@
 import createApi from 'openapi-fetch';
 import type { TransactionReceipt } from 'viem';
+import type { ConnectionState } from './connection.js';
 import { errorOf } from './errors.js';
-import { type EventsOptions, type SavingsEvent, followEvents } from './events.js';
+import { type EventsOptions, type EventOf, type Topic, followEvents } from './events.js';
+import { Follower } from './follower.js';
+import type { Observable } from './observable.js';
 import { signedInAccount } from './payments/account.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
 import { type PaymentRequest, type PaymentStore, memoryPayments } from './payments/payment.js';
 import { Payments } from './payments/payments.js';
 import type { SendOptions } from './payments/send.js';
 import { Account, Lottery, Pools, Transactions } from './resources.js';
+import { Webhooks } from './webhook-resource.js';
 import type { paths } from './schema.js';
+import type { SessionState } from './session.js';
+import { ServiceLine } from './service-line.js';
 import { type SignInOptions, signIn } from './sign-in.js';
+import { type TabTools, browserTabs } from './tabs.js';
 import { type TokenStore, memoryTokens } from './tokens.js';
 import { DEFAULT_RETRY, type RetryOptions, Transport } from './transport.js';
 import type * as Types from './types.js';
@@ -25,6 +32,8 @@ export interface ClientOptions {
   retry?: Partial<RetryOptions>;
   /** Replaces the platform's fetch. */
   fetch?: typeof fetch;
+  /** How tabs share their work: by default what the browser offers. `{}`: each tab for itself. */
+  tabs?: TabTools;
 }
 
 export interface ClientSignInOptions extends SignInOptions {
@@ -53,9 +62,15 @@ export class SavingsClient {
   readonly account: Account;
   /** What is being paid, in all tabs if the store is theirs. */
   readonly payments: Payments;
+  readonly webhooks: Webhooks;
   readonly tokens: TokenStore;
+  /** Who is signed in, in all tabs that share the store of tokens, and why the last session ended. */
+  readonly session: Observable<SessionState>;
+  /** Whether the service answers, and whether it wants no requests for now. */
+  readonly connection: Observable<ConnectionState>;
   private readonly baseUrl: string;
   private readonly transport: Transport;
+  private readonly line: ServiceLine;
   private knownConfig?: Promise<Types.ClientConfig>;
   private signInAgain?: () => Promise<unknown>;
   private renewal?: Promise<boolean>;
@@ -66,14 +81,18 @@ export class SavingsClient {
     payments = memoryPayments(),
     retry,
     fetch: send,
+    tabs = browserTabs(),
   }: ClientOptions) {
     // Only pages have a location; elsewhere an address without a host is rejected here.
     const base = (globalThis as { location?: { href: string } }).location?.href;
     this.baseUrl = new URL(baseUrl, base).href.replace(/\/$/, '');
-    this.tokens = tokens;
+    this.line = new ServiceLine(tabs, this.baseUrl, tokens);
+    const { session, connection } = this.line;
+    [this.session, this.connection, this.tokens] = [session, connection, session.tokens];
     this.transport = new Transport(
       send ?? ((request) => fetch(request)),
-      tokens,
+      session,
+      connection,
       { ...DEFAULT_RETRY, ...retry },
       (expired) => this.renew(expired),
     );
@@ -88,6 +107,7 @@ export class SavingsClient {
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
     this.payments = new Payments(this, payments);
+    this.webhooks = new Webhooks(this.api);
   }
 
   /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
@@ -122,7 +142,7 @@ export class SavingsClient {
     try {
       await this.api.POST(everywhere ? '/auth/logout/all' : '/auth/logout');
     } finally {
-      await this.tokens.set(null);
+      await this.line.session.end('signed_out', { everywhere });
     }
   }
 
@@ -185,12 +205,33 @@ export class SavingsClient {
     return this.payments.start(drawRequest('cancelDraw', draw), options);
   }
 
+  /** What a start page shows, in one request, and the place in the stream of events that follows it. */
+  start(options?: Types.RequestOptions): Promise<Types.Start> {
+    return this.account.start(options);
+  }
+
+  /**
+   * What `start` gives, kept true by what happens, with one stream of events for all tabs of the account. Needs a
+   * session, and ends with it.
+   */
+  follow(): Follower {
+    return new Follower({
+      session: this.line.session,
+      connection: this.line.connection,
+      line: this.line,
+      start: (signal) => this.start({ signal }),
+      events: (options) => followEvents(this.transport, this.baseUrl, options),
+    });
+  }
+
   /**
    * Live events of the caller's pools and money, and of the lottery. Reconnects by itself and continues where it was.
    * After a `reload` event something may be missing: load again what you show. Ends when the loop is left or the signal
-   * aborts.
+   * aborts. Each call is a stream of its own: `follow` shares one with the other tabs.
    */
-  events(options: EventsOptions = {}): AsyncGenerator<SavingsEvent, void, undefined> {
+  events<const Name extends Topic = Topic>(
+    options: EventsOptions<Name> = {},
+  ): AsyncGenerator<EventOf<Name>, void, undefined> {
     return followEvents(this.transport, this.baseUrl, options);
   }
 

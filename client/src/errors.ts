@@ -24,6 +24,11 @@ const STATUSES = {
   no_open_draw: 404,
   idempotency_in_progress: 409,
   transaction_not_pending: 409,
+  wrong_draw_status: 409,
+  too_early: 409,
+  too_late: 409,
+  already_paid: 409,
+  nothing_to_refund: 409,
   webhook_not_active: 409,
   webhook_test_pending: 409,
   conflict: 409,
@@ -48,8 +53,12 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
+/** Known to every copy of this package: a page may have two, and a server one for `import` and one for `require`. */
+const BRAND = Symbol.for('@pooled-savings/client.error');
+
 /** What all errors of this client have in common. */
 export abstract class ClientError extends Error {
+  readonly [BRAND] = true;
   abstract readonly code: string;
   /** Key of a request that failed or got no answer: the request can be sent again with it. */
   idempotencyKey?: string;
@@ -146,7 +155,8 @@ export type SavingsError =
   | DepositExpiredError
   | PaymentError;
 
-export const isSavingsError = (error: unknown): error is SavingsError => error instanceof ClientError;
+export const isSavingsError = (error: unknown): error is SavingsError =>
+  typeof error === 'object' && error !== null && BRAND in error;
 
 /** Turns an error answer into an error. The response's body must not have been read. */
 export async function errorOf(response: Response): Promise<SavingsError> {

@@ -97,10 +97,12 @@ export interface ReloadEvent {
 }
 
 export type SavingsEvent = EventPayload | ReloadEvent;
+/** What a stream of these topics gives. */
+export type EventOf<Name extends Topic> = EventPayload<Name> | ReloadEvent;
 
-export interface EventsOptions {
+export interface EventsOptions<Name extends Topic = Topic> {
   /** Only these topics; all by default. */
-  topics?: readonly Topic[];
+  topics?: readonly Name[];
   /** Id of the last event that was seen in an earlier run, to continue after it. */
   lastEventId?: string;
   /** Called each time a connection is established. */
@@ -110,7 +112,14 @@ export interface EventsOptions {
   signal?: AbortSignal;
 }
 
+/** More for those who follow inside of this package. */
+export interface StreamOptions<Name extends Topic = Topic> extends EventsOptions<Name> {
+  /** Called for whatever arrives. A proxy that keeps everything back connects, too, and then gives nothing. */
+  onAlive?: () => void;
+}
+
 /** The service sends a ping every 15 s. */
+const LATE_MS = 20_000;
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const MOST_WAIT_MS = 30_000;
@@ -121,11 +130,11 @@ const MOST_ASKED_MS = 300_000;
  * @throws SavingsError for failures that a retry does not fix, such as an invalid token; the wallet's error if signing
  * in again fails; or the signal's reason
  */
-export async function* followEvents(
+export async function* followEvents<Name extends Topic>(
   transport: Transport,
   baseUrl: string,
-  { topics, lastEventId, onConnected, onDisconnected, signal }: EventsOptions,
-): AsyncGenerator<SavingsEvent, void, undefined> {
+  { topics, lastEventId, onConnected, onDisconnected, onAlive, signal }: StreamOptions<Name>,
+): AsyncGenerator<EventOf<Name>, void, undefined> {
   let last = lastEventId ?? null;
   let leastWaitMs = 0;
   let attempt = 0;
@@ -136,8 +145,16 @@ export async function* followEvents(
     const silence = new AbortController();
     const ended = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let late: ReturnType<typeof setTimeout> | undefined;
+    const { connection } = transport;
     const onChunk = (): void => {
       clearTimeout(timer);
+      clearTimeout(late);
+      if (isConnected) {
+        connection.reached();
+        onAlive?.();
+        late = setTimeout(() => connection.silent(), LATE_MS);
+      }
       timer = setTimeout(
         () => silence.abort(new NoAnswerError('the stream went silent', undefined)),
         SILENCE_MS,
@@ -154,7 +171,7 @@ export async function* followEvents(
       for await (const { event, data } of parseEvents(body, { onChunk, onId, onRetry })) {
         // The old id is no longer valid. If the service sends no new one, start from the beginning.
         if (event === 'reload') last = idHere;
-        yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventPayload);
+        yield event === 'reload' ? { topic: 'reload', id: last } : (JSON.parse(data) as EventPayload<Name>);
       }
       lost = new NoAnswerError('the stream ended', undefined);
     } catch (error) {
@@ -164,6 +181,7 @@ export async function* followEvents(
       lost = error;
     } finally {
       clearTimeout(timer);
+      clearTimeout(late);
       // Leaving the loop closes the connection.
       silence.abort();
     }

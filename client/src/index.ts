@@ -12,7 +12,13 @@ export {
   isSavingsError,
 } from './errors.js';
 export type { ErrorCode, ErrorDetail, SavingsError } from './errors.js';
-export type { EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
+export type { EventOf, EventPayload, EventsOptions, ReloadEvent, SavingsEvent, Topic } from './events.js';
+export { Follower } from './follower.js';
+export type { FollowState } from './follower.js';
+export type { ConnectionState } from './connection.js';
+export type { Observable } from './observable.js';
+export type { SessionEnd, SessionState } from './session.js';
+export type { TabTools } from './tabs.js';
 export type { PaymentCheck } from './payments/check.js';
 export * from './payments/errors.js';
 export { memoryPayments, webPayments } from './payments/payment.js';

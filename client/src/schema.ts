@@ -521,7 +521,7 @@ export interface paths {
         };
         /**
          * Totals over all pools
-         * @description What all pools of the service hold and have yielded, whoever owns them.
+         * @description What all pools of the service hold and have yielded, whoever owns them. The operator may open it to requests without a token.
          */
         get: operations["analytics_pools"];
         put?: never;
@@ -604,6 +604,26 @@ export interface paths {
          * @description The draws into which the caller paid, for tickets or as a gift, with what came of them and what the caller may take out: those of the newest lottery contract first, of each the newest first.
          */
         get: operations["tickets_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that a start page shows
+         * @description What the endpoints named below tell the caller, of one moment, in one request. With `cursor` as `Last-Event-ID` the stream goes on from that moment: what happened since comes once, and nothing that is in here comes again. The one exception: while a transaction of the database takes so long that more than 200 others end before it, what the later ones of these tell may be in both; an event that was applied already is known by its `transactionId`, or its `txHash` and `topic`.
+         */
+        get: operations["start_read"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1335,6 +1355,33 @@ export interface components {
             success: true;
             data: components["schemas"]["ContractCalls"];
         };
+        ChainCurrency: {
+            /** @example Ether */
+            name: string;
+            /** @example ETH */
+            symbol: string;
+            decimals: number;
+        };
+        ChainInfo: {
+            /** @example 31337 */
+            id: number;
+            /** @example Local chain */
+            name: string;
+            /** @description What fees are paid in */
+            currency: components["schemas"]["ChainCurrency"];
+            /**
+             * @description Nodes that wallets may use, the preferred one first; may be empty
+             * @example [
+             *       "http://127.0.0.1:8545"
+             *     ]
+             */
+            rpcUrls: string[];
+            /**
+             * @description Shows a transaction at `/tx/<hash>`
+             * @example https://explorer.example.org
+             */
+            explorerUrl: string | null;
+        };
         TokenInfo: {
             address: string;
             /** @description Empty if the token has none */
@@ -1369,6 +1416,8 @@ export interface components {
         ClientConfig: {
             /** @description null until the indexer has read it from the chain */
             chainId: number | null;
+            /** @description What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain */
+            chain: components["schemas"]["ChainInfo"] | null;
             /** @description null until the indexer has read it from the chain */
             token: components["schemas"]["TokenInfo"] | null;
             /** @description Of new pools */
@@ -1377,6 +1426,8 @@ export interface components {
             /** @description Smallest first deposit of a pool, in smallest token units */
             minimumDeposit: string;
             signIn: components["schemas"]["SignInRules"];
+            /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
+            publicStatistics: boolean;
             /** @description The chain of this machine; in development only */
             rpcUrl?: string;
         };
@@ -1569,6 +1620,54 @@ export interface components {
             success: true;
             data: components["schemas"]["DrawEntry"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        FirstPageOfPoolItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["PoolItem"][];
+        };
+        FirstPageOfPositionItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["PositionItem"][];
+        };
+        FirstPageOfTransactionItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["TransactionItem"][];
+        };
+        FirstPageOfDrawEntry: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["DrawEntry"][];
+        };
+        FirstPageOfWinner: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["Winner"][];
+        };
+        StartPage: {
+            /** @description As `GET /users/me` */
+            user: components["schemas"]["Profile"];
+            /** @description As `GET /analytics/user` */
+            analytics: components["schemas"]["UserAnalytics"];
+            /** @description As `GET /pools?limit=50` */
+            pools: components["schemas"]["FirstPageOfPoolItem"];
+            /** @description As `GET /users/me/positions?limit=100` */
+            positions: components["schemas"]["FirstPageOfPositionItem"];
+            /** @description As `GET /transactions?limit=8` */
+            transactions: components["schemas"]["FirstPageOfTransactionItem"];
+            /** @description As `GET /lottery/current`; null if no draw is open */
+            draw: components["schemas"]["CurrentDraw"] | null;
+            /** @description As `GET /lottery/me?limit=5` */
+            entries: components["schemas"]["FirstPageOfDrawEntry"];
+            /** @description As `GET /lottery/winners?limit=3` */
+            winners: components["schemas"]["FirstPageOfWinner"];
+            /**
+             * @description A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event
+             * @example 0000000003e9-000000000011-0001
+             */
+            cursor: string;
+        };
+        StartPageEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["StartPage"];
         };
         CreatedWebhook: {
             /** Format: uuid */
@@ -5808,6 +5907,19 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "chainId": 31337,
+                     *         "chain": {
+                     *           "id": 31337,
+                     *           "name": "Local chain",
+                     *           "currency": {
+                     *             "name": "Ether",
+                     *             "symbol": "ETH",
+                     *             "decimals": 18
+                     *           },
+                     *           "rpcUrls": [
+                     *             "http://127.0.0.1:8545"
+                     *           ],
+                     *           "explorerUrl": "https://explorer.example.org"
+                     *         },
                      *         "token": {
                      *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *           "symbol": "SAVE",
@@ -5831,7 +5943,8 @@ export interface operations {
                      *           "chainId": 31337,
                      *           "nonceLifetimeSeconds": 600,
                      *           "tokenLifetimeSeconds": 604800
-                     *         }
+                     *         },
+                     *         "publicStatistics": false
                      *       }
                      *     }
                      */
@@ -6666,6 +6779,294 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DrawEntryList"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    start_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "user": {
+                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *           "poolCount": 1,
+                     *           "totalDeposits": "25000000000000000000",
+                     *           "createdAt": "2026-11-21T05:09:49.118Z",
+                     *           "tokenExpiresAt": "2026-11-21T05:09:49.118Z"
+                     *         },
+                     *         "analytics": {
+                     *           "totalDeposited": "25000000000000000000",
+                     *           "pendingDeposits": "0",
+                     *           "totalYield": "1312500000000000000",
+                     *           "yieldEarned": "1000000000000000000",
+                     *           "activePoolsCount": 1,
+                     *           "averageAPR": 5.25,
+                     *           "joinedAt": "2026-11-21T05:09:49.118Z",
+                     *           "chartData": {
+                     *             "deposits": [
+                     *               {
+                     *                 "date": "2026-11-21",
+                     *                 "amount": "25000000000000000000"
+                     *               }
+                     *             ],
+                     *             "yields": [
+                     *               {
+                     *                 "date": "2026-11-21",
+                     *                 "amount": "25000000000000000000"
+                     *               }
+                     *             ]
+                     *           }
+                     *         },
+                     *         "pools": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *               "type": "individual",
+                     *               "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *               "balance": "25000000000000000000",
+                     *               "createdAt": "2026-11-21T05:09:49.118Z",
+                     *               "pendingBalance": "0",
+                     *               "totalYield": "1312500000000000000",
+                     *               "apr": 5.25,
+                     *               "autoCompound": false,
+                     *               "lastUpdate": "2026-11-21T05:09:49.118Z",
+                     *               "members": 1,
+                     *               "recentTransactions": [
+                     *                 {
+                     *                   "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *                   "type": "DEPOSIT",
+                     *                   "amount": "25000000000000000000",
+                     *                   "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                   "status": "PENDING",
+                     *                   "createdAt": "2026-11-21T05:09:49.118Z"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "positions": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *               "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *               "deposited": "30000000000000000000",
+                     *               "withdrawn": "5000000000000000000",
+                     *               "balance": "25000000000000000000",
+                     *               "earned": "1312500000000000000",
+                     *               "claimed": "1000000000000000000",
+                     *               "claimable": "312500000000000000",
+                     *               "blockNumber": 4211,
+                     *               "blockTime": "2026-11-21T05:09:49.118Z"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "transactions": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *               "type": "DEPOSIT",
+                     *               "amount": "25000000000000000000",
+                     *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "blockNumber": 4211,
+                     *               "status": "PENDING",
+                     *               "createdAt": "2026-11-21T05:09:49.118Z",
+                     *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "draw": {
+                     *           "drawId": 2,
+                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *           "prizePool": "35000000000000000000",
+                     *           "ticketPrice": "1000000000000000000",
+                     *           "participants": 3,
+                     *           "totalTickets": 10,
+                     *           "totalTicketsExact": "10",
+                     *           "drawTime": "2026-11-21T05:09:49.118Z",
+                     *           "status": "ACTIVE"
+                     *         },
+                     *         "entries": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "drawId": 2,
+                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *               "tickets": 5,
+                     *               "ticketsExact": "5",
+                     *               "totalTickets": 10,
+                     *               "totalTicketsExact": "10",
+                     *               "ticketPrice": "1000000000000000000",
+                     *               "spent": "5000000000000000000",
+                     *               "status": "ACTIVE",
+                     *               "drawTime": "2026-11-21T05:09:49.118Z",
+                     *               "won": false,
+                     *               "prize": "35000000000000000000"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "winners": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "drawId": 2,
+                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *               "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *               "prize": "35000000000000000000",
+                     *               "tickets": 5,
+                     *               "ticketsExact": "5",
+                     *               "totalTickets": 10,
+                     *               "totalTicketsExact": "10",
+                     *               "drawnAt": "2026-11-21T05:09:49.118Z"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "cursor": "0000000003e9-000000000011-0001"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StartPageEnvelope"];
                 };
             };
             /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */

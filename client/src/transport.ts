@@ -1,5 +1,7 @@
-import { NoAnswerError, errorOf, isSavingsError, retryAfterSeconds } from './errors.js';
-import type { TokenStore } from './tokens.js';
+import type { Connection, Pause } from './connection.js';
+import { ApiError, NoAnswerError, errorOf, retryAfterSeconds } from './errors.js';
+import { Reads } from './reads.js';
+import type { Session, SessionEnd } from './session.js';
 import { backoff, wait } from './wait.js';
 
 export interface RetryOptions {
@@ -26,15 +28,29 @@ const GATEWAY = new Set([502, 503, 504]);
 
 export const IDEMPOTENCY_KEY = 'idempotency-key';
 
+/** What the service says of a token that it accepts no more. */
+const ENDINGS: ReadonlySet<string> = new Set<SessionEnd>([
+  'token_expired',
+  'token_revoked',
+  'invalid_token',
+  'unauthorized',
+]);
+/** Ends what a thief would use: it waits for no limit but its own. */
+const LOGOUT = /\/logout(\/all)?$/;
+
 /**
  * A fetch that adds the token, waits when the service asks to, and retries where that is safe: any request rejected by
  * a rate limit, and after 503 or no answer, requests that only read or have an Idempotency-Key. A request with such a
- * key gets the answer of its first attempt that was carried out, however long that takes.
+ * key gets the answer of its first attempt that was carried out, however long that takes. While the service wants no
+ * requests none is sent: what cannot wait gets the same refusal again, from here.
  */
 export class Transport {
+  private readonly reads = new Reads((request) => this.retried(request));
+
   constructor(
     private readonly send: typeof fetch,
-    readonly tokens: TokenStore,
+    private readonly session: Session,
+    readonly connection: Connection,
     private readonly retry: RetryOptions,
     /**
      * Gets a new token to replace an expired one.
@@ -47,16 +63,19 @@ export class Transport {
    * Does not throw for error statuses: see `errorOf`.
    * @throws NoAnswerError, or the reason of the request's signal
    */
-  readonly fetch = async (input: Request): Promise<Response> => {
+  readonly fetch = async (input: Request): Promise<Response> =>
+    this.reads.fetch(input, await this.session.tokens.get());
+
+  private async retried(input: Request): Promise<Response> {
     const end = Date.now() + this.retry.maxTotalMs;
     const attempts = this.retry.attempts ?? (input.headers.has(IDEMPOTENCY_KEY) ? Infinity : ATTEMPTS);
     let renewed = false;
     for (let attempt = 1; ; attempt++) {
-      const token = await this.tokens.get();
+      const token = await this.session.tokens.get();
       const outcome = await this.attempt(input, token, Math.min(ANSWER_MS, end - Date.now()));
-      if (outcome instanceof Response && outcome.status === 401 && token && !renewed) {
+      if (token && (await this.isRenewed(outcome, token, renewed))) {
         renewed = true;
-        if ((await isExpired(outcome)) && (await this.renew(token))) continue;
+        continue;
       }
       const pause = this.pause(input, outcome, attempt);
       if (pause === undefined || attempt >= attempts || Date.now() + pause > end) {
@@ -66,16 +85,30 @@ export class Transport {
       if (outcome instanceof Response) await outcome.body?.cancel();
       await wait(pause, input.signal);
     }
-  };
+  }
 
   /** Sends once, and again only if the token has expired. For streams, which reconnect themselves. */
   async once(input: Request): Promise<Response> {
-    const token = await this.tokens.get();
-    let outcome = await this.attempt(input, token);
-    if (outcome instanceof Response && outcome.status === 401 && token && (await isExpired(outcome)))
-      if (await this.renew(token)) outcome = await this.attempt(input, await this.tokens.get());
+    const token = await this.session.tokens.get();
+    let outcome = await this.attempt(input, token, ANSWER_MS);
+    if (token && (await this.isRenewed(outcome, token, false)))
+      outcome = await this.attempt(input, await this.session.tokens.get(), ANSWER_MS);
     if (outcome instanceof Response) return outcome;
     throw outcome;
+  }
+
+  /** Whether there is a new token. If not, the session ends with what the service says of this one. */
+  private async isRenewed(
+    outcome: Response | NoAnswerError,
+    token: string,
+    again: boolean,
+  ): Promise<boolean> {
+    if (!(outcome instanceof Response) || outcome.status !== 401) return false;
+    const { code } = await errorOf(outcome.clone());
+    if (!ENDINGS.has(code)) return false;
+    if (code === 'token_expired' && !again && (await this.renew(token))) return true;
+    await this.session.refused(token, code as SessionEnd);
+    return false;
   }
 
   /** @param answerMs the longest wait for an answer to begin */
@@ -84,6 +117,8 @@ export class Transport {
     token: string | null,
     answerMs?: number,
   ): Promise<Response | NoAnswerError> {
+    const pausing = LOGOUT.test(new URL(input.url).pathname) ? undefined : this.connection.pausing;
+    if (pausing) return refusal(pausing);
     const limit = new AbortController();
     const abort = (): void => limit.abort(input.signal?.reason);
     if (input.signal?.aborted) abort();
@@ -93,9 +128,17 @@ export class Transport {
     const request = new Request(input.clone(), { signal: limit.signal });
     if (token !== null && !request.headers.has('authorization'))
       request.headers.set('authorization', `Bearer ${token}`);
+    this.connection.asked();
     try {
-      return await this.send(request);
+      const response = await this.send(request);
+      // A proxy's answer is not the service's.
+      if (GATEWAY.has(response.status) && !isJson(response)) this.connection.failed();
+      else this.connection.answered();
+      if (response.status === 429) await this.noteLimit(response.clone());
+      return response;
     } catch (error) {
+      if (input.signal?.aborted) this.connection.abandoned();
+      else this.connection.failed();
       input.signal?.throwIfAborted();
       return new NoAnswerError('no answer', undefined, error);
     } finally {
@@ -117,9 +160,22 @@ export class Transport {
     if (asked === undefined) return usual;
     return asked * 1000 <= this.retry.maxWaitMs ? Math.max(asked * 1000, usual) : undefined;
   }
+
+  /** Connections are limited apart: only streams wait for those. */
+  private async noteLimit(response: Response): Promise<void> {
+    const error = await errorOf(response);
+    if (!(error instanceof ApiError) || error.code === 'too_many_connections') return;
+    if (!error.retryAfterSeconds) return;
+    const until = Date.now() + error.retryAfterSeconds * 1000;
+    this.connection.paused({ code: error.code, message: error.message, until });
+  }
 }
 
-async function isExpired(response: Response): Promise<boolean> {
-  const error = await errorOf(response.clone());
-  return isSavingsError(error) && error.code === 'token_expired';
-}
+const isJson = ({ headers }: Response): boolean => headers.get('content-type')?.includes('json') ?? false;
+
+/** What the service would answer now. */
+const refusal = ({ code, message, until }: Pause): Response =>
+  Response.json(
+    { success: false, error: message, code },
+    { status: 429, headers: { 'retry-after': String(Math.ceil((until - Date.now()) / 1000)) } },
+  );

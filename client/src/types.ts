@@ -24,6 +24,12 @@ export type Position = Schemas['PositionItem'];
 export type DrawEntry = Schemas['DrawEntry'];
 export type PoolAnalytics = Schemas['PoolAnalytics'];
 export type UserAnalytics = Schemas['UserAnalytics'];
+export type Webhook = Schemas['WebhookItem'];
+export type NewWebhook = Schemas['CreateWebhookRequest'];
+export type CreatedWebhook = Schemas['CreatedWebhook'];
+export type WebhookChanges = Schemas['UpdateWebhookRequest'];
+export type RotatedSecret = Schemas['RotatedSecret'];
+export type Delivery = Schemas['DeliveryItem'];
 
 /** The query parameters of an operation. */
 type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
@@ -31,7 +37,24 @@ export type PoolsQuery = QueryOf<'pools_list'>;
 export type TransactionsQuery = QueryOf<'transactions_list'>;
 export type PositionsQuery = QueryOf<'positions_list'>;
 export type DrawEntriesQuery = QueryOf<'tickets_list'>;
+export type WebhooksQuery = QueryOf<'webhooks_list'>;
+export type DeliveriesQuery = QueryOf<'webhooks_deliveries'>;
 export type WinnersQuery = QueryOf<'lottery_winners'>;
+
+/** What a start page shows, and the place in the stream of events from which it goes on. */
+export interface Start {
+  readonly user: Me;
+  readonly analytics: UserAnalytics;
+  readonly pools: Page<PoolItem>;
+  readonly positions: Page<Position>;
+  readonly transactions: Page<Transaction>;
+  /** The open draw. */
+  readonly draw: CurrentDraw | null;
+  readonly entries: Page<DrawEntry>;
+  readonly winners: Page<Winner>;
+  /** Goes on, as `lastEventId`, with exactly what this does not contain. */
+  readonly cursor: string;
+}
 
 export interface RequestOptions {
   signal?: AbortSignal;

@@ -19,6 +19,7 @@ import { MetricsModule } from '#features/metrics/metrics.module';
 import { PaymentsModule } from '#features/payments/payments.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#features/positions/positions.module';
+import { StartModule } from '#features/start/start.module';
 import { TransactionsModule } from '#features/transactions/transactions.module';
 import { UsersModule } from '#features/users/users.module';
 import { WebhooksModule } from '#features/webhooks/webhooks.module';
@@ -51,6 +52,7 @@ export class AppModule {
         ClientConfigModule,
         AnalyticsModule,
         LotteryModule,
+        StartModule,
         WebhooksModule,
         EventsModule,
         HealthModule,

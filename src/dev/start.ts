@@ -8,7 +8,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
 import { redactText } from '#platform/log/redact';
-import { localRpcUrl } from '#features/config/config.service';
+import { localRpcUrl } from '#features/config/wallet-chain';
 import { type LocalChain, startChain } from './chain';
 import { commandOf, parentOf } from './processes';
 import { serveDapp } from './dapp';

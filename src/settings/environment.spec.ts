@@ -53,6 +53,8 @@ describe('defaults', () => {
       RATE_LIMIT_WINDOW: 900,
       MIN_DEPOSIT: '10000000000000000000',
       LOTTERY_PUBLIC: false,
+      PUBLIC_STATISTICS: false,
+      PUBLIC_RPC_URLS: [],
       LOG_LEVEL: 'info',
       VERIFY_POOLS: 20,
       VERIFY_INTERVAL: 60,
@@ -87,6 +89,32 @@ describe('what is required', () => {
     expect(named({ ...PRODUCTION, POOL_CONTRACTS: CONTRACTS.replace(address('3'), address('0')) })).toEqual([
       'POOL_CONTRACTS',
     ]);
+  });
+});
+
+describe('the addresses that wallets are told', () => {
+  const refused = (name: string): unknown => [expect.stringMatching(new RegExp(`^${name} must `))];
+
+  it('are https in production, but for this machine', () => {
+    for (const name of ['PUBLIC_RPC_URLS', 'EXPLORER_URL']) {
+      expect(problemsOf({ ...PRODUCTION, [name]: 'http://node.example' })).toEqual(refused(name));
+      for (const address of ['https://node.example/x', 'http://127.0.0.1:8545', 'http://localhost:1'])
+        expect(problemsOf({ ...PRODUCTION, [name]: address })).toEqual([]);
+      expect(problemsOf({ ...REQUIRED, [name]: 'http://node.example' })).toEqual([]);
+    }
+  });
+
+  it("are none of the service's own that may hold a key", () => {
+    const RPC_URL = 'https://first.example,https://node.example/v2/hidden-key';
+    for (const told of ['https://node.example/v2/hidden-key', 'https://NODE.example:443/v2/hidden-key'])
+      expect(problemsOf({ ...PRODUCTION, RPC_URL, PUBLIC_RPC_URLS: `https://a.example,${told}` })).toEqual(
+        refused('PUBLIC_RPC_URLS'),
+      );
+    for (const told of ['https://node.example', 'https://first.example/', 'https://node.example/v2/another'])
+      expect(problemsOf({ ...PRODUCTION, RPC_URL, PUBLIC_RPC_URLS: told })).toEqual([]);
+    expect(
+      problemsOf({ ...REQUIRED, RPC_URL: 'nonsense', PUBLIC_RPC_URLS: 'https://a.example' }),
+    ).toHaveLength(1);
   });
 });
 
@@ -152,6 +180,23 @@ const WRONG: Record<string, string[]> = {
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
   METRICS_TOKEN: ['hidden'],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
+  PUBLIC_STATISTICS: ['yes', 'TRUE', '2'],
+  CHAIN_NAME: ['x'.repeat(51)],
+  PUBLIC_RPC_URLS: [
+    'ws://rpc.example.org',
+    'rpc.example.org',
+    'https://a:hidden@rpc.example.org',
+    'https://a.example,x',
+  ],
+  EXPLORER_URL: ['ftp://explorer.example', 'explorer.example', 'https://hidden@explorer.example'],
+  CHAIN_CURRENCY: [
+    'ETH',
+    'Ether,ETH',
+    'Ether,ETH,x',
+    'Ether,ETH,18,1',
+    ',ETH,18',
+    'Ether,TOO-LONG-A-SYMBOL,18',
+  ],
   WEBHOOK_ALLOW_PRIVATE: ['yes', '2'],
   WEBHOOK_RETRY_SECONDS: ['0', '10,86401', '10,x', '10;30', '1.5', ',', Array(51).fill('10').join()],
   DOCS: ['yes', 'TRUE', '2'],
@@ -248,6 +293,14 @@ describe('parsing', () => {
       CORS_ORIGINS: ['*'],
     });
     expect(load({ LOTTERY_PUBLIC: 'false' }).LOTTERY_PUBLIC).toBe(false);
+  });
+
+  it('gives CHAIN_CURRENCY as name, symbol and decimals', () => {
+    expect(load({ CHAIN_CURRENCY: ' Sepolia Ether, ETH ,18' }).CHAIN_CURRENCY).toEqual({
+      name: 'Sepolia Ether',
+      symbol: 'ETH',
+      decimals: 18,
+    });
   });
 
   it.each(['redis://cache', 'rediss://cache', 'redis+sentinel://a,b/m', 'rediss+cluster://a:1'])(

@@ -6,6 +6,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { AccessSettings } from '#features/access/access.settings';
 import { AuthSettings } from '#features/auth/auth.settings';
+import { ClientConfigSettings } from '#features/config/config.settings';
 import { EventsSettings } from '#features/events/events.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
@@ -21,6 +22,7 @@ export const AREAS = [
   AuthSettings,
   LimitsSettings,
   PoolsSettings,
+  ClientConfigSettings,
   EventsSettings,
   ReceiversSettings,
   IndexerSettings,

@@ -1,4 +1,5 @@
 import { type Token, amountText, withSymbol } from './format.js';
+import type { Holdings } from './session.js';
 
 interface Point {
   date: string;
@@ -18,11 +19,14 @@ export function BarChart({
   points,
   token,
   kind,
+  note,
 }: {
   title: string;
   points: readonly Point[];
   token: Token;
   kind: 'deposits' | 'yields';
+  /** What the numbers do not say. */
+  note?: string;
 }) {
   const byDate = new Map(points.map(({ date, amount }) => [date, BigInt(amount)]));
   const last = Math.max(Date.now(), ...points.map(({ date }) => Date.parse(date)));
@@ -42,6 +46,7 @@ export function BarChart({
         <span>{title}</span>
         <strong>{withSymbol(total, token)}</strong>
       </figcaption>
+      {note && <p class="hint">{note}</p>}
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
         <line class="grid" x1="0" x2={WIDTH} y1={TOP} y2={TOP} />
         <line class="grid" x1="0" x2={WIDTH} y1={(TOP + BASE) / 2} y2={(TOP + BASE) / 2} />
@@ -90,6 +95,30 @@ export function BarChart({
       </table>
     </figure>
   );
+}
+
+/**
+ * The caller's deposits that were paid, by day. The service counts announced ones too; which those are is known of the
+ * newest of each pool that the caller owns, since only the owner announces any.
+ * @returns what is not paid and could not be told apart, besides
+ */
+export function paidOf({ analytics, pools }: Holdings): { points: Point[]; unpaid: bigint } {
+  const announced = pools
+    .flatMap(({ recentTransactions }) => recentTransactions)
+    .filter(({ type, status }) => type === 'DEPOSIT' && status === 'PENDING');
+  const byDay = new Map<string, bigint>();
+  for (const { createdAt, amount } of announced) {
+    const day = createdAt.slice(0, 10);
+    byDay.set(day, (byDay.get(day) ?? 0n) + BigInt(amount));
+  }
+  let unpaid = BigInt(analytics.pendingDeposits);
+  const points = analytics.chartData.deposits.map(({ date, amount }) => {
+    const most = [byDay.get(date) ?? 0n, BigInt(amount), unpaid];
+    const left = most.reduce((least, each) => (each < least ? each : least));
+    unpaid -= left;
+    return { date, amount: (BigInt(amount) - left).toString() };
+  });
+  return { points: points.filter(({ amount }) => amount !== '0'), unpaid };
 }
 
 const dayText = (date: string): string =>

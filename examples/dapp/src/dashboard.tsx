@@ -1,19 +1,18 @@
-import type { NewPool, PoolItem } from '@pooled-savings/client';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { Changes } from './changes.js';
-import { BarChart } from './chart.js';
+import type { FollowState, NewPool, PoolItem, Start } from '@pooled-savings/client';
+import { useMemo, useState } from 'preact/hooks';
+import { useFollowed } from './changes.js';
+import { BarChart, paidOf } from './chart.js';
 import { JobDialog, ProblemText } from './dialog.js';
-import { type Problem, endsSession, problemOf } from './errors.js';
+import { textOf } from './errors.js';
 import { amountText, dateText, withSymbol } from './format.js';
 import { type Job, type Progress, paying, runJob } from './job.js';
 import { LocalChain, isLocal } from './local-chain.js';
 import { Lottery } from './lottery.js';
 import { NewPoolDialog, Pools, TYPES } from './pools.js';
-import { type Holdings, type ReadyConfig, type Session, client, readHoldings } from './session.js';
+import { type Holdings, type ReadyConfig, type Session, client } from './session.js';
 
-/** How soon to check again for what no event has reported. */
-const LOOK_AGAIN_MS = 1_000;
-const LOOKS = 60;
+/** What a job says when the chain has it and the service does not yet. It is no error: it shows here by itself. */
+const CATCHING_UP = 'Paid. The service is catching up, and will show it here.';
 
 const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
 const STATUSES = {
@@ -22,72 +21,23 @@ const STATUSES = {
   EXPIRED: ['Expired', ''],
 } as const;
 
-export function Dashboard({
-  session,
-  config,
-  onSessionEnd,
-}: {
-  session: Session;
-  config: ReadyConfig;
-  onSessionEnd: (problem: Problem) => void;
-}) {
+export function Dashboard({ session, config }: { session: Session; config: ReadyConfig }) {
   const { token } = config;
   const { payer, address } = session;
-  const [holdings, setHoldings] = useState<Holdings>();
-  const [problem, setProblem] = useState<Problem>();
-  const [live, setLive] = useState(false);
+  const { holdings, state, isSeen, lookIntoWallet } = useFollowed(session, config);
   const [job, setJob] = useState<Job>();
   const [creating, setCreating] = useState(false);
-  const changes = useRef<Changes>();
   const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
 
-  const reads = useRef({ begun: 0, shown: 0 });
-  const refresh = async (): Promise<void> => {
-    const read = ++reads.current.begun;
-    /** Shows the outcome of this read, unless that of a later one is shown already. */
-    const show = (found?: Holdings, met?: Problem): void => {
-      if (read < reads.current.shown) return;
-      reads.current.shown = read;
-      if (found) setHoldings(found);
-      setProblem(met);
-    };
-    try {
-      show(await readHoldings(session, config));
-    } catch (error) {
-      const met = problemOf(error);
-      if (endsSession(met)) onSessionEnd(met);
-      else show(undefined, met);
-    }
-  };
-  useEffect(() => {
-    const current = (changes.current = new Changes(client, setLive));
-    current.listen(() => void refresh());
-    void refresh();
-    return () => current.stop();
-  }, [session]);
-
-  /** Checks at each change, and from time to time, until the condition holds. */
-  const until = async (isKnown: () => Promise<boolean>): Promise<void> => {
-    for (let look = 0; look < LOOKS; look++) {
-      if (await isKnown()) return;
-      await changes.current?.next(LOOK_AGAIN_MS);
-    }
-    throw new Error('The service has not seen it yet. It will show here once it has.');
-  };
-  const untilConfirmed = (hash: string): Promise<void> =>
-    until(async () => {
-      const { data } = await client.transactions.list({ limit: 20 });
-      return data.some(({ txHash, status }) => txHash === hash && status === 'CONFIRMED');
-    });
+  const isConfirmed = (hash: string): Promise<boolean> => isSeen((data) => hasConfirmed(data, hash));
 
   const run = async (
     title: string,
     steps: string[],
     work: (progress: Progress) => Promise<string>,
   ): Promise<void> => {
-    const { problem: met } = await runJob(title, steps, setJob, work);
-    if (met && endsSession(met)) onSessionEnd(met);
-    else await refresh();
+    await runJob(title, steps, setJob, work);
+    lookIntoWallet();
   };
 
   const depositSteps = (amount: bigint): string[] => [
@@ -103,10 +53,9 @@ export function Dashboard({
     void run(title, ['Create the pool', ...depositSteps(amount)], async (progress) => {
       const { id, depositId } = await client.pools.create(pool);
       progress.next();
-      await refresh();
       const receipts = await client.pay(id, { transaction: depositId, ...paying(payer, progress) });
-      await untilConfirmed(receipts.at(-1)!.transactionHash);
-      return `${withSymbol(amount, token)} are in your new pool.`;
+      const isThere = await isConfirmed(receipts.at(-1)!.transactionHash);
+      return isThere ? `${withSymbol(amount, token)} are in your new pool.` : CATCHING_UP;
     });
   };
 
@@ -114,8 +63,8 @@ export function Dashboard({
     pay: ({ id }: PoolItem, deposit: { transaction?: string; amount: bigint }): void =>
       void run('Deposit', depositSteps(deposit.amount), async (progress) => {
         const receipts = await client.pay(id, { ...deposit, ...paying(payer, progress) });
-        await untilConfirmed(receipts.at(-1)!.transactionHash);
-        return `${withSymbol(deposit.amount, token)} have arrived.`;
+        const isThere = await isConfirmed(receipts.at(-1)!.transactionHash);
+        return isThere ? `${withSymbol(deposit.amount, token)} have arrived.` : CATCHING_UP;
       }),
     withdraw: ({ id }: PoolItem, amount: bigint): void =>
       void run(
@@ -123,7 +72,7 @@ export function Dashboard({
         [`Withdraw ${withSymbol(amount, token)}`, 'Confirmed by the service'],
         async (progress) => {
           const [receipt] = await client.withdraw(id, { amount, ...paying(payer, progress) });
-          await untilConfirmed(receipt.transactionHash);
+          await isConfirmed(receipt.transactionHash);
           return `${withSymbol(amount, token)} are back in your wallet.`;
         },
       ),
@@ -133,7 +82,7 @@ export function Dashboard({
         [`Claim ${withSymbol(amount, token)}`, 'Confirmed by the service'],
         async (progress) => {
           const [receipt] = await client.claim(id, paying(payer, progress));
-          await untilConfirmed(receipt.transactionHash);
+          await isConfirmed(receipt.transactionHash);
           return 'The yield is in your wallet.';
         },
       ),
@@ -143,15 +92,13 @@ export function Dashboard({
         void run('Add yield', ['Pay yield into the pool', 'Seen by the service'], async ({ next }) => {
           await local.accrue(pool);
           next();
-          await until(async () => {
-            const { totalYield } = await client.pools.yieldReport(pool.id);
-            return totalYield !== pool.totalYield;
-          });
+          await isSeen(({ pools: { data } }) =>
+            data.some(({ id, totalYield }) => id === pool.id && totalYield !== pool.totalYield),
+          );
           return 'The pool has earned 5 %.';
         })),
   };
 
-  const currentDraw = async () => (await readHoldings(session, config)).draw;
   const lottery = {
     buy: (
       { drawId, contract, ticketPrice }: { drawId: number; contract: string; ticketPrice: string },
@@ -164,20 +111,19 @@ export function Dashboard({
       const steps = [`Allow the lottery to take ${cost}`, 'Buy the tickets', 'Confirmed by the service'];
       void run(count === 1 ? 'Buy a ticket' : `Buy ${count} tickets`, steps, async (progress) => {
         await client.buyTickets(count, paying(payer, progress));
-        await until(async () => held((await client.lottery.mine({ limit: 5 })).data) >= before + count);
-        return 'Good luck!';
+        const isThere = await isSeen(({ entries }) => held(entries.data) >= before + count);
+        return isThere ? 'Good luck!' : CATCHING_UP;
       });
     },
     local: local && {
       openShort: (): void =>
         void run('One-minute draw', ['Open a draw with a prize', 'Seen by the service'], async ({ next }) => {
-          const before = await currentDraw();
+          const before = holdings!.draw;
           await local.openShortDraw(before);
           next();
-          await until(async () => {
-            const now = await currentDraw();
-            return now !== null && now.drawId !== before?.drawId && now.prizePool !== '0';
-          });
+          await isSeen(
+            ({ draw }) => draw !== null && draw.drawId !== before?.drawId && draw.prizePool !== '0',
+          );
           return 'Buy tickets within a minute, then end the draw.';
         }),
       end: (draw: NonNullable<Holdings['draw']>): void =>
@@ -189,12 +135,12 @@ export function Dashboard({
             next();
             const isDraw = (each: { drawId: number; contract: string }): boolean =>
               each.drawId === draw.drawId && each.contract === draw.contract;
-            await until(async () => (await client.lottery.winners({ limit: 3 })).data.some(isDraw));
-            const { data } = await client.lottery.winners({ limit: 3 });
-            const { winner, prize } = data.find(isDraw)!;
-            return winner === address
-              ? `You have won ${withSymbol(prize, token)}!`
-              : `Another saver has won ${withSymbol(prize, token)}.`;
+            let won: Start['winners']['data'][number] | undefined;
+            await isSeen(({ winners }) => (won = winners.data.find(isDraw)) !== undefined);
+            if (!won) return 'The winner shows here once the service has seen it.';
+            return won.winner === address
+              ? `You have won ${withSymbol(won.prize, token)}!`
+              : `Another saver has won ${withSymbol(won.prize, token)}.`;
           },
         ),
     },
@@ -206,13 +152,12 @@ export function Dashboard({
       return 'They are in your wallet.';
     });
 
+  const { error } = state;
+  const problem = error && { code: error.code, text: textOf(error.code, error.message) };
   if (!holdings)
     return problem ? (
       <div class="card">
         <ProblemText problem={problem} />
-        <button type="button" onClick={() => void refresh()}>
-          Try again
-        </button>
       </div>
     ) : (
       <p class="muted loading" role="status">
@@ -223,7 +168,8 @@ export function Dashboard({
   const positions = [...holdings.positions.values()];
   const sum = (field: 'balance' | 'earned' | 'claimable'): bigint =>
     positions.reduce((total, each) => total + BigInt(each[field]), 0n);
-  const { deposits, yields } = holdings.analytics.chartData;
+  const { yields } = holdings.analytics.chartData;
+  const { points: paid, unpaid } = paidOf(holdings);
   return (
     <>
       {problem && <ProblemText problem={problem} />}
@@ -275,11 +221,17 @@ export function Dashboard({
           <section class="card" aria-labelledby="history">
             <div class="section-head">
               <h2 id="history">Two weeks</h2>
-              <span class={`live ${live ? 'on' : ''}`} role="status">
-                {live ? 'Live' : 'Looking every few seconds'}
+              <span class={`live ${state.live ? 'on' : ''}`} role="status">
+                {liveText(state)}
               </span>
             </div>
-            <BarChart title="Deposits" points={deposits} token={token} kind="deposits" />
+            <BarChart
+              title="Deposits"
+              points={paid}
+              token={token}
+              kind="deposits"
+              note={unpaid > 0n ? `${withSymbol(unpaid, token)} of it not paid yet` : undefined}
+            />
             <BarChart title="Yield claimed" points={yields} token={token} kind="yields" />
           </section>
           <Lottery
@@ -304,6 +256,17 @@ export function Dashboard({
     </>
   );
 }
+
+function liveText({ live, unreachable, pausedUntil }: FollowState): string {
+  if (pausedUntil) return 'Waiting';
+  if (unreachable) return 'No answer';
+  return live ? 'Live' : 'Looking from time to time';
+}
+
+const hasConfirmed = ({ transactions, pools }: Start, hash: string): boolean =>
+  [...transactions.data, ...pools.data.flatMap(({ recentTransactions }) => recentTransactions)].some(
+    ({ txHash, status }) => txHash === hash && status === 'CONFIRMED',
+  );
 
 const Tile = ({
   name,

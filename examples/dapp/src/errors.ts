@@ -1,4 +1,4 @@
-import { type ErrorCode, isSavingsError } from '@pooled-savings/client';
+import { type ErrorCode, type SessionEnd, isSavingsError } from '@pooled-savings/client';
 
 const MINUTE_SECONDS = 60;
 
@@ -60,9 +60,16 @@ export function problemOf(error: unknown): Problem {
   };
 }
 
-/** Whether the problem means that there is no session any more. */
-export const endsSession = ({ code }: Problem): boolean =>
-  ['token_expired', 'token_revoked', 'invalid_token', 'unauthorized'].includes(code);
+/** Why there is no session any more; it was not ended here. */
+export const endedProblem = (ended: SessionEnd): Problem => ({
+  code: ended,
+  text:
+    ended === 'signed_out' ? 'You have signed out in another tab.' : textOf(ended, 'Your session has ended.'),
+});
+
+/** What to tell about an error of which only the code is known. */
+export const textOf = (code: string, otherwise: string): string =>
+  BY_CODE[code as ErrorCode] ?? sentence(otherwise);
 
 /** EIP-1193 code 4001. Libraries wrap the wallet's error. */
 function isRejection(error: unknown): boolean {

@@ -1,12 +1,14 @@
 import type { WalletProvider } from '@pooled-savings/client';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { useObserved } from './changes.js';
 import { Dashboard } from './dashboard.js';
 import { ProblemText } from './dialog.js';
-import { type Problem, problemOf } from './errors.js';
+import { type Problem, endedProblem, problemOf } from './errors.js';
 import { shortAddress } from './format.js';
 import { isLocal } from './local-chain.js';
 import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
+import { Visitor } from './visitor.js';
 import { type WalletChoice, builtInWallet, discoverWallets } from './wallets.js';
 
 /** Methods that most wallets have besides EIP-1193's `request`. */
@@ -30,9 +32,15 @@ function App() {
     config && isLocal(config) ? [...wallets, builtInWallet(config.rpcUrl, config.chainId)] : wallets;
   const known = choices.map(({ id }) => id).join();
   useEffect(() => {
-    if (!config || session) return;
-    resume(choices).then(setSession, (error: unknown) => setProblem(problemOf(error)));
+    if (config && !session) setSession(resume(choices));
   }, [config, known]);
+  const { signedIn, ended } = useObserved(client.session);
+  useEffect(() => {
+    if (signedIn || !session) return;
+    // The service has ended it, or another tab.
+    setSession(undefined);
+    if (ended) setProblem(endedProblem(ended));
+  }, [signedIn]);
   useEffect(() => {
     const provider: ListeningProvider | undefined = session?.payer;
     // The token belongs to the account that signed.
@@ -79,17 +87,9 @@ function App() {
         )}
       </header>
       <main>
+        <Connection />
         {session && config ? (
-          <Dashboard
-            key={session.address}
-            session={session}
-            config={config}
-            onSessionEnd={(why) => {
-              setSession(undefined);
-              setProblem(why);
-              void client.tokens.set(null);
-            }}
-          />
+          <Dashboard key={session.address} session={session} config={config} />
         ) : (
           <Welcome
             config={config}
@@ -104,6 +104,21 @@ function App() {
         <a href="api/docs">API documentation</a>
       </footer>
     </>
+  );
+}
+
+/** What stands between this page and the service. It goes on by itself. */
+function Connection() {
+  const { unreachable, pausedUntil } = useObserved(client.connection);
+  const text = pausedUntil
+    ? `Too many requests. The page goes on at ${new Date(pausedUntil).toLocaleTimeString()}.`
+    : unreachable
+      ? 'The service does not answer. The page goes on by itself as soon as it does.'
+      : undefined;
+  return (
+    <div role="status" class="connection">
+      {text && <p class="problem">{text}</p>}
+    </div>
   );
 }
 
@@ -159,6 +174,7 @@ function Welcome({
         </p>
       )}
       {problem && <ProblemText problem={problem} />}
+      {config?.publicStatistics && <Visitor token={config.token} />}
     </section>
   );
 }

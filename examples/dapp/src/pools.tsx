@@ -7,8 +7,8 @@ import { type Token, amountText, dateText, numberText, withSymbol } from './form
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
   individual: { name: 'Personal', text: 'Only for you', sign: '◉' },
   cooperative: { name: 'Cooperative', text: 'Together with others', sign: '❖' },
-  rotating: { name: 'Rotating', text: 'A circle, without turns yet', sign: '⟳' },
-  lottery: { name: 'Lottery', text: 'Saving, beside prize draws', sign: '★' },
+  rotating: { name: 'Rotating', text: 'Together; whose turn it is, you agree among you', sign: '⟳' },
+  lottery: { name: 'Lottery', text: 'In the contract of the lottery; tickets are bought apart', sign: '★' },
 };
 
 export interface PoolActions {
@@ -172,16 +172,14 @@ function PoolCard({
         <h3>
           {name} <span class="muted">#{pool.id.slice(-4)}</span>
         </h3>
-        <span class={`chip ${kind}`} data-field="state">
-          {state}
-        </span>
+        <State pool={pool} pending={pending} others={others} paying={showPayment !== undefined} />
       </div>
       <p class="figure">
         {amountText(paid, token)} <small>{token.symbol}</small>
       </p>
       <p class="muted">
         {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
-        {pool.autoCompound && ' · yield is meant to stay'}
+        {pool.autoCompound && ' · marked as compounding'}
       </p>
       <dl>
         <div>

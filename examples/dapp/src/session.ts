@@ -3,8 +3,10 @@ import {
   type CurrentDraw,
   type DrawEntry,
   type Payer,
+  type PoolAnalytics,
   type PoolItem,
   type Position,
+  type Start,
   type Transaction,
   type UserAnalytics,
   type Winner,
@@ -19,9 +21,9 @@ import type { WalletChoice } from './wallets.js';
 /** Under the page's own address; `npm start` forwards these requests. */
 const API = 'api';
 const WALLET_KEY = 'wallet';
-const CONFIG_POLL_MS = 1_000;
-const SHOWN_TRANSACTIONS = 8;
-const SHOWN_WINNERS = 3;
+/** While the service has not read its chain, or cannot be reached: rarely enough for its limits. */
+const FIRST_CONFIG_POLL_MS = 1_000;
+const MOST_CONFIG_POLL_MS = 60_000;
 
 // For this tab only. Every script of the page can read the token, so the page's policy allows no foreign scripts.
 export const client = new SavingsClient({
@@ -52,11 +54,17 @@ export interface Holdings {
 }
 
 export async function readyConfig(): Promise<ReadyConfig> {
-  for (;;) {
-    const config = await client.config();
-    if (config.token !== null && config.chainId !== null) return config as ReadyConfig;
-    await new Promise((resolve) => setTimeout(resolve, CONFIG_POLL_MS));
+  for (let pauseMs = FIRST_CONFIG_POLL_MS; ; pauseMs = Math.min(MOST_CONFIG_POLL_MS, pauseMs * 2)) {
+    const config = await client.config().catch(unlessItPasses);
+    if (config && config.token !== null && config.chainId !== null) return config as ReadyConfig;
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
+}
+
+/** The page says by `client.connection` what is the matter, and goes on by itself. */
+function unlessItPasses(error: unknown): undefined {
+  if (isSavingsError(error) && (error.code === 'no_answer' || 'retryAfterSeconds' in error)) return;
+  throw error;
 }
 
 export async function signIn(wallet: WalletChoice): Promise<Session> {
@@ -69,18 +77,11 @@ export async function signIn(wallet: WalletChoice): Promise<Session> {
   return { address, wallet, payer };
 }
 
-/** Resumes this tab's session after the page was reloaded. */
-export async function resume(wallets: readonly WalletChoice[]): Promise<Session | undefined> {
+/** Resumes this tab's session after the page was reloaded. The token says whose it is; the first read, if it holds. */
+export function resume(wallets: readonly WalletChoice[]): Session | undefined {
   const wallet = wallets.find(({ id }) => id === sessionStorage.getItem(WALLET_KEY));
-  if (!wallet || !(await client.isSignedIn())) return undefined;
-  try {
-    const { address } = await client.account.me();
-    return { address, wallet, payer: wallet.connect() };
-  } catch (error) {
-    if (!isSavingsError(error) || !('status' in error) || error.status !== 401) throw error;
-    await client.tokens.set(null);
-    return undefined;
-  }
+  const { address } = client.session.state;
+  return wallet && address ? { address, wallet, payer: wallet.connect() } : undefined;
 }
 
 export async function signOut(): Promise<void> {
@@ -88,27 +89,32 @@ export async function signOut(): Promise<void> {
   await client.signOut();
 }
 
-export async function readHoldings({ address, payer }: Session, { token }: ReadyConfig): Promise<Holdings> {
-  const [analytics, pools, positions, transactions, draw, entries, winners, inWallet] = await Promise.all([
-    client.account.analytics(),
-    client.pools.list({ limit: 50 }),
-    client.account.positions({ limit: 100 }),
-    client.transactions.list({ limit: SHOWN_TRANSACTIONS }),
+export const holdingsOf = (
+  { analytics, pools, positions, transactions, draw, entries, winners }: Start,
+  inWallet: bigint | null,
+): Holdings => ({
+  analytics,
+  pools: pools.data,
+  positions: new Map(positions.data.map((each) => [each.poolId, each])),
+  transactions: transactions.data,
+  draw,
+  entries: entries.data,
+  winners: winners.data,
+  inWallet,
+});
+
+/** What every visitor may see, where the service shows it. */
+export interface Public {
+  analytics: PoolAnalytics;
+  draw: CurrentDraw | null;
+}
+
+export async function readPublic(): Promise<Public> {
+  const [{ data }, draw] = await Promise.all([
+    client.api.GET('/analytics/pools'),
     client.lottery.current().catch(noDraw),
-    client.lottery.mine({ limit: 5 }),
-    client.lottery.winners({ limit: SHOWN_WINNERS }),
-    tokensOf(payer, token, address),
   ]);
-  return {
-    analytics,
-    pools: pools.data,
-    positions: new Map(positions.data.map((each) => [each.poolId, each])),
-    transactions: transactions.data,
-    draw,
-    entries: entries.data,
-    winners: winners.data,
-    inWallet,
-  };
+  return { analytics: data!.data, draw };
 }
 
 function noDraw(error: unknown): null {
@@ -116,7 +122,7 @@ function noDraw(error: unknown): null {
   throw error;
 }
 
-async function tokensOf(payer: Payer, token: Token, address: string): Promise<bigint | null> {
+export async function tokensOf(payer: Payer, token: Token, address: string): Promise<bigint | null> {
   try {
     return await createPublicClient({ transport: custom(payer as never) }).readContract({
       address: token.address as Address,

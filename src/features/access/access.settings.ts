@@ -15,6 +15,9 @@ export class AccessSettings extends ProcessSettings {
   /** Opens the lottery's endpoints to callers without a token. */
   @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
 
+  /** Opens what a visitor may see: the totals of all pools, the open draw and past winners. */
+  @Flag() @IsBoolean() PUBLIC_STATISTICS = false;
+
   static problems(settings: AccessSettings, wrong: (name: string) => boolean): string[] {
     if (settings.NODE_ENV !== 'production') return [];
     return (['JWT_SECRET', 'JWT_PREVIOUS_SECRET'] as const)

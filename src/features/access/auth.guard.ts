@@ -10,12 +10,12 @@ import { Sessions } from './sessions';
 
 type AuthenticatedRequest = FastifyRequest & { user?: Session };
 
-type Access = 'always' | 'LOTTERY_PUBLIC';
+type Access = 'always' | 'LOTTERY_PUBLIC' | 'PUBLIC_STATISTICS';
 const PUBLIC = 'public';
 
-/** Opens an endpoint or a controller to callers without a token: always, or when the named setting is on. */
-export const Public = (when: Access = 'always'): MethodDecorator & ClassDecorator =>
-  SetMetadata(PUBLIC, when);
+/** Opens an endpoint or a controller to callers without a token: always, or when one of the named settings is on. */
+export const Public = (...when: Access[]): MethodDecorator & ClassDecorator =>
+  SetMetadata(PUBLIC, when.length > 0 ? when : ['always']);
 
 /** In characters. Tokens of this service have about 350. */
 const MAX_HEADER_LENGTH = 1024;
@@ -58,8 +58,9 @@ export class JwtAuthGuard extends AuthGuard('jwt') {
     const handler = context.getHandler();
     let open = this.open.get(controller)?.get(handler);
     if (open === undefined) {
-      const access = this.reflector.getAllAndOverride<Access | undefined>(PUBLIC, [handler, controller]);
-      open = access === 'always' || (access !== undefined && this.environment[access]);
+      const access =
+        this.reflector.getAllAndOverride<Access[] | undefined>(PUBLIC, [handler, controller]) ?? [];
+      open = access.some((each) => each === 'always' || this.environment[each]);
       this.open.set(controller, new Map(this.open.get(controller)).set(handler, open));
     }
     return open;

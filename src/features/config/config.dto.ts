@@ -12,6 +12,31 @@ export class TokenInfo {
   @ApiProperty({ type: 'integer', description: 'Of one token there are 10^decimals units' }) decimals: number;
 }
 
+export class ChainCurrency {
+  @ApiProperty({ example: 'Ether' }) name: string;
+  @ApiProperty({ example: 'ETH' }) symbol: string;
+  @ApiProperty({ type: 'integer' }) decimals: number;
+}
+
+export class ChainInfo {
+  @ApiProperty({ type: 'integer', example: 31_337 }) id: number;
+  @ApiProperty({ example: 'Local chain' }) name: string;
+  @ApiProperty({ type: ChainCurrency, description: 'What fees are paid in' }) currency: ChainCurrency;
+  @ApiProperty({
+    type: [String],
+    example: ['http://127.0.0.1:8545'],
+    description: 'Nodes that wallets may use, the preferred one first; may be empty',
+  })
+  rpcUrls: string[];
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'https://explorer.example.org',
+    description: 'Shows a transaction at `/tx/<hash>`',
+  })
+  explorerUrl: string | null;
+}
+
 export class PoolContracts extends FieldsByType<string>(ADDRESS) {}
 
 export class FormerContracts extends FieldsByType<string[]>(ADDRESSES) {}
@@ -37,6 +62,13 @@ export class ClientConfig {
   })
   chainId: number | null;
   @ApiProperty({
+    type: ChainInfo,
+    nullable: true,
+    description:
+      'What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain',
+  })
+  chain: ChainInfo | null;
+  @ApiProperty({
     type: TokenInfo,
     nullable: true,
     description: 'null until the indexer has read it from the chain',
@@ -47,6 +79,10 @@ export class ClientConfig {
   @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
   minimumDeposit: string;
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
+  @ApiProperty({
+    description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',
+  })
+  publicStatistics: boolean;
   @ApiProperty({ required: false, description: 'The chain of this machine; in development only' })
   rpcUrl?: string;
 }

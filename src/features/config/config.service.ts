@@ -1,28 +1,25 @@
 import { Injectable } from '@nestjs/common';
 import { byPoolType } from '#values/types';
-import { Database } from '#platform/database/database';
 import { ChainSettings } from '#ledger/chain/chain.settings';
-import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
-import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { AccessSettings } from '#features/access/access.settings';
 import { NONCE_LIFETIME_SECONDS, TOKEN_LIFETIME_SECONDS } from '#features/access/lifetimes';
 import { AuthSettings } from '#features/auth/auth.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
 import type { ClientConfig } from './config.dto';
-
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+import { WalletChain } from './wallet-chain';
 
 @Injectable()
 export class ClientConfigService {
-  private readonly settings: Omit<ClientConfig, 'chainId' | 'token'>;
+  private readonly settings: Omit<ClientConfig, 'chainId' | 'chain' | 'token'>;
 
   constructor(
-    private readonly database: Database,
-    chain: ChainSettings,
+    private readonly chain: WalletChain,
+    { POOL_CONTRACTS: contracts }: ChainSettings,
     { MIN_DEPOSIT }: PoolsSettings,
     { SIWE_DOMAINS, CHAIN_ID }: AuthSettings,
+    { PUBLIC_STATISTICS }: AccessSettings,
   ) {
-    const { POOL_CONTRACTS: contracts } = chain;
-    const rpcUrl = localRpcUrl(chain);
+    const { localUrl } = chain;
     this.settings = {
       contracts: byPoolType((type) => contracts.get(type)!.at(-1)!),
       formerContracts: byPoolType((type) => contracts.get(type)!.slice(0, -1)),
@@ -33,33 +30,13 @@ export class ClientConfigService {
         nonceLifetimeSeconds: NONCE_LIFETIME_SECONDS,
         tokenLifetimeSeconds: TOKEN_LIFETIME_SECONDS,
       },
-      ...(rpcUrl && { rpcUrl }),
+      publicStatistics: PUBLIC_STATISTICS,
+      ...(localUrl && { rpcUrl: localUrl }),
     };
   }
 
   /** What a client needs to know about the service and the chain. */
   async read(): Promise<ClientConfig> {
-    const facts = await this.database.read(CHAIN_FACTS, {});
-    const { chainId = null, address, symbol, decimals } = facts ?? {};
-    return {
-      chainId: chainId === null ? null : Number(chainId),
-      token: address ? { address, symbol: symbol!, decimals: decimals! } : null,
-      ...this.settings,
-    };
+    return { ...(await this.chain.read()), ...this.settings };
   }
-}
-
-/**
- * The RPC address of a chain on this machine, for developers' wallets. Any other address may contain an API key, even
- * in its path.
- */
-export function localRpcUrl({
-  NODE_ENV,
-  RPC_URL,
-}: Pick<ChainSettings, 'NODE_ENV' | 'RPC_URL'>): string | undefined {
-  if (NODE_ENV !== 'development' || !RPC_URL) return undefined;
-  const [{ url, headers }] = rpcEndpoints(RPC_URL);
-  const { hostname, pathname, search, hash, origin } = new URL(url);
-  const isPlain = pathname === '/' && search === '' && hash === '' && Object.keys(headers).length === 0;
-  return isPlain && LOOPBACK.test(hostname) ? origin : undefined;
 }

@@ -1,4 +1,5 @@
 import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
+import { rowOf } from '#ledger/outbox/resume-place';
 import { audienceOf } from './readers.sql';
 
 /** By pool: which of the listening addresses may read its events. */
@@ -34,11 +35,11 @@ export class EventBatch {
     }
   }
 
-  /** What an address may read of the events after a cursor, as text of the stream. */
-  textFor(address: string, topics: ReadonlySet<Topic>, after: string): string {
+  /** What an address may read of the events after a cursor, but for those of some rows, as text of the stream. */
+  textFor(address: string, topics: ReadonlySet<Topic>, after: string, without?: ReadonlySet<string>): string {
     let text = '';
     for (const frame of this.framesFor(address))
-      if (frame.id > after && topics.has(frame.topic)) text += frame.text;
+      if (frame.id > after && topics.has(frame.topic) && !without?.has(rowOf(frame.id))) text += frame.text;
     return text;
   }
 

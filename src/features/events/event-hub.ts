@@ -2,16 +2,10 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Database } from '#platform/database/database';
 import { ApiError } from '#platform/errors/errors';
-import {
-  BEGINNING,
-  type LedgerEvent,
-  type OutboxCursor,
-  cursorText,
-  eventsOf,
-  parseCursor,
-} from '#ledger/outbox/ledger-event';
+import { BEGINNING, type LedgerEvent, cursorText, eventsOf, parseCursor } from '#ledger/outbox/ledger-event';
 import { OutboxPoller } from '#ledger/outbox/outbox-poller';
 import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { ResumePlace } from '#ledger/outbox/resume-place';
 import { UnknownTopics } from '#ledger/outbox/unknown-topics';
 import { SessionWatch } from '#features/access/session-watch';
 import { CatchUps } from './catch-ups';
@@ -31,7 +25,7 @@ const EVENTS = 1000;
 
 /** Where a stream starts. */
 export interface Opening {
-  cursor: string;
+  place: ResumePlace;
   /** The place after all that can be read. No client says what that is. */
   present: string;
   /** True if the client's place is none to go on from: it starts at the present, and misses events. */
@@ -64,14 +58,14 @@ export class EventHub implements OnModuleDestroy {
 
   /** @param lastEventId as the client sent it */
   async locate(lastEventId: string | undefined): Promise<Opening> {
-    const last = lastEventId ? parseCursor(lastEventId) : undefined;
-    const { usable, present } = await this.look(last ?? BEGINNING);
-    if (last && usable) return { cursor: cursorText(last), present, isGap: false };
-    return { cursor: present, present, isGap: Boolean(lastEventId) };
+    const last = lastEventId ? ResumePlace.parse(lastEventId) : undefined;
+    const { usable, present } = await this.look(last ?? new ResumePlace(BEGINNING));
+    if (last && usable) return { place: last, present, isGap: false };
+    return { place: new ResumePlace(parseCursor(present)!), present, isGap: Boolean(lastEventId) };
   }
 
-  private async look(cursor: OutboxCursor): Promise<{ usable: boolean; present: string }> {
-    const { usable, ...end } = (await this.database.read(OPEN_STREAM, cursor))!;
+  private async look(place: ResumePlace): Promise<{ usable: boolean; present: string }> {
+    const { usable, ...end } = (await this.database.read(OPEN_STREAM, place.parameters))!;
     return { usable, present: cursorText({ ...end, position: Number(end.position) }) };
   }
 
@@ -138,7 +132,7 @@ export class EventHub implements OnModuleDestroy {
   private async checkPlace(cursor: string): Promise<void> {
     if (performance.now() < this.checkAt) return;
     this.checkAt = performance.now() + CHECK_MS;
-    const { usable, present } = await this.look(parseCursor(cursor)!);
+    const { usable, present } = await this.look(new ResumePlace(parseCursor(cursor)!));
     if (usable || this.cursor !== cursor) return;
     this.cursor = present;
     for (const stream of this.streams) stream.reload(present);

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
+import { type LedgerEvent, type Topic, cursorText } from '#ledger/outbox/ledger-event';
+import { type ResumePlace, rowOf } from '#ledger/outbox/resume-place';
 import type { Session } from '#features/access/current-user';
 import { type EventBatch, frameText } from './event-batch';
 
@@ -31,16 +32,22 @@ export class EventStream {
   endReason: EndReason = 'client_left';
   private closed = false;
   private sincePingMs = 0;
+  cursor: string;
+  /** Rows behind the cursor that the client knows already, until the cursor has passed them. */
+  private seen?: { rows: ReadonlySet<string>; last: string; suffix: string };
 
-  /** @param cursor the stream starts after it */
+  /** @param place the stream starts after it */
   constructor(
     readonly session: Session,
     private readonly topics: ReadonlySet<Topic>,
     private readonly response: ServerResponse,
-    public cursor: string,
+    place: ResumePlace,
   ) {
+    this.cursor = cursorText(place.cursor);
+    const { rows, suffix } = place;
+    if (rows.size > 0) this.seen = { rows, last: [...rows].at(-1)!, suffix };
     const { least, most } = RETRY_MS;
-    this.write(`retry: ${Math.round(least + Math.random() * (most - least))}\nid: ${cursor}\n\n`);
+    this.write(`retry: ${Math.round(least + Math.random() * (most - least))}\n${this.idLine()}\n`);
   }
 
   get isClosed(): boolean {
@@ -49,20 +56,29 @@ export class EventStream {
 
   /** Sends the events that the client has not had and may read, and moves its cursor past all of them. */
   send(batch: EventBatch): void {
-    const text = batch.textFor(this.session.address, this.topics, this.cursor);
+    const text = batch.textFor(this.session.address, this.topics, this.cursor, this.seen?.rows);
     if (batch.last !== undefined) this.moveTo(batch.last);
-    if (text) this.write(text);
+    this.tell(text);
   }
 
   /** Sends events that the client may read, and moves its cursor to where all have been read. */
   sendOwn(events: LedgerEvent[], reached: string): void {
     this.moveTo(reached);
-    if (events.length > 0) this.write(events.map(frameText).join(''));
+    this.tell(events.map(frameText).join(''));
   }
 
-  /** Those that the client asked for. */
+  /** Those that the client asked for, and does not know already. */
   wanted(events: LedgerEvent[]): LedgerEvent[] {
-    return events.filter(({ topic }) => this.topics.has(topic));
+    return events.filter(({ id, topic }) => this.topics.has(topic) && !this.seen?.rows.has(rowOf(id)));
+  }
+
+  /** The events' own ids do not say what the client knows of those behind them. */
+  private tell(text: string): void {
+    if (text) this.write(this.seen ? `${text}${this.idLine()}\n` : text);
+  }
+
+  private idLine(): string {
+    return `id: ${this.cursor}${this.seen?.suffix ?? ''}\n`;
   }
 
   /**
@@ -71,7 +87,8 @@ export class EventStream {
    */
   reload(present: string): void {
     this.cursor = present;
-    this.write(`id: ${present}\nevent: reload\ndata: {}\n\n`);
+    this.seen = undefined;
+    this.write(`${this.idLine()}event: reload\ndata: {}\n\n`);
   }
 
   /**
@@ -88,7 +105,7 @@ export class EventStream {
 
   /** Includes the cursor, so that a client that gets no events does not reconnect with an old one. */
   private ping(): void {
-    this.write(`: ping\nid: ${this.cursor}\n\n`);
+    this.write(`: ping\n${this.idLine()}\n`);
   }
 
   close(why: EndReason): void {
@@ -105,6 +122,7 @@ export class EventStream {
 
   private moveTo(cursor: string): void {
     if (cursor > this.cursor) this.cursor = cursor;
+    if (this.seen && rowOf(this.cursor) > this.seen.last) this.seen = undefined;
   }
 
   private write(text: string): void {

@@ -78,7 +78,7 @@ export class EventsController {
   ): Promise<void> {
     const leave = this.places.take(session.userId, reply.request.ip ?? '');
     try {
-      const { cursor, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
+      const { place, present, isGap } = await this.hub.locate(lastEventId || query.lastEventId);
       const { raw } = reply.hijack();
       reply.isReported = true;
       raw.socket?.setTimeout(SOCKET_TIMEOUT_MS);
@@ -87,7 +87,7 @@ export class EventsController {
         'content-type': 'text/event-stream; charset=utf-8',
         'x-accel-buffering': 'no',
       });
-      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, cursor);
+      const stream = new EventStream(session, new Set(query.topics ?? TOPICS), raw, place);
       if (isGap) stream.reload(present);
       const remove = this.hub.add(stream, present);
       raw.once('close', () => {

@@ -24,7 +24,7 @@ export class EventsQuery {
   @ApiProperty({ required: false, description: 'As the header `Last-Event-ID`, which goes first' })
   @IsOptional()
   @IsString()
-  @MaxLength(100)
+  @MaxLength(5000)
   lastEventId?: string;
 }
 

@@ -7,7 +7,7 @@ import { CurrentDraw, ListWinnersQuery, Winner } from './lottery.dto';
 import { LotteryService } from './lottery.service';
 
 @Controller('lottery')
-@Public('LOTTERY_PUBLIC')
+@Public('LOTTERY_PUBLIC', 'PUBLIC_STATISTICS')
 export class LotteryController {
   constructor(private readonly lottery: LotteryService) {}
 

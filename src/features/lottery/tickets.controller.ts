@@ -6,7 +6,7 @@ import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { DrawEntry, ListTicketsQuery } from './tickets.dto';
 import { TicketsService } from './tickets.service';
 
-/** Separate from the lottery's other endpoints, which LOTTERY_PUBLIC opens to callers without a token. */
+/** Separate from the lottery's other endpoints, which settings open to callers without a token. */
 @Controller('lottery/me')
 @ApiTags('Lottery')
 export class TicketsController {

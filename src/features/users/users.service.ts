@@ -9,6 +9,9 @@ import { ME, PROFILE } from './users.sql';
 /** The year 9999, the last that ISO 8601 writes with four digits. */
 const LAST_TIME_S = 253_402_300_799;
 
+/** When a token expires, by its claim `exp`. */
+export const expiryOf = (exp: number): string => new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
+
 @Injectable()
 export class UsersService {
   constructor(private readonly database: Database) {}
@@ -22,8 +25,7 @@ export class UsersService {
 
   /** Like `me`, plus the time when the token expires unless its session ends earlier. @throws as `me` */
   async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
-    const expiresAt = new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
-    const row = await this.database.read(PROFILE, { user: userId, expiresAt });
+    const row = await this.database.read(PROFILE, { user: userId, expiresAt: expiryOf(exp) });
     if (!row) throw invalidToken();
     return new JsonText(row.data);
   }

@@ -39,6 +39,9 @@ export interface TypedStatement<Parameters extends object, Row extends QueryResu
   readonly parameters: readonly (keyof Parameters & string)[];
   /** It costs the primary so much that it is worth a standby. See `StandbyReads`. */
   readonly onStandby?: boolean;
+  /** The text as it was written, and the types of its parameters. */
+  readonly source: string;
+  readonly parameterTypes: Readonly<Record<string, string>>;
   /** Only carries the type; never set. */
   readonly row?: Row;
 }
@@ -69,11 +72,7 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
 ): TypedStatement<Parameters, Row> {
   const known = types as Readonly<Record<string, string>>;
   const parameters: string[] = [];
-  let comments = 0;
-  const numbered = text.replace(TOKEN, (token, _tag: string | undefined, parameter: string | undefined) => {
-    if (token === '/*') comments++;
-    else if (token === '*/') comments--;
-    if (parameter === undefined || comments > 0) return token;
+  const numbered = replaceParameters(text, (parameter) => {
     if (!Object.hasOwn(known, parameter)) throw new Error(`${name}: ":${parameter}" is no parameter`);
     if (!parameters.includes(parameter)) parameters.push(parameter);
     return `($${parameters.indexOf(parameter) + 1}::${known[parameter]})`;
@@ -81,7 +80,32 @@ export function statement<Parameters extends object, Row extends QueryResultRow>
   for (const parameter of Object.keys(known))
     if (!parameters.includes(parameter)) throw new Error(`${name}: ":${parameter}" is not in the text`);
   const payer = chargedTo === undefined ? undefined : parameters.indexOf(chargedTo);
-  return { name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby, payer };
+  return {
+    ...{ name, text: numbered, parameters: parameters as (keyof Parameters & string)[], onStandby, payer },
+    ...{ source: text, parameterTypes: known },
+  };
+}
+
+/**
+ * The text of a statement as a part of another one, which so reads the same in the same way: with some parameters
+ * fixed, and the others under their names.
+ */
+export const partOf = <Parameters extends object>(
+  { source, parameterTypes }: TypedStatement<Parameters, QueryResultRow>,
+  fixed: { readonly [Name in keyof Parameters]?: number | null },
+): string =>
+  replaceParameters(source, (name, token) =>
+    Object.hasOwn(fixed, name) ? `(${fixed[name as keyof Parameters]}::${parameterTypes[name]})` : token,
+  );
+
+/** Replaces each `:name` that is a parameter. */
+function replaceParameters(text: string, by: (name: string, token: string) => string): string {
+  let comments = 0;
+  return text.replace(TOKEN, (token, _tag: string | undefined, parameter: string | undefined) => {
+    if (token === '/*') comments++;
+    else if (token === '*/') comments--;
+    return parameter === undefined || comments > 0 ? token : by(parameter, token);
+  });
 }
 
 /** The values of a statement's parameters, in the order of their numbers. */

@@ -1,4 +1,4 @@
-import { localRpcUrl } from './config.service';
+import { localRpcUrl } from './wallet-chain';
 
 describe('the address of the chain', () => {
   it.each(['http://127.0.0.1:8545', 'http://localhost:8545/', 'http://[::1]:8545'])(

@@ -1,0 +1,247 @@
+import type { SavingsEvent } from './events.js';
+import { Leader, type Shared, type Sources } from './leader.js';
+import { type Observable, Subject } from './observable.js';
+import { Seat } from './seat.js';
+import type { ServiceLine } from './service-line.js';
+import { type TabLine, lineName, openLine } from './tabs.js';
+import type { Start } from './types.js';
+import { wait } from './wait.js';
+
+export interface FollowState {
+  /** What is shown; null until it has been read. */
+  readonly data: Start | null;
+  /** Whether events arrive, in whichever tab. If not, `data` is read from time to time. */
+  readonly live: boolean;
+  /** The service has given no answer for five seconds. It is asked further. */
+  readonly unreachable: boolean;
+  /** The service wants no requests until then, in milliseconds since 1970. */
+  readonly pausedUntil: number | null;
+  /** Why the last read failed; null after one that did not. */
+  readonly error: Shared['error'];
+  /** The session has ended; see `client.session`. `data` is gone, and nothing comes any more. */
+  readonly ended: boolean;
+}
+
+interface FollowerParts extends Sources {
+  readonly line: Pick<ServiceLine, 'tabs' | 'baseUrl'>;
+}
+
+type Message =
+  | { readonly kind: 'state'; readonly term: number; readonly turn: number; readonly shared: Shared }
+  /** It is as you know it. */
+  | { readonly kind: 'here'; readonly term: number }
+  | { readonly kind: 'event'; readonly term: number; readonly event: SavingsEvent }
+  /** Somebody looks at this tab, which knows so much. */
+  | { readonly kind: 'looking'; readonly term: number; readonly turn: number }
+  | { readonly kind: 'refresh' };
+
+const LOOK_MS = 10_000;
+/** How long the tab that leads may take to say that it is there. */
+const LEADER_MS = 5_000;
+const EMPTY: Shared = { data: null, stale: true, live: false, error: null };
+
+/** What a start page shows, for one account, kept true. One tab reads and follows the stream for all of them. */
+export class Follower implements Observable<FollowState> {
+  private readonly subject: Subject<FollowState>;
+  private readonly eventListeners = new Set<(event: SavingsEvent) => void>();
+  private readonly address: string | null;
+  private readonly seat: Seat;
+  private readonly stops: (() => void)[] = [];
+  private line: TabLine<Message> | undefined;
+  private shared = EMPTY;
+  /** Of the tab that leads, and of what it said last. */
+  private term = 0;
+  private turn = 0;
+  private heardAt = 0;
+  private lookedAt = 0;
+  private leading: Leader | undefined;
+  private present = new AbortController();
+  readonly subscribe: Observable<FollowState>['subscribe'];
+
+  constructor(private readonly parts: FollowerParts) {
+    const { session, connection, line } = parts;
+    const { unreachable, pausedUntil } = connection.state;
+    this.subject = new Subject<FollowState>({
+      ...{ data: null, live: false, unreachable, pausedUntil, error: null, ended: false },
+    });
+    this.subscribe = this.subject.subscribe;
+    this.address = session.state.address;
+    // Tabs of another account, or on another service, must not hear it. Without an address nobody does.
+    const tabs = this.address === null ? { ...line.tabs, channel: undefined } : line.tabs;
+    this.seat = new Seat(tabs, this.name, (signal) => this.lead(signal));
+    this.stops.push(
+      session.subscribe(({ address }) => void (address !== this.address && this.end())),
+      connection.subscribe(() => this.show()),
+    );
+    this.listen(line.tabs.window, 'pagehide', () => this.leave());
+    this.listen(line.tabs.window, 'pageshow', () => this.enter());
+    this.listen(line.tabs.page, 'freeze', () => this.leave());
+    this.listen(line.tabs.page, 'resume', () => this.enter());
+    this.listen(line.tabs.page, 'visibilitychange', () => this.look());
+    const looks = setInterval(() => this.look(), LOOK_MS);
+    this.stops.push(() => clearInterval(looks));
+    this.present.abort();
+    this.enter();
+  }
+
+  get state(): FollowState {
+    return this.subject.state;
+  }
+
+  /** What happens, as it happens, in whichever tab it arrives. `state` contains it already. */
+  onEvent(listener: (event: SavingsEvent) => void): () => void {
+    this.eventListeners.add(listener);
+    return () => void this.eventListeners.delete(listener);
+  }
+
+  /** Wants everything read once more. Rarely needed: what happens arrives by itself. */
+  refresh(): void {
+    if (this.leading) this.leading.refresh();
+    else this.line?.say({ kind: 'refresh' });
+  }
+
+  /**
+   * Resolves once what is shown fulfils the condition.
+   * @throws the signal's reason, or an Error if the session ends before
+   */
+  until(holds: (data: Start) => boolean, { signal }: { signal?: AbortSignal } = {}): Promise<Start> {
+    return new Promise((resolve, reject) => {
+      const check = ({ data, ended }: FollowState): void => {
+        if (data && holds(data)) leave(() => resolve(data));
+        else if (ended) leave(() => reject(new Error('the session has ended')));
+      };
+      const leave = (then: () => void): void => {
+        forget();
+        signal?.removeEventListener('abort', abort);
+        then();
+      };
+      const abort = (): void => leave(() => reject(signal?.reason as Error));
+      const forget = this.subscribe(check);
+      if (signal?.aborted) return abort();
+      signal?.addEventListener('abort', abort, { once: true });
+      check(this.state);
+    });
+  }
+
+  /** Follows no more. Another tab goes on. */
+  stop(): void {
+    for (const stop of this.stops.splice(0)) stop();
+    this.leave();
+  }
+
+  private get name(): string {
+    return lineName(this.parts.line.baseUrl, this.address ?? '');
+  }
+
+  private get isVisible(): boolean {
+    return this.parts.line.tabs.page?.visibilityState !== 'hidden';
+  }
+
+  private end(): void {
+    this.stop();
+    this.shared = EMPTY;
+    this.subject.change({ data: null, live: false, error: null, ended: true });
+  }
+
+  /** Takes part, as far as it does not yet. */
+  private enter(): void {
+    if (!this.present.signal.aborted || this.subject.state.ended) return;
+    this.present = new AbortController();
+    if (this.seat.isShared)
+      this.line = openLine<Message>(this.parts.line.tabs, this.name, (message) => this.hear(message));
+    void this.seat.hold(this.present.signal);
+    this.look();
+  }
+
+  /** A page that the browser keeps for later must hold nothing. */
+  private leave(): void {
+    this.present.abort();
+    this.line?.close();
+    this.line = undefined;
+  }
+
+  private hear(message: Message): void {
+    if (message.kind === 'looking') {
+      if (!this.leading) return;
+      this.lookedAt = Date.now();
+      if (message.term === this.term && message.turn === this.turn)
+        this.line?.say({ kind: 'here', term: this.term });
+      else this.tell();
+    } else if (message.kind === 'refresh') this.leading?.refresh();
+    // What a tab says that has lost the lead without knowing it is old.
+    else if (message.term >= this.term && !this.leading) {
+      this.heardAt = Date.now();
+      this.term = message.term;
+      if (message.kind === 'state') {
+        this.turn = message.turn;
+        this.shared = message.shared;
+        this.show();
+      } else if (message.kind === 'event') this.emit(message.event);
+    }
+  }
+
+  /** Says that somebody looks, and takes the lead if the tab that has it does not answer. */
+  private look(): void {
+    if (!this.isVisible || this.leading || !this.line) return;
+    const askedAt = Date.now();
+    this.line.say({ kind: 'looking', term: this.term, turn: this.turn });
+    const { signal } = this.present;
+    const jitterMs = Math.random() * 1_000;
+    void wait(LEADER_MS + jitterMs, signal).then(
+      () => void (this.heardAt < askedAt && !this.leading && this.seat.take()),
+      () => undefined,
+    );
+  }
+
+  /** Reads and follows the stream for all tabs, until another one does. */
+  private async lead(signal: AbortSignal): Promise<void> {
+    const isSeen = (): boolean => this.isVisible || Date.now() - this.lookedAt < 2 * LOOK_MS;
+    const audience = {
+      share: (fields: Partial<Shared>) => this.share(fields),
+      emit: (event: SavingsEvent) => {
+        this.emit(event);
+        this.line?.say({ kind: 'event', term: this.term, event });
+      },
+      isSeen,
+    };
+    this.term = Math.max(this.term + 1, Date.now());
+    const leader = (this.leading = new Leader(this.parts, audience, this.shared));
+    try {
+      await leader.run(signal);
+    } finally {
+      if (this.leading === leader) this.leading = undefined;
+    }
+  }
+
+  private share(fields: Partial<Shared>): void {
+    const next = { ...this.shared, ...fields };
+    const names = Object.keys(fields) as (keyof Shared)[];
+    if (names.every((name) => this.shared[name] === next[name])) return;
+    this.shared = next;
+    this.turn++;
+    this.show();
+    this.tell();
+  }
+
+  private tell(): void {
+    this.line?.say({ kind: 'state', term: this.term, turn: this.turn, shared: this.shared });
+  }
+
+  private show(): void {
+    const { data, live, error } = this.shared;
+    this.subject.change({ data, live, error, ...this.parts.connection.state });
+  }
+
+  private emit(event: SavingsEvent): void {
+    for (const listener of [...this.eventListeners]) listener(event);
+  }
+
+  private listen(
+    target: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> | undefined,
+    name: string,
+    then: () => void,
+  ): void {
+    target?.addEventListener(name, then);
+    this.stops.push(() => target?.removeEventListener(name, then));
+  }
+}

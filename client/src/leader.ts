@@ -1,0 +1,157 @@
+import type { Connection } from './connection.js';
+import { isSavingsError } from './errors.js';
+import type { SavingsEvent, StreamOptions } from './events.js';
+import { Picture } from './picture.js';
+import { Reader } from './reader.js';
+import type { Session } from './session.js';
+import type { Start } from './types.js';
+import { wait } from './wait.js';
+
+/** What the tab that leads tells the others. */
+export interface Shared {
+  readonly data: Start | null;
+  /** Whether something has happened that `data` lacks. */
+  readonly stale: boolean;
+  /** Whether events arrive. */
+  readonly live: boolean;
+  /** Why the last read failed; null after one that did not. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** The ways to the service. */
+export interface Sources {
+  readonly session: Session;
+  readonly connection: Connection;
+  readonly start: (signal: AbortSignal) => Promise<Start>;
+  readonly events: (options: StreamOptions) => AsyncGenerator<SavingsEvent, void, undefined>;
+}
+
+/** Those for whom it is done. */
+interface Audience {
+  share(fields: Partial<Shared>): void;
+  emit(event: SavingsEvent): void;
+  /** Whether anybody looks at one of the tabs. */
+  isSeen(): boolean;
+}
+
+const FIRST_POLL_MS = 5_000;
+const MOST_POLL_MS = 60_000;
+/** A stream that the service refuses for good is tried again after this time: it may be another version by then. */
+const STREAM_AGAIN_MS = 300_000;
+
+/** Reads, and follows the stream from exactly there, for all tabs of an account. */
+export class Leader {
+  private readonly picture: Picture;
+  private readonly reader: Reader;
+  private begin = (): void => undefined;
+  /** The stream needs a place from which to go on. */
+  private readonly begun = new Promise<void>((resolve) => (this.begin = resolve));
+  private isLive = false;
+  private signal = new AbortController().signal;
+
+  /** @param known what the tab that led before has told */
+  constructor(
+    private readonly sources: Sources,
+    private readonly audience: Audience,
+    known: Shared,
+  ) {
+    this.picture = new Picture(known.data);
+    this.picture.isStale = known.stale;
+    this.reader = new Reader(
+      () => this.read(),
+      () => sources.connection.state.pausedUntil,
+    );
+    if (known.data) this.begin();
+  }
+
+  /** Wants everything read once more. */
+  refresh(): void {
+    this.reader.want();
+  }
+
+  /** Works until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    this.signal = signal;
+    // What the service did not answer it may answer now.
+    const unsubscribe = this.sources.connection.subscribe(({ unreachable }) => {
+      if (!unreachable && this.picture.isStale) this.reader.soon();
+    });
+    try {
+      if (this.picture.isStale) this.reader.want();
+      await Promise.all([this.stream(signal), this.poll(signal)]);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      unsubscribe();
+      this.reader.stop();
+    }
+  }
+
+  private async read(): Promise<boolean> {
+    const { picture, signal } = this;
+    const { reading } = picture;
+    try {
+      const used = picture.answer(await this.sources.start(signal), reading);
+      this.audience.share({ data: picture.start, stale: picture.isStale, error: null });
+      if (used) this.begin();
+      return used && !picture.isStale;
+    } catch (error) {
+      if (signal.aborted) return true;
+      const { message } = error as Error;
+      this.audience.share({ error: { code: isSavingsError(error) ? error.code : 'no_answer', message } });
+      return false;
+    }
+  }
+
+  private async stream(signal: AbortSignal): Promise<void> {
+    await Promise.race([this.begun, aborted(signal)]);
+    for (;;) {
+      signal.throwIfAborted();
+      try {
+        const events = this.sources.events({
+          signal,
+          lastEventId: this.picture.start?.cursor,
+          onAlive: () => this.live(true),
+          onDisconnected: () => this.live(false),
+        });
+        for await (const event of events) this.happen(event);
+      } catch {
+        // For good: no such path, a refusal of the wallet to sign in again. Polls tell what happens until then.
+        signal.throwIfAborted();
+      }
+      this.live(false);
+      await wait(STREAM_AGAIN_MS, signal);
+    }
+  }
+
+  private happen(event: SavingsEvent): void {
+    const { picture } = this;
+    if (event.topic === 'reload') picture.reload(event.id);
+    else picture.take(event);
+    this.audience.share({ data: picture.start, stale: picture.isStale });
+    if (picture.isStale) this.reader.want();
+    this.audience.emit(event);
+  }
+
+  private live(isLive: boolean): void {
+    this.isLive = isLive;
+    this.audience.share({ live: isLive });
+  }
+
+  /** Reads from time to time while no events arrive and somebody looks. */
+  private async poll(signal: AbortSignal): Promise<void> {
+    for (let pauseMs = FIRST_POLL_MS; ;) {
+      await wait(pauseMs, signal);
+      if (this.isLive) pauseMs = FIRST_POLL_MS;
+      else if (this.audience.isSeen()) {
+        this.reader.want();
+        pauseMs = Math.min(MOST_POLL_MS, pauseMs * 2);
+      }
+    }
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });

@@ -1,0 +1,63 @@
+import { Transform } from 'class-transformer';
+import { IsObject, IsOptional, IsString, MaxLength } from 'class-validator';
+import { ProcessSettings } from '#platform/config/process.settings';
+import { List } from '#platform/config/settings';
+import type { ChainSettings } from '#ledger/chain/chain.settings';
+import { rpcEndpoints } from '#ledger/chain/endpoints';
+import type { ChainCurrency } from './config.dto';
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);
+
+/** What wallets are told of the chain. Unset: what is known of the chain by its id. */
+export class ClientConfigSettings extends ProcessSettings {
+  @IsOptional() @IsString() @MaxLength(50) CHAIN_NAME?: string;
+
+  @List() @IsString({ each: true }) PUBLIC_RPC_URLS: string[] = [];
+
+  @IsOptional() @IsString() EXPLORER_URL?: string;
+
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? (parseCurrency(value) ?? '') : value,
+  )
+  @IsObject({ message: 'must be name, symbol and decimals, such as Ether,ETH,18' })
+  CHAIN_CURRENCY?: ChainCurrency;
+
+  static problems(
+    settings: ClientConfigSettings & Pick<ChainSettings, 'RPC_URL'>,
+    wrong: (name: string) => boolean,
+  ): string[] {
+    const { NODE_ENV, PUBLIC_RPC_URLS, EXPLORER_URL, RPC_URL } = settings;
+    const isHttpAllowed = NODE_ENV !== 'production';
+    const problems: string[] = [];
+    if (!PUBLIC_RPC_URLS.every((address) => isPublicAddress(address, isHttpAllowed)))
+      problems.push(`PUBLIC_RPC_URLS must be ${PUBLIC_ADDRESS}s, separated by commas`);
+    else if (RPC_URL && !wrong('RPC_URL') && PUBLIC_RPC_URLS.some((address) => mayTellKey(address, RPC_URL)))
+      problems.push('PUBLIC_RPC_URLS must not repeat an address of RPC_URL, whose path may be a key');
+    if (EXPLORER_URL !== undefined && !isPublicAddress(EXPLORER_URL, isHttpAllowed))
+      problems.push(`EXPLORER_URL must be an ${PUBLIC_ADDRESS}`);
+    return problems;
+  }
+}
+
+const PUBLIC_ADDRESS = 'https address without user and password (http for this machine, or in development)';
+
+function isPublicAddress(address: string, isHttpAllowed: boolean): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, username, password, hostname } = new URL(address);
+  if (username || password) return false;
+  return protocol === 'https:' || (protocol === 'http:' && (isHttpAllowed || isLoopback(hostname)));
+}
+
+/** Whether the address is one of the service's own that says more than where the node is. */
+function mayTellKey(address: string, own: string): boolean {
+  const { href, pathname, search } = new URL(address);
+  return (pathname !== '/' || search !== '') && rpcEndpoints(own).some(({ url }) => url === href);
+}
+
+function parseCurrency(text: string): ChainCurrency | null {
+  const [, name, symbol, decimals] =
+    /^\s*([^,]{1,50}?)\s*,\s*([\w.-]{1,11})\s*,\s*(\d{1,2})\s*$/.exec(text) ?? [];
+  return name === undefined ? null : { name, symbol, decimals: Number(decimals) };
+}

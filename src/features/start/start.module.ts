@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { AccessModule } from '#features/access/access.module';
+import { AnalyticsModule } from '#features/analytics/analytics.module';
+import { EventsModule } from '#features/events/events.module';
+import { LotteryModule } from '#features/lottery/lottery.module';
+import { PoolsModule } from '#features/pools/pools.module';
+import { PositionsModule } from '#features/positions/positions.module';
+import { TransactionsModule } from '#features/transactions/transactions.module';
+import { UsersModule } from '#features/users/users.module';
+import { StartController } from './start.controller';
+import { StartService } from './start.service';
+
+/** Joins what the other features tell a caller. None of them knows it. */
+@Module({
+  imports: [
+    AccessModule,
+    AnalyticsModule,
+    EventsModule,
+    LotteryModule,
+    PoolsModule,
+    PositionsModule,
+    TransactionsModule,
+    UsersModule,
+  ],
+  controllers: [StartController],
+  providers: [StartService],
+})
+export class StartModule {}

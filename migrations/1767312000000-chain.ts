@@ -35,6 +35,8 @@ export class Chain1767312000000 implements MigrationInterface {
         address text COLLATE "C" NOT NULL,
         position smallint NOT NULL,
         from_block bigint NOT NULL,
+        -- The contract's smallest deposit. Null until it was read, or for good if it has none.
+        minimum numeric(78,0),
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );

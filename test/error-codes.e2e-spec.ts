@@ -11,7 +11,7 @@ import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavaila
 import { Public } from '#features/access/auth.guard';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
 import { EventReader } from './support/event-source';
-import { addTransaction } from './support/ledger';
+import { addTransaction, newHash } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
 
 const UNKNOWN_ID = '01890000-0000-7000-8000-000000000000';
@@ -104,12 +104,26 @@ const token = (claims: object, expiresIn: number, secret = JWT_SECRET): { token:
   token: jwt.sign({ userId: user.user.id, address: user.address, ...claims }, secret, { expiresIn }),
 });
 
+/** While the indexer has read and applied all blocks. */
+async function atHead(work: () => Promise<Response>): Promise<Response> {
+  await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
+    applied_number, state, beat_at) VALUES (1, '', 0, '', now(), 0, 'synced', now())`);
+  const answer = await work();
+  await app.sql('DELETE FROM chain_cursor');
+  return answer;
+}
+
 const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   validation_failed: () => create({ type: 'none' }),
   invalid_json: () => post('/pools', '{', { as: user }),
   malformed_path: () => send('/pools/%zz'),
   bad_request: () => thrown('bad_request'),
   deposit_below_minimum: () => create({ initialDeposit: '1' }),
+  below_minimum: async () => {
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, minimum)
+      SELECT type, contract_address, 0, 0, 7 FROM pools LIMIT 1`);
+    return send(`/pools/${poolId}/calls/deposit?amount=6`, { as: user });
+  },
   invalid_token: () => send('/pools'),
   token_expired: () => send('/pools', { as: token({}, -1) }),
   token_revoked: async () => {
@@ -130,6 +144,23 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     const row = { poolId, account: user.address, status: 'EXPIRED' } as const;
     const { id } = await addTransaction(app, row);
     return send(`/pools/${poolId}/calls/deposit?transaction=${id}`, { as: user });
+  },
+  deposit_submitted: async () => {
+    const pool = (await create({})).body.data as { id: string; depositId: string };
+    await post(`/transactions/${pool.depositId}/sent`, { hash: newHash() }, { as: user });
+    return send(`/pools/${pool.id}/calls/deposit?transaction=${pool.depositId}`, { as: user });
+  },
+  insufficient_balance: () => atHead(() => send(`/pools/${poolId}/calls/withdraw?amount=1`, { as: user })),
+  nothing_to_claim: () => atHead(() => send(`/pools/${poolId}/calls/claim`, { as: user })),
+  pool_not_empty: async () => {
+    const { id } = (await create({})).body.data as { id: string };
+    await addTransaction(app, { poolId: id, account: user.address });
+    return send(`/pools/${id}`, { method: 'DELETE', as: user });
+  },
+  pool_cancelled: async () => {
+    const { body } = await create({}, { 'idempotency-key': 'cancelled' });
+    await send(`/pools/${body.data.id}`, { method: 'DELETE', as: user });
+    return create({}, { 'idempotency-key': 'cancelled' });
   },
   webhook_not_active: async () => {
     const id = await webhook();

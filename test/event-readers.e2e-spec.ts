@@ -23,11 +23,13 @@ const WITH_THE_ACCOUNT: Person[] = [...OF_THE_POOL, 'outsider'];
 /** Who reads an event of each topic that has all fields. Its reversal has the same readers. */
 const READERS: Record<Exclude<Topic, 'transaction.reverted'>, Person[]> = {
   'pool.created': WITH_THE_ACCOUNT,
+  'deposit.submitted': WITH_THE_ACCOUNT,
   'deposit.confirmed': WITH_THE_ACCOUNT,
   'withdrawal.confirmed': WITH_THE_ACCOUNT,
   'yield.accrued': WITH_THE_ACCOUNT,
   'yield.claimed': WITH_THE_ACCOUNT,
   'deposit.expired': WITH_THE_ACCOUNT,
+  'pool.cancelled': WITH_THE_ACCOUNT,
   'draw.opened': EVERYONE,
   'tickets.issued': ['outsider'],
   'draw.closed': EVERYONE,

@@ -14,8 +14,9 @@ import { POOL_ANALYTICS, USER_ANALYTICS } from '#features/analytics/analytics.sq
 import * as events from '#features/events/events.sql';
 import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
-import { DRAW_TO_CALL, POOL_TO_CALL } from '#features/payments/calls.sql';
+import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
 import * as pools from '#features/pools/pools.sql';
+import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
 import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from '#features/transactions/transactions-after.sql';
@@ -394,7 +395,11 @@ describe('a hot statement reads few rows, by index', () => {
     run(LIST_DEEP_TRANSACTIONS, { ...me, ...page, offset: 2000 }),
     run(pools.LEAVE_POOL, { pool, caller: address(8) }),
     run(CHAIN_FACTS, {}),
-    run(POOL_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),
+    run(POOL_TO_PAY, { pool, caller, transaction: "md5('tx7')::uuid" }),
+    run(POOL_TO_PAY_OUT, { pool, caller }),
+    run(unpaid.SUBMIT_DEPOSIT, { id: "md5('tx7')::uuid", caller, hash: 'hash7' }),
+    run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
+    run(unpaid.CANCEL_POOL, { pool, caller }),
     run(DRAW_TO_CALL, {}),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),

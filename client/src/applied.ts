@@ -9,11 +9,13 @@ const nothing = (start: Start): Start => start;
 
 const RULES: { readonly [Name in Topic]: Rule<Name> } = {
   'pool.created': read,
+  'deposit.submitted': read,
   'deposit.confirmed': read,
   'withdrawal.confirmed': read,
   'yield.accrued': read,
   'yield.claimed': read,
   'deposit.expired': read,
+  'pool.cancelled': read,
   'transaction.reverted': read,
   'draw.opened': read,
   'tickets.issued': read,

@@ -50,12 +50,20 @@ interface Payloads {
   'pool.created': { poolId: string; account: string } & Partial<
     Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
   >;
+  /** Who is to pay a pending deposit told the hash of the payment; null: it was taken back, or failed. */
+  'deposit.submitted': Pick<TransactionPayload, 'poolId' | 'transactionId' | 'account' | 'amount'> & {
+    txHash: string | null;
+  };
   'deposit.confirmed': TransactionPayload;
   'withdrawal.confirmed': TransactionPayload;
   'yield.accrued': Pick<TransactionPayload, 'poolId' | 'blockNumber' | 'amount'>;
   'yield.claimed': TransactionPayload;
   /** No payment came in time. A late payment still confirms the deposit. */
   'deposit.expired': Omit<TransactionPayload, 'txHash' | 'blockNumber'>;
+  /** Nothing was paid into it, and its owner took it away. If a payment arrives after all, `pool.created` comes again. */
+  'pool.cancelled': { poolId: string; account: string } & Partial<
+    Pick<TransactionPayload, 'transactionId' | 'transactionType' | 'amount'>
+  >;
   /** A reorganisation took back an event of topic `reverted`; the other fields are that event's. */
   'transaction.reverted': { reverted: Topic } & Partial<
     TransactionPayload & DrawPayload & TicketsPayload & WinnerPayload & PayoutPayload

@@ -143,7 +143,7 @@ export interface paths {
         put?: never;
         /**
          * Create a pool
-         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
+         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 409 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
          */
         post: operations["pools_create"];
         delete?: never;
@@ -166,7 +166,11 @@ export interface paths {
         get: operations["pools_detail"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Cancel a pool that was never paid
+         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.
+         */
+        delete: operations["pools_cancel"];
         options?: never;
         head?: never;
         patch?: never;
@@ -312,6 +316,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/transactions/{id}/sent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell that the payment of a deposit was sent
+         * @description By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, when the transaction failed or another took its place, when no node has known it for more than an hour, or with DELETE. Of a deposit that is on the chain already the answer is the deposit as it is.
+         */
+        post: operations["transactions_sent"];
+        /**
+         * Take back that the payment of a deposit was sent
+         * @description By the account that is to pay it, when the wallet has cancelled the transaction, or dropped it. The deposit can be paid again. If the transaction reaches the chain after all, it confirms the deposit all the same.
+         */
+        delete: operations["transactions_takeBack"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pools/{id}/calls/deposit": {
         parameters: {
             query?: never;
@@ -321,7 +349,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to pay into a pool
-         * @description The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one.
+         * @description The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.
          */
         get: operations["calls_deposit"];
         put?: never;
@@ -341,7 +369,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to take its money out of a pool
-         * @description The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.
+         * @description The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving. What the contract must refuse is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_withdraw"];
         put?: never;
@@ -361,7 +389,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to claim its yield from a pool
-         * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.
+         * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_claim"];
         put?: never;
@@ -929,7 +957,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "pool_cancelled" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -1100,6 +1128,11 @@ export interface components {
             success: true;
             data: components["schemas"]["Profile"];
         };
+        Submitted: {
+            hash: string;
+            /** Format: date-time */
+            at: string;
+        };
         TransactionSummary: {
             /** Format: uuid */
             id: string;
@@ -1109,6 +1142,8 @@ export interface components {
             txHash: string | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
         };
@@ -1231,6 +1266,15 @@ export interface components {
             success: true;
             data: components["schemas"]["YieldReport"];
         };
+        CancelledPoolId: {
+            /** Format: uuid */
+            id: string;
+        };
+        CancelledPoolIdEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["CancelledPoolId"];
+        };
         LeftPool: {
             /** Format: uuid */
             poolId: string;
@@ -1286,6 +1330,8 @@ export interface components {
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
             /** @description The wallet whose money it is */
@@ -1315,6 +1361,8 @@ export interface components {
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
             /** @description The wallet whose money it is */
@@ -1332,6 +1380,13 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["TransactionDetail"];
+        };
+        SentRequest: {
+            /**
+             * @description What the wallet gave for the transaction that pays the deposit
+             * @example 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060
+             */
+            hash: string;
         };
         ContractCall: {
             /** @enum {string} */
@@ -1405,6 +1460,16 @@ export interface components {
             /** @description Older ones, whose pools stay */
             rotating: string[];
         };
+        ContractMinimums: {
+            /** @description null until the indexer has read it, or if the contract has none */
+            individual: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            cooperative: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            lottery: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            rotating: string | null;
+        };
         SignInRules: {
             /** @description Hosts that may ask for a signature; empty: any */
             domains: string[];
@@ -1425,6 +1490,8 @@ export interface components {
             formerContracts: components["schemas"]["FormerContracts"];
             /** @description Smallest first deposit of a pool, in smallest token units */
             minimumDeposit: string;
+            /** @description Smallest deposit that the contracts take, and smallest withdrawal that leaves something */
+            contractMinimums: components["schemas"]["ContractMinimums"];
             signIn: components["schemas"]["SignInRules"];
             /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
             publicStatistics: boolean;
@@ -1684,7 +1751,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -1748,7 +1815,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
         };
         CreatedWebhookEnvelope: {
             /** @enum {boolean} */
@@ -1770,7 +1837,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -1840,7 +1907,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /**
              * @description false: DISABLED, nothing is sent; true ends that, and begins with a challenge
              * @example true
@@ -1881,7 +1948,7 @@ export interface components {
              * @example deposit.confirmed
              * @enum {string}
              */
-            topic: "pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
+            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
             /**
              * @example DELIVERED
              * @enum {string}
@@ -3055,6 +3122,10 @@ export interface operations {
                      *               "amount": "25000000000000000000",
                      *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *               "status": "PENDING",
+                     *               "submitted": {
+                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "at": "2026-11-21T05:09:49.118Z"
+                     *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z"
                      *             }
                      *           ]
@@ -3397,6 +3468,10 @@ export interface operations {
                      *             "amount": "25000000000000000000",
                      *             "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *             "status": "PENDING",
+                     *             "submitted": {
+                     *               "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "at": "2026-11-21T05:09:49.118Z"
+                     *             },
                      *             "createdAt": "2026-11-21T05:09:49.118Z"
                      *           }
                      *         ]
@@ -3459,6 +3534,176 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    pools_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the pool
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CancelledPoolIdEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4169,6 +4414,10 @@ export interface operations {
                      *           "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
+                     *           "submitted": {
+                     *             "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "at": "2026-11-21T05:09:49.118Z"
+                     *           },
                      *           "createdAt": "2026-11-21T05:09:49.118Z",
                      *           "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *         }
@@ -4329,6 +4578,10 @@ export interface operations {
                      *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
                      *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
@@ -4485,6 +4738,10 @@ export interface operations {
                      *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
                      *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
@@ -4550,6 +4807,364 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    transactions_sent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the transaction
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SentRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *         "type": "DEPOSIT",
+                     *         "amount": "25000000000000000000",
+                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "blockNumber": 4211,
+                     *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
+                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *         "gasUsed": "84213",
+                     *         "gasPrice": "1000000007"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransactionDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    transactions_takeBack: {
+        parameters: {
+            query?: {
+                /** @description Only this one: another that was told meanwhile stays */
+                hash?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the transaction
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *         "type": "DEPOSIT",
+                     *         "amount": "25000000000000000000",
+                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "blockNumber": 4211,
+                     *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
+                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *         "gasUsed": "84213",
+                     *         "gasPrice": "1000000007"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransactionDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4886,6 +5501,19 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
             429: {
                 headers: {
@@ -5027,6 +5655,19 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -5938,6 +6579,12 @@ export interface operations {
                      *           "rotating": []
                      *         },
                      *         "minimumDeposit": "25000000000000000000",
+                     *         "contractMinimums": {
+                     *           "individual": "25000000000000000000",
+                     *           "cooperative": "25000000000000000000",
+                     *           "lottery": "25000000000000000000",
+                     *           "rotating": "25000000000000000000"
+                     *         },
                      *         "signIn": {
                      *           "domains": [],
                      *           "chainId": 31337,
@@ -6957,6 +7604,10 @@ export interface operations {
                      *                   "amount": "25000000000000000000",
                      *                   "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *                   "status": "PENDING",
+                     *                   "submitted": {
+                     *                     "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                     "at": "2026-11-21T05:09:49.118Z"
+                     *                   },
                      *                   "createdAt": "2026-11-21T05:09:49.118Z"
                      *                 }
                      *               ]
@@ -7001,6 +7652,10 @@ export interface operations {
                      *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *               "blockNumber": 4211,
                      *               "status": "PENDING",
+                     *               "submitted": {
+                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "at": "2026-11-21T05:09:49.118Z"
+                     *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z",
                      *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *             }
@@ -7015,7 +7670,8 @@ export interface operations {
                      *           "totalTickets": 10,
                      *           "totalTicketsExact": "10",
                      *           "drawTime": "2026-11-21T05:09:49.118Z",
-                     *           "status": "ACTIVE"
+                     *           "status": "ACTIVE",
+                     *           "due": null
                      *         },
                      *         "entries": {
                      *           "pagination": {
@@ -7034,10 +7690,14 @@ export interface operations {
                      *               "totalTicketsExact": "10",
                      *               "ticketPrice": "1000000000000000000",
                      *               "spent": "5000000000000000000",
+                     *               "gifts": "0",
                      *               "status": "ACTIVE",
                      *               "drawTime": "2026-11-21T05:09:49.118Z",
                      *               "won": false,
-                     *               "prize": "35000000000000000000"
+                     *               "prize": "35000000000000000000",
+                     *               "paid": false,
+                     *               "refundable": "0",
+                     *               "due": null
                      *             }
                      *           ]
                      *         },

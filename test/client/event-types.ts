@@ -12,11 +12,13 @@ export const payloadsAreTheSame: {
   [Name in LedgerTopic]: Same<EventPayload<Name>, LedgerEvent<Name>>;
 } = {
   'pool.created': true,
+  'deposit.submitted': true,
   'deposit.confirmed': true,
   'withdrawal.confirmed': true,
   'yield.accrued': true,
   'yield.claimed': true,
   'deposit.expired': true,
+  'pool.cancelled': true,
   'transaction.reverted': true,
   'draw.opened': true,
   'tickets.issued': true,

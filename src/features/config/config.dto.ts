@@ -4,6 +4,12 @@ import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
 const ADDRESSES = { type: String, isArray: true, description: 'Older ones, whose pools stay' } as const;
+const MINIMUM = {
+  type: String,
+  pattern: AMOUNT,
+  nullable: true,
+  description: 'null until the indexer has read it, or if the contract has none',
+} as const;
 const ABI = { type: 'array', items: { type: 'object', additionalProperties: true } } as const;
 
 export class TokenInfo {
@@ -40,6 +46,8 @@ export class ChainInfo {
 export class PoolContracts extends FieldsByType<string>(ADDRESS) {}
 
 export class FormerContracts extends FieldsByType<string[]>(ADDRESSES) {}
+
+export class ContractMinimums extends FieldsByType<string | null>(MINIMUM) {}
 
 export class SignInRules {
   @ApiProperty({ type: [String], description: 'Hosts that may ask for a signature; empty: any' })
@@ -78,6 +86,11 @@ export class ClientConfig {
   @ApiProperty({ type: FormerContracts }) formerContracts: FormerContracts;
   @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
   minimumDeposit: string;
+  @ApiProperty({
+    type: ContractMinimums,
+    description: 'Smallest deposit that the contracts take, and smallest withdrawal that leaves something',
+  })
+  contractMinimums: ContractMinimums;
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
   @ApiProperty({
     description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',

@@ -10,7 +10,7 @@ import { WalletChain } from './wallet-chain';
 
 @Injectable()
 export class ClientConfigService {
-  private readonly settings: Omit<ClientConfig, 'chainId' | 'chain' | 'token'>;
+  private readonly settings: Omit<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums'>;
 
   constructor(
     private readonly chain: WalletChain,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { byPoolType } from '#values/types';
 import { Database } from '#platform/database/database';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { CHAIN_FACTS } from '#ledger/chain/chain.sql';
@@ -21,15 +22,17 @@ export class WalletChain {
     this.localUrl = localRpcUrl(settings);
   }
 
-  async read(): Promise<Pick<ClientConfig, 'chainId' | 'chain' | 'token'>> {
+  async read(): Promise<Pick<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums'>> {
     const facts = await this.database.read(CHAIN_FACTS, {});
-    if (!facts) return { chainId: null, chain: null, token: null };
+    const contractMinimums = byPoolType((type) => facts?.minimums?.[type] ?? null);
+    if (!facts) return { chainId: null, chain: null, token: null, contractMinimums };
     const { address, symbol, decimals } = facts;
     const chainId = Number(facts.chainId);
     return {
       chainId,
       chain: chainInfo(chainId, this.told, this.localUrl),
       token: address ? { address, symbol, decimals } : null,
+      contractMinimums,
     };
   }
 }

@@ -32,9 +32,13 @@ export function audienceOf(event: LedgerEvent): Audience {
   };
 }
 
-/** The addresses that may read a pool's events: its owner and its members of this moment. */
-export const readersOfPool = (pool: string): string =>
-  `SELECT m.address FROM pool_members m WHERE m.pool_id = ${pool}`;
+/**
+ * The addresses that may read a pool's events: its owner and its members of this moment, or of when it was cancelled.
+ * Both parts have one type, or PostgreSQL would not look an address up in them.
+ */
+export const readersOfPool = (pool: string): string => `
+  SELECT m.address::text AS address FROM pool_members m WHERE m.pool_id = ${pool}
+  UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHERE c.id = ${pool}`;
 
 const subject = (event: string): string =>
   `CASE ${event}.topic WHEN 'transaction.reverted' THEN ${event}.reverted ELSE ${event}.topic END`;

@@ -12,8 +12,17 @@ export class CallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to pay into a pool',
     description:
-      'The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one.',
-    errors: [400, 401, 403, 404, 'transaction_not_pending', 'chain_unknown'],
+      'The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.',
+    errors: [
+      400,
+      'below_minimum',
+      401,
+      403,
+      404,
+      'transaction_not_pending',
+      'deposit_submitted',
+      'chain_unknown',
+    ],
   })
   deposit(
     @CurrentUser() user: AuthenticatedUser,
@@ -27,8 +36,8 @@ export class CallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to take its money out of a pool',
     description:
-      'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.',
-    errors: [400, 401, 403, 404, 'chain_unknown'],
+      'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving. What the contract must refuse is refused, unless the ledger may be behind the chain.',
+    errors: [400, 'below_minimum', 401, 403, 404, 'insufficient_balance', 'chain_unknown'],
   })
   withdraw(
     @CurrentUser() user: AuthenticatedUser,
@@ -42,8 +51,8 @@ export class CallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to claim its yield from a pool',
     description:
-      'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.',
-    errors: [401, 403, 404, 'chain_unknown'],
+      'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.',
+    errors: [401, 403, 404, 'nothing_to_claim', 'chain_unknown'],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
     return this.calls.claim(user, id);

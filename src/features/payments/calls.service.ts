@@ -6,20 +6,29 @@ import { ApiError, forbidden, namedError, notFound, validationFailed } from '#pl
 import { knownForm } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery } from './calls.dto';
-import { type ChainRow, DRAW_TO_CALL, POOL_TO_CALL, type PoolRow } from './calls.sql';
+import {
+  type ChainRow,
+  DRAW_TO_CALL,
+  POOL_TO_PAY,
+  POOL_TO_PAY_OUT,
+  type PoolToPay,
+  type PoolToPayOut,
+} from './calls.sql';
 import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
 
 /**
  * Builds the calls that a wallet has to sign and send. They go to the pool's own contract, which may differ from the
- * contract for new pools. Only the chain knows whether the wallet has enough money.
+ * contract for new pools. What the contract must refuse is refused here. Where the ledger may lack what the chain has,
+ * the chain decides; and only it knows whether the wallet has enough money.
  */
 @Injectable()
 export class CallsService {
   constructor(private readonly database: Database) {}
 
   /**
-   * @throws ApiError 400 without amount and transaction, or if they contradict each other; 403 and 404 for pools and
-   * for transactions of other users or pools; 409 if the transaction is not pending; 503 while the chain is unknown
+   * @throws ApiError 400 without amount and transaction, if they contradict each other, or below the contract's
+   * minimum; 403 and 404 for pools and for transactions of other users or pools; 409 if the transaction is not pending,
+   * or its payment was sent; 503 while the chain is unknown
    */
   async deposit(
     caller: AuthenticatedUser,
@@ -29,11 +38,14 @@ export class CallsService {
     if (amount === undefined && transaction === undefined)
       throw validationFailed({ field: 'amount', message: 'is required without transaction' });
     if (transaction !== undefined) knownForm(transaction);
-    const pool = await this.pool(caller, poolId, transaction);
+    const values = { pool: knownForm(poolId), caller: caller.address, transaction: transaction ?? null };
+    const pool = await this.database.read(POOL_TO_PAY, values);
+    if (!pool) throw notFound();
     if (!pool.readable) throw forbidden();
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
+    if (due < BigInt(pool.minimum ?? 0)) throw belowMinimum(`must be at least ${pool.minimum}`);
     const contract = pool.contract as Address;
     return calls(
       chainIdOf(pool),
@@ -42,15 +54,26 @@ export class CallsService {
     );
   }
 
-  /** @throws ApiError 403 if the caller may not read the pool and has no position in it; 404 and 503 as for deposits */
+  /**
+   * @throws ApiError 400 for a part of it below the contract's minimum; 403 if the caller may not read the pool and has
+   * no position in it; 404 and 503 as for deposits; 409 for more than he has there
+   */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
     const pool = await this.poolToPayOut(caller, poolId);
-    return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, BigInt(amount)));
+    const [wanted, balance, minimum] = [BigInt(amount), BigInt(pool.balance), BigInt(pool.minimum ?? 0)];
+    if (pool.isCurrent && wanted > balance)
+      throw namedError('insufficient_balance', {
+        details: [{ field: 'amount', message: `must be at most ${balance}` }],
+      });
+    if (pool.isCurrent && wanted < balance && wanted < minimum)
+      throw belowMinimum(`must be at least ${minimum}, or all: ${balance}`);
+    return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
   }
 
-  /** @throws ApiError as for withdrawals */
+  /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
     const pool = await this.poolToPayOut(caller, poolId);
+    if (pool.isCurrent && pool.claimable === '0') throw namedError('nothing_to_claim');
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
   }
 
@@ -69,26 +92,21 @@ export class CallsService {
     return calls(chainId, approve(token, contract, cost), buyTickets(contract, BigInt(draw.drawId), tickets));
   }
 
-  private async pool(caller: AuthenticatedUser, id: string, transaction?: string): Promise<PoolRow> {
-    const values = { pool: knownForm(id), caller: caller.address, transaction: transaction ?? null };
-    const pool = await this.database.read(POOL_TO_CALL, values);
-    if (!pool) throw notFound();
-    return pool;
-  }
-
   /** For members and for everyone with money in the pool: people who have left, or paid in from outside. */
-  private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolRow> {
-    const pool = await this.pool(caller, id);
+  private async poolToPayOut(caller: AuthenticatedUser, id: string): Promise<PoolToPayOut> {
+    const pool = await this.database.read(POOL_TO_PAY_OUT, { pool: knownForm(id), caller: caller.address });
+    if (!pool) throw notFound();
     if (!pool.readable && !pool.hasPosition) throw forbidden();
     return pool;
   }
 }
 
 /** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
-function amountDue({ account, status, amount }: PoolRow, caller: AuthenticatedUser): bigint {
+function amountDue({ account, status, amount, isSubmitted }: PoolToPay, caller: AuthenticatedUser): bigint {
   if (account === null) throw notFound();
   if (account !== caller.address) throw forbidden();
   if (status !== 'PENDING') throw namedError('transaction_not_pending');
+  if (isSubmitted) throw namedError('deposit_submitted');
   return BigInt(amount!);
 }
 
@@ -101,6 +119,9 @@ function tokenOf({ token }: ChainRow): Address {
   if (token === null) throw chainUnknown();
   return token as Address;
 }
+
+const belowMinimum = (message: string): ApiError =>
+  namedError('below_minimum', { details: [{ field: 'amount', message }] });
 
 const chainUnknown = (): ApiError => namedError('chain_unknown');
 

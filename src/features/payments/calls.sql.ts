@@ -1,9 +1,10 @@
 import type { TransactionStatus } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { KNOWN_CHAIN, LAST_BLOCK_TIME } from '#ledger/chain/chain.sql';
+import { AT_HEAD, KNOWN_CHAIN, LAST_BLOCK_TIME } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
-import { hasPosition } from '#features/positions/positions.sql';
+import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
+import { ACCRUED } from '#features/positions/positions.sql';
 
 /** Both are null until an indexer has read them from the chain. */
 export interface ChainRow {
@@ -11,25 +12,58 @@ export interface ChainRow {
   token: string | null;
 }
 
-export interface PoolRow extends ChainRow {
+interface PoolRow extends ChainRow {
   readable: boolean;
-  hasPosition: boolean;
   contract: string;
+  /** Of the contract: the smallest deposit, and withdrawal that leaves something. Null until an indexer has read it. */
+  minimum: string | null;
+}
+
+export interface PoolToPay extends PoolRow {
   /** Account of the requested deposit; null if this pool has no such deposit. */
   account: string | null;
   status: TransactionStatus | null;
   amount: string | null;
+  isSubmitted: boolean;
 }
 
+export interface PoolToPayOut extends PoolRow {
+  hasPosition: boolean;
+  /** What the caller has in the pool, and can claim. */
+  balance: string;
+  claimable: string;
+  /** Whether the contract cannot know of more: the ledger is at the head, and no payment is on its way. */
+  isCurrent: boolean;
+}
+
+const MINIMUM = `
+  (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum`;
+
 /** No row: the pool does not exist. */
-export const POOL_TO_CALL = statement<{ pool: string; caller: string; transaction: string | null }, PoolRow>(
-  'pool_to_call',
+export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
+  'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, ${hasPosition('p.id', ':caller')} AS "hasPosition",
-      p.contract_address AS contract, chain.*, t.account, t.status, t.amount
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, chain.*,
+      t.account, t.status, t.amount, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+    WHERE p.id = :pool`,
+  { chargedTo: 'caller' },
+);
+
+/** No row: the pool does not exist. */
+export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolToPayOut>(
+  'pool_to_pay_out',
+  { pool: 'uuid', caller: 'text' },
+  `
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, chain.*,
+      o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
+      coalesce(y.claimable, 0)::text AS claimable,
+      coalesce(${AT_HEAD}, false) AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent"
+    FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
+    LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
+    ${ACCRUED}
     WHERE p.id = :pool`,
   { chargedTo: 'caller' },
 );

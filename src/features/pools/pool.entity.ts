@@ -78,3 +78,51 @@ export class Pool {
   @Column({ type: 'timestamptz', name: 'last_claimed_at', precision: 3, nullable: true })
   lastClaimedAt: Date | null;
 }
+
+/** A pool that its owner cancelled before anything was paid into it. A payment that arrives after all brings it back. */
+@Entity('cancelled_pools', {
+  comment:
+    'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events',
+})
+export class CancelledPool {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'cancelled_pools_pkey' })
+  id: string;
+
+  @Column({ type: 'text', collation: 'C' })
+  type: PoolType;
+
+  @Column('uuid', { name: 'owner_id' })
+  @Index('cancelled_pools_owner_id_idx')
+  ownerId: string;
+
+  @ManyToOne(() => User)
+  @JoinColumn({ name: 'owner_id', foreignKeyConstraintName: 'cancelled_pools_owner_id_fkey' })
+  owner: User;
+
+  /** The owner's address. */
+  @Column({ type: 'text', collation: 'C' })
+  account: string;
+
+  @Column({ type: 'text', name: 'contract_address', collation: 'C' })
+  contractAddress: string;
+
+  @Column('boolean', { name: 'auto_compound' })
+  autoCompound: boolean;
+
+  /** Without the owner. */
+  @Column({ type: 'text', array: true, collation: 'C' })
+  members: string[];
+
+  @Column('uuid', { name: 'deposit_id', nullable: true })
+  depositId: string | null;
+
+  /** Of the deposit. */
+  @Column('numeric', { precision: 78, scale: 0, nullable: true })
+  amount: string | null;
+
+  @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
+  createdAt: Date;
+
+  @Column({ type: 'timestamptz', name: 'cancelled_at', precision: 3 })
+  cancelledAt: Date;
+}

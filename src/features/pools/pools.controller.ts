@@ -7,6 +7,7 @@ import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import {
   CREATE_POOL_EXAMPLES,
+  CancelledPoolId,
   CreatePoolRequest,
   CreatedPool,
   LeftPool,
@@ -46,9 +47,9 @@ export class PoolsController {
   @ApiData(CreatedPool, {
     summary: 'Create a pool',
     description:
-      'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.',
+      'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 409 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.',
     status: 201,
-    errors: [400, 'deposit_below_minimum', 401, 'idempotency_in_progress', 413, 415, 422],
+    errors: [400, 'deposit_below_minimum', 401, 'idempotency_in_progress', 'pool_cancelled', 413, 415, 422],
   })
   create(
     @CurrentUser() user: AuthenticatedUser,
@@ -85,6 +86,17 @@ export class PoolsController {
     @Param('id') id: string,
   ): Promise<JsonText<YieldReport>> {
     return this.pools.yieldReport(user, id);
+  }
+
+  @Delete(':id')
+  @ApiData(CancelledPoolId, {
+    summary: 'Cancel a pool that was never paid',
+    description:
+      'Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.',
+    errors: ['invalid_json', 401, 403, 404, 'pool_not_empty', 'deposit_submitted', 413, 415],
+  })
+  cancel(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<CancelledPoolId> {
+    return this.pools.cancel(user, id);
   }
 
   @Delete(':id/membership')

@@ -13,6 +13,7 @@ import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
 import type { ElementContext } from '#platform/errors/violations';
 import { AMOUNT, IsAmount } from '#ledger/chain/amount';
+import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
 const STORED_ADDRESS = '^0x[0-9a-f]{40}$';
 
@@ -98,12 +99,17 @@ export class LeftPool {
   @ApiProperty({ format: 'uuid' }) poolId: string;
 }
 
+export class CancelledPoolId {
+  @ApiProperty({ format: 'uuid' }) id: string;
+}
+
 export class TransactionSummary {
   @ApiProperty({ format: 'uuid' }) id: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) type: TransactionType;
   @ApiProperty({ pattern: AMOUNT }) amount: string;
   @ApiProperty({ type: String, nullable: true }) txHash: string | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
+  @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
 }
 

@@ -7,13 +7,14 @@ import { canonicalAmount } from '#values/rules';
 import { JsonText } from '#platform/answers/json-text';
 import { CursorPage, type Page, pageWithCursor } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
-import { namedError, invalidToken, validationFailed } from '#platform/errors/errors';
+import { forbidden, invalidToken, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { type ReadableRow, knownForm, readable } from '#platform/errors/readable';
 import type { TypedStatement } from '#platform/postgres/statement';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import { PoolsSettings } from './pools.settings';
 import {
+  type CancelledPoolId,
   type CreatePoolRequest,
   type CreatedPool,
   type LeftPool,
@@ -34,6 +35,7 @@ import {
   POOL_DETAIL,
   POOL_YIELD,
 } from './pools.sql';
+import { CANCEL_POOL } from './unpaid.sql';
 
 const MAX_MEMBERS = 100;
 const MEMBER_LIMIT = `must hold at most ${MAX_MEMBERS} different addresses`;
@@ -91,8 +93,8 @@ export class PoolsService {
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours
-   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
-   * the key was used for another request
+   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running, or when its
+   * pool was cancelled; 422 when the key was used for another request
    */
   async create(
     caller: AuthenticatedUser,
@@ -152,6 +154,21 @@ export class PoolsService {
     return new JsonText(readable(found).data);
   }
 
+  /**
+   * Takes away a pool into which nothing was ever paid, with its pending deposit. Again it is the same.
+   * @throws ApiError 403 unless the caller owns it; 404 for an unknown pool; 409 when it has money, or may get some: a
+   * payment is on its way
+   */
+  async cancel(caller: AuthenticatedUser, id: string): Promise<CancelledPoolId> {
+    const pool = knownForm(id).toLowerCase();
+    const { outcome } = (await this.database.write(CANCEL_POOL, { pool, caller: caller.address }))!;
+    if (outcome === null) throw notFound();
+    if (outcome === 'forbidden') throw forbidden();
+    if (outcome !== 'cancelled')
+      throw namedError(outcome === 'submitted' ? 'deposit_submitted' : 'pool_not_empty');
+    return { id: pool };
+  }
+
   /** @throws ApiError 401 when the user was deleted after the token was issued */
   private async written<T>(writing: Promise<T>): Promise<T> {
     try {
@@ -171,6 +188,7 @@ export class PoolsService {
     const first = await this.database.read(FIRST_ANSWER, { user: userId, key });
     if (!first) throw namedError('idempotency_in_progress');
     if (first.requestHash !== requestHash) throw namedError('idempotency_key_reused');
+    if (first.isCancelled) throw namedError('pool_cancelled');
     return new JsonText(first.response);
   }
 }

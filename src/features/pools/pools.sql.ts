@@ -3,6 +3,7 @@ import { type CursorPageRow, cursorPage } from '#platform/answers/cursor';
 import { type ExpiryParameters, type ExpiryResult, removeExpired } from '#platform/database/expired-rows';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
+import { SUBMITTED } from './unpaid.sql';
 
 /**
  * The newest transactions of pool `p`, newest first. There is one branch per type, merged in order, because the index
@@ -10,7 +11,7 @@ import { statement } from '#platform/postgres/statement';
  */
 const newestTransactions = (limit: number): string => `
   (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-      'txHash', t.tx_hash, 'status', t.status, 'createdAt', iso(t.created_at))), '[]')
+      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at))), '[]')
    FROM (${TRANSACTION_TYPES.map(
      (type) =>
        `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,
@@ -206,14 +207,16 @@ export const CREATE_POOLS_ONCE = statement<
     SELECT unnest(pools) AS pool FROM made`,
 );
 
-/** The first answer to a request with the key. */
+/** The first answer to a request with the key, and whether its pool was cancelled since. */
 export const FIRST_ANSWER = statement<
   { user: string; key: string },
-  { requestHash: string; response: string }
+  { requestHash: string; response: string; isCancelled: boolean }
 >(
   'first_answer',
   { user: 'uuid', key: 'text' },
-  `SELECT request_hash AS "requestHash", response FROM idempotency_keys WHERE user_id = :user AND key = :key`,
+  `SELECT request_hash AS "requestHash", response,
+     EXISTS (SELECT FROM cancelled_pools c WHERE c.id = (response::json ->> 'id')::uuid) AS "isCancelled"
+   FROM idempotency_keys WHERE user_id = :user AND key = :key`,
   { chargedTo: 'user' },
 );
 

@@ -86,3 +86,45 @@ export class Transaction {
   @Column({ type: 'timestamptz', name: 'confirmed_at', precision: 3, nullable: true })
   confirmedAt: Date | null;
 }
+
+/** The hash of the payment of a deposit that is not on the chain yet. It proves nothing: the indexer looks at it. */
+@Entity('submissions', {
+  comment:
+    'Of deposits that are not on the chain yet: the hash of the payment, as the payer told it, or as a reorganisation took it back',
+})
+@Index('submissions_account_idx', ['account', 'checkAt'])
+export class Submission {
+  @PrimaryColumn('uuid', { name: 'transaction_id', primaryKeyConstraintName: 'submissions_pkey' })
+  transactionId: string;
+
+  /** Who is to pay the deposit, and who told the hash. */
+  @Column({ type: 'text', collation: 'C' })
+  account: string;
+
+  @Column({ type: 'text', collation: 'C' })
+  hash: string;
+
+  @Column({ type: 'timestamptz', precision: 3 })
+  at: Date;
+
+  /** When the indexer looks at it next. */
+  @Column({ type: 'timestamptz', name: 'check_at', precision: 3 })
+  checkAt: Date;
+
+  @Column('smallint', {
+    default: 0,
+    comment:
+      "How often in a row the indexer has found the same: that the chain's nodes know the hash, or that they do not",
+  })
+  checks: number;
+
+  @Column('boolean', { default: false })
+  known: boolean;
+
+  /** Of the transaction, once a node has shown it: whether another one has taken its place follows from these. */
+  @Column({ type: 'text', nullable: true, collation: 'C' })
+  sender: string | null;
+
+  @Column('bigint', { nullable: true })
+  nonce: string | null;
+}

@@ -17,7 +17,7 @@ const SCALE = `${2n ** 128n}::numeric`;
 const UNSETTLED = `
   coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, ${SCALE})
     + div(o.balance * (w.last_per_unit - f.per_unit), ${SCALE}), 0)`;
-const ACCRUED = `
+export const ACCRUED = `
   LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
   LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
   CROSS JOIN LATERAL (SELECT o.owed + ${UNSETTLED} AS claimable OFFSET 0) y`;

@@ -1,9 +1,15 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import type { JsonText } from '#platform/answers/json-text';
 import type { CursorPage, Page } from '#platform/answers/pagination';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ListTransactionsQuery, TransactionDetail, TransactionItem } from './transactions.dto';
+import {
+  ListTransactionsQuery,
+  SentRequest,
+  TakeBackQuery,
+  TransactionDetail,
+  TransactionItem,
+} from './transactions.dto';
 import { TransactionsService } from './transactions.service';
 
 @Controller('transactions')
@@ -49,5 +55,36 @@ export class TransactionsController {
     @Param('hash') hash: string,
   ): Promise<JsonText<TransactionDetail>> {
     return this.transactions.byHash(user, hash);
+  }
+
+  @Post(':id/sent')
+  @HttpCode(200)
+  @ApiData(TransactionDetail, {
+    summary: 'Tell that the payment of a deposit was sent',
+    description:
+      'By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, when the transaction failed or another took its place, when no node has known it for more than an hour, or with DELETE. Of a deposit that is on the chain already the answer is the deposit as it is.',
+    errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
+  })
+  sent(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Body() { hash }: SentRequest,
+  ): Promise<JsonText<TransactionDetail>> {
+    return this.transactions.sent(user, id, hash);
+  }
+
+  @Delete(':id/sent')
+  @ApiData(TransactionDetail, {
+    summary: 'Take back that the payment of a deposit was sent',
+    description:
+      'By the account that is to pay it, when the wallet has cancelled the transaction, or dropped it. The deposit can be paid again. If the transaction reaches the chain after all, it confirms the deposit all the same.',
+    errors: [400, 'invalid_json', 401, 403, 404, 413, 415],
+  })
+  takeBack(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Query() { hash }: TakeBackQuery,
+  ): Promise<JsonText<TransactionDetail>> {
+    return this.transactions.takeBack(user, id, hash);
   }
 }

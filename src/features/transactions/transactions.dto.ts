@@ -1,9 +1,10 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, ValidateBy } from 'class-validator';
-import { UUID, parseTime } from '#values/rules';
+import { IsIn, IsOptional, IsString, Matches, ValidateBy } from 'class-validator';
+import { TX_HASH, UUID, parseTime } from '#values/rules';
 import { TRANSACTION_STATUSES, TRANSACTION_TYPES, TransactionStatus, TransactionType } from '#values/types';
 import { CursorCodec } from '#platform/answers/cursor';
 import { IsAfter, IsLimit, IsPageWithout } from '#platform/answers/pagination';
+import { ApiSubmitted, Submitted } from '#ledger/chain/submitted';
 
 /** Positions are transaction ids. Callers only see transactions that they may read. */
 export const TRANSACTION_CURSOR = new CursorCodec('transactions', UUID);
@@ -73,6 +74,7 @@ export class TransactionItem {
   txHash: string | null;
   @ApiProperty({ type: 'integer', nullable: true }) blockNumber: number | null;
   @ApiProperty({ enum: TRANSACTION_STATUSES }) status: TransactionStatus;
+  @ApiSubmitted() submitted: Submitted | null;
   @ApiProperty({ format: 'date-time' }) createdAt: string;
   @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The wallet whose money it is' }) from: string;
 }
@@ -89,4 +91,25 @@ export class TransactionDetail extends TransactionItem {
   gasUsed: string | null;
   @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'Wei' })
   gasPrice: string | null;
+}
+
+export class SentRequest {
+  @ApiProperty({
+    pattern: TX_HASH.source,
+    example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+    description: 'What the wallet gave for the transaction that pays the deposit',
+  })
+  @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
+  hash: string;
+}
+
+export class TakeBackQuery {
+  @ApiPropertyOptional({
+    pattern: TX_HASH.source,
+    example: '0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060',
+    description: 'Only this one: another that was told meanwhile stays',
+  })
+  @IsOptional()
+  @Matches(TX_HASH, { message: 'must be the hash of a transaction' })
+  hash?: string;
 }

@@ -5,6 +5,7 @@ import { CursorPage, type Page, pageWithCursor } from '#platform/answers/paginat
 import { Database } from '#platform/database/database';
 import { knownForm, readable } from '#platform/errors/readable';
 import type { AuthenticatedUser } from '#features/access/current-user';
+import { SUBMIT_DEPOSIT, TAKE_SUBMISSION_BACK } from '#features/pools/unpaid.sql';
 import { idRange } from './id-range';
 import { DEEP_OFFSET, LIST_DEEP_TRANSACTIONS } from './deep-transactions.sql';
 import { POOL_TRANSACTIONS_AFTER, TRANSACTIONS_AFTER } from './transactions-after.sql';
@@ -81,5 +82,23 @@ export class TransactionsService {
   async byId({ address: caller }: AuthenticatedUser, id: string): Promise<JsonText<TransactionDetail>> {
     const row = await this.database.read(TRANSACTION_BY_ID, { id: knownForm(id), caller });
     return new JsonText(readable(row).data);
+  }
+
+  /**
+   * Notes that the caller has sent the payment of the deposit. Whoever is late, with a deposit that is on the chain
+   * already, changes nothing.
+   * @throws ApiError 404 for an unknown transaction, 403 when another account is to pay it
+   */
+  async sent(caller: AuthenticatedUser, id: string, hash: string): Promise<JsonText<TransactionDetail>> {
+    const values = { id: knownForm(id), caller: caller.address, hash: hash.toLowerCase() };
+    readable(await this.database.write(SUBMIT_DEPOSIT, values));
+    return this.byId(caller, id);
+  }
+
+  /** Takes that back. @throws ApiError as `sent` */
+  async takeBack(caller: AuthenticatedUser, id: string, hash?: string): Promise<JsonText<TransactionDetail>> {
+    const values = { id: knownForm(id), caller: caller.address, hash: hash?.toLowerCase() ?? null };
+    readable(await this.database.write(TAKE_SUBMISSION_BACK, values));
+    return this.byId(caller, id);
   }
 }

@@ -2,6 +2,7 @@ import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
 import { isReader } from '#features/pools/pools.sql';
+import { SUBMITTED } from '#features/pools/unpaid.sql';
 import { MEMBERSHIPS, MEMBER_TOTAL, candidates, memberIds, oldest, total } from './memberships.sql';
 
 /** `last` is the id of the last item. */
@@ -21,7 +22,8 @@ export interface ListParameters {
 
 const TRANSACTION_FIELDS = `
   'id', t.id, 'poolId', t.pool_id, 'type', t.type, 'amount', t.amount::text, 'txHash', t.tx_hash,
-  'blockNumber', t.block_number, 'status', t.status, 'createdAt', iso(t.created_at), 'from', t.account`;
+  'blockNumber', t.block_number, 'status', t.status,
+  'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at), 'from', t.account`;
 export const TRANSACTION_ITEM = `json_build_object(${TRANSACTION_FIELDS})`;
 
 /** Ids from an index that begins with the columns in `where` and the type. One branch per type, each in order. */

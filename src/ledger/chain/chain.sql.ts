@@ -6,12 +6,18 @@ const STALE_BEAT_S = 15;
 /** An indexer that runs but made no progress for this long cannot read its chain. */
 const STALE_PROGRESS_S = 20;
 
+const STALE = `(beat_at < now() - interval '${STALE_BEAT_S} seconds'
+     OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds')`;
+
 export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
   'chain_state',
   {},
-  `SELECT state, beat_at < now() - interval '${STALE_BEAT_S} seconds'
-     OR progress_at < now() - interval '${STALE_PROGRESS_S} seconds' AS stale FROM chain_cursor`,
+  `SELECT state, ${STALE} AS stale FROM chain_cursor`,
 );
+
+/** SQL: whether the ledger has all that the chain has: every block was read, and none waits for confirmations. */
+export const AT_HEAD = `
+  (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} FROM chain_cursor)`;
 
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
@@ -27,11 +33,19 @@ export const LAST_BLOCK = '(SELECT block_number AS number, block_time AS time FR
 
 export const CHAIN_FACTS = statement<
   object,
-  { chainId: string; address: string | null; symbol: string; decimals: number }
+  {
+    chainId: string;
+    address: string | null;
+    symbol: string;
+    decimals: number;
+    minimums: Partial<Record<PoolType, string | null>> | null;
+  }
 >(
   'chain_facts',
   {},
-  `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals
+  `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
+     (SELECT json_object_agg(type, minimum::text) FROM (
+       SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums
    FROM chain_facts`,
 );
 /**

@@ -34,6 +34,12 @@ export const ERRORS = {
     'Initial deposit below minimum',
     'The deposit is smaller than the service accepts',
   ),
+  below_minimum: named(
+    400,
+    'Below the minimum of the contract',
+    "The contract would refuse it: it is less than the contract's minimum, and does not empty the account",
+    [{ field: 'amount', message: 'must be at least 1000000000000000000' }],
+  ),
   invalid_token: named(401, 'Invalid token', 'There is no token, or not one of this service'),
   token_expired: named(401, 'Invalid token', 'The token is older than seven days: sign in again'),
   token_revoked: named(401, 'Invalid token', 'The session was ended, or its user deleted: sign in again'),
@@ -66,6 +72,27 @@ export const ERRORS = {
     409,
     'Nothing to refund',
     'The caller has paid nothing into this draw that is not back already',
+  ),
+  deposit_submitted: named(
+    409,
+    'The payment of the deposit was sent already',
+    'A payment is on its way: wait for it, or take it back if the wallet dropped it',
+  ),
+  insufficient_balance: named(
+    409,
+    'The account has less in the pool',
+    'The contract would refuse it: the caller has less than that in the pool',
+  ),
+  nothing_to_claim: named(
+    409,
+    'There is no yield to claim',
+    'The contract would refuse it: the caller has no yield in the pool that is not claimed yet',
+  ),
+  pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
+  pool_cancelled: named(
+    409,
+    'The pool of this Idempotency-Key was cancelled',
+    'The first request with this key made a pool that its owner has cancelled since: another key makes another',
   ),
   webhook_not_active: named(
     409,

@@ -207,6 +207,10 @@ const FILL = `
     log_index, created_at)
     SELECT ${id('paid', 'n')}, ${id('pool', 'n')}, ${id('user', 'n')}, false, 'DEPOSIT', 'CONFIRMED',
       ${hex(`${PAYER}`, 40)}, 10, ${hex('n + 2000000', 64)}, n, 0, now() FROM generate_series(1, 10000) n;
+  INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+    SELECT id, account, ${hex('0', 64)}, now(), now() FROM transactions ORDER BY status DESC LIMIT 60000;
+  INSERT INTO cancelled_pools SELECT ${id('cancelled', 'n')}, 'lottery', ${id('user', 'n')}, ${hex('n', 40)},
+    ${hex('1', 40)}, false, '{}', NULL, NULL, now(), now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO account_days (address, day, writer, deposited, deposits)
     SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
   INSERT INTO owner_totals (owner_id, type, writer, pools, active)

@@ -1,9 +1,23 @@
-import { type Address, type Hash, type TransactionReceipt, TransactionReceiptNotFoundError } from 'viem';
-import { getTransactionReceipt } from 'viem/actions';
+import {
+  type Address,
+  type Hash,
+  type TransactionReceipt,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from 'viem';
+import { getTransaction, getTransactionCount, getTransactionReceipt } from 'viem/actions';
+import { WrongChainError } from '../errors.js';
 import type { ContractCall } from '../types.js';
-import { wait } from '../wait.js';
-import type { Ground } from './ground.js';
+import { untilAborted, wait } from '../wait.js';
+import { TransactionCancelledError, TransactionDroppedError, TransactionReplacedError } from './errors.js';
+import { type Ground, isContract } from './ground.js';
 import type { PaymentTrace } from './payment.js';
+import { type Found, depositOf, isSameCall, sameCallSince, withNonce } from './search.js';
+import { lacksMethod } from './wallet-errors.js';
+
+const DROPPED_AFTER_MS = 120_000;
+/** Many nodes do not show what is pending; what one of them never showed gets this much more time. */
+const NEVER_SHOWN = 15;
 
 export interface Followed {
   call: Pick<ContractCall, 'name'>;
@@ -15,22 +29,132 @@ export interface Followed {
 export interface FollowOptions {
   signal?: AbortSignal;
   droppedAfterMs?: number;
-  onFound?: (found: { hash?: Hash; trace?: PaymentTrace; attention?: 'account' | 'chain' }) => Promise<void>;
+  onFound?: (found: { hash: Hash; trace: PaymentTrace; attention?: 'account' | 'chain' }) => Promise<void>;
   onReplaced?: (hash: Hash, replaced: Hash) => void;
 }
 
-/** Not viem's own wait: it cannot be aborted, and on quiet chains it misses blocks while it looks for replacements. */
+/**
+ * Follows a transaction until it is on the chain, by its hash, and by sender and nonce: a wallet that speeds it up sends
+ * the same call under another hash. Not viem's own wait: it cannot be aborted, looks for replacements only in the block
+ * in which it notices, and takes a cancelled transaction for a mined one.
+ * @throws TransactionCancelledError, TransactionReplacedError, TransactionDroppedError, or the signal's reason
+ */
 export async function follow(
-  { reader }: Ground,
-  { hash }: Followed,
-  { signal }: FollowOptions,
+  ground: Ground,
+  followed: Followed,
+  options: FollowOptions,
 ): Promise<TransactionReceipt> {
+  const follower = new TransactionFollower(ground, followed, options);
   for (;;) {
-    try {
-      return await getTransactionReceipt(reader, { hash });
-    } catch (error) {
-      if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
-    }
-    await wait(reader.pollingInterval, signal);
+    const receipt = await untilAborted(follower.look(), options.signal);
+    if (receipt) return receipt;
+    await wait(ground.reader.pollingInterval, options.signal);
   }
 }
+
+class TransactionFollower {
+  private hash: Hash;
+  private trace: PaymentTrace;
+  private knownAt = Date.now();
+  private attention: 'account' | 'chain' | undefined;
+  private contractAccount?: boolean;
+
+  constructor(
+    private readonly ground: Ground,
+    private readonly followed: Followed,
+    private readonly options: FollowOptions,
+  ) {
+    this.hash = followed.hash;
+    this.trace = followed.trace;
+  }
+
+  /** Looks once. */
+  async look(): Promise<TransactionReceipt | undefined> {
+    try {
+      const receipt = await this.receipt();
+      await this.notice(receipt ? undefined : await this.ground.attention(this.followed.from));
+      if (receipt) return receipt;
+      await this.lookForOthers();
+    } catch (error) {
+      // The wallet is on another chain. What was sent goes on without it.
+      if (error instanceof WrongChainError) await this.notice('chain');
+      // A node that cannot be reached says nothing about the transaction.
+      else if (isFinal(error)) throw error;
+    }
+    return undefined;
+  }
+
+  private async receipt(): Promise<TransactionReceipt | undefined> {
+    return getTransactionReceipt(this.ground.reader, { hash: this.hash }).catch(
+      unless(TransactionReceiptNotFoundError),
+    );
+  }
+
+  private async lookForOthers(): Promise<void> {
+    const { reader } = this.ground;
+    const { from } = this.followed;
+    const known = await getTransaction(reader, { hash: this.hash }).catch((error: unknown) => {
+      if (!lacksMethod(error)) return unless(TransactionNotFoundError)(error);
+    });
+    if (known) {
+      this.knownAt = Date.now();
+      if (!this.trace.shown) await this.note({ ...this.trace, nonce: known.nonce, shown: true });
+      return;
+    }
+    this.contractAccount ??= await isContract(reader, from);
+    // A relayer sends for such an account, by its own nonces, and the hash may be the wallet's own.
+    if (this.contractAccount) return this.goOnWith(await depositOf(reader, from, this.trace));
+    const passed =
+      (await getTransactionCount(reader, { address: from, blockTag: 'latest' })) > this.trace.nonce;
+    if (passed) await this.lookAtNonce();
+    const patience = this.trace.shown || passed ? 1 : NEVER_SHOWN;
+    if (Date.now() - this.knownAt > (this.options.droppedAfterMs ?? DROPPED_AFTER_MS) * patience)
+      throw new TransactionDroppedError(this.followed.call.name, this.hash);
+  }
+
+  /** The chain has a transaction with the nonce, and it is another one, or this one in the last moment. */
+  private async lookAtNonce(): Promise<void> {
+    const { reader } = this.ground;
+    const { from, call } = this.followed;
+    const { nonce, shown } = this.trace;
+    // Without its exact nonce only the same call can be told apart from what was sent before.
+    if (!shown) return this.goOnWith(await sameCallSince(reader, from, this.trace));
+    const found = await withNonce(reader, from, nonce, BigInt(this.trace.fromBlock));
+    if (!found || found.hash === this.hash) return;
+    if (isSameCall(found, this.trace)) return this.goOnWith(found);
+    const emptied = found.to?.toLowerCase() === from.toLowerCase() && found.input === '0x';
+    const Reason = emptied ? TransactionCancelledError : TransactionReplacedError;
+    throw new Reason(call.name, this.hash, found.hash);
+  }
+
+  private async goOnWith(found: Pick<Found, 'hash'> | undefined): Promise<void> {
+    if (!found || found.hash === this.hash) return;
+    const replaced = this.hash;
+    this.hash = found.hash;
+    this.knownAt = Date.now();
+    await this.note(this.trace);
+    this.options.onReplaced?.(found.hash, replaced);
+  }
+
+  private async note(trace: PaymentTrace): Promise<void> {
+    this.trace = trace;
+    await this.options.onFound?.({ hash: this.hash, trace, attention: this.attention });
+  }
+
+  private async notice(attention: 'account' | 'chain' | undefined): Promise<void> {
+    if (attention === this.attention) return;
+    this.attention = attention;
+    await this.note(this.trace);
+  }
+}
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof TransactionCancelledError ||
+  error instanceof TransactionReplacedError ||
+  error instanceof TransactionDroppedError;
+
+const unless =
+  (Type: new (...args: never[]) => Error) =>
+  (error: unknown): undefined => {
+    if (!(error instanceof Type)) throw error;
+  };

@@ -11,6 +11,7 @@ import {
   isAddressEqual,
   numberToHex,
 } from 'viem';
+import { getCode } from 'viem/actions';
 import { WrongChainError } from '../errors.js';
 import type { ClientConfig } from '../types.js';
 import type { Payer } from '../wallet.js';
@@ -32,6 +33,8 @@ export interface Ground {
   /** Reads the chain: by the wallet, or by a public node where the wallet cannot or is on another chain. */
   readonly reader: Client;
   readonly wallet?: WalletClient;
+  /** What the person has changed in the wallet, so that it does not fit the payment any more. */
+  attention(account: Address): Promise<'account' | 'chain' | undefined>;
 }
 
 const isWalletClient = (wallet: Payer): wallet is WalletClient => 'sendTransaction' in wallet;
@@ -60,7 +63,14 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
   };
   const pollingInterval = client?.pollingInterval;
   const reader = createClient({ transport: custom({ request }, { retryCount: 0 }), pollingInterval });
-  return { chainId, reader, wallet: client };
+  const attention = async (account: Address): Promise<'account' | 'chain' | undefined> => {
+    if (!client) return undefined;
+    if ((await client.getChainId()) !== chainId) return 'chain';
+    if (client.account?.type === 'local') return undefined;
+    const addresses = await client.getAddresses();
+    return addresses.some((each) => isAddressEqual(each, account)) ? undefined : 'account';
+  };
+  return { chainId, reader, wallet: client, attention };
 }
 
 const chainOf = (config?: ClientConfig): ChainInfo | null =>
@@ -130,3 +140,11 @@ const switchTo = (wallet: WalletClient, id: number): Promise<unknown> =>
 
 export const addressOf = (account: Account | Address): Address =>
   typeof account === 'string' ? account : account.address;
+
+const DELEGATED = '0xef0100';
+
+/** Whether the account is a contract. Accounts that delegate to one (EIP-7702) still send and sign by themselves. */
+export async function isContract(reader: Client, address: Address): Promise<boolean> {
+  const code = await getCode(reader, { address });
+  return code !== undefined && code !== '0x' && !code.startsWith(DELEGATED);
+}

@@ -1,4 +1,5 @@
 import type { Address, Hash } from 'viem';
+import type { WebStorage } from '../tokens.js';
 
 /** What is paid, or asked of a contract. Amounts are in smallest units. */
 export type PaymentRequest =
@@ -58,8 +59,9 @@ export interface PaymentTrace {
   readonly data: `0x${string}`;
   /** No transaction of the payment is in an earlier block. */
   readonly fromBlock: string;
-  /** Of the account: the transaction's if the node showed it, else the smallest it can have. */
-  readonly nonce?: number;
+  /** The transaction's, if a node has `shown` it, else the smallest it can have. */
+  readonly nonce: number;
+  readonly shown?: boolean;
   /** A batch's id (EIP-5792). */
   readonly batch?: string;
   /** The service knows the hash. */
@@ -103,7 +105,7 @@ export function memoryPayments(): PaymentStore {
 
 /** Keeps payments in `localStorage`: for all tabs, and over reloads. Nothing in it is secret. */
 export function webPayments(
-  storage: Pick<Storage, 'getItem' | 'setItem'>,
+  storage: Omit<WebStorage, 'removeItem'>,
   key = 'pooled-savings-payments',
 ): PaymentStore {
   const list = (): Payment[] => {
@@ -119,11 +121,13 @@ export function webPayments(
     put: (payment) => storage.setItem(key, JSON.stringify(withPayment(list(), payment))),
     remove: (id) => storage.setItem(key, JSON.stringify(list().filter((each) => each.id !== id))),
     watch: (changed) => {
-      const listen = (event: StorageEvent): void => {
+      // Only pages hear of what other tabs write.
+      const page = globalThis as Partial<EventTarget>;
+      const listen = (event: Event & { key?: string | null }): void => {
         if (event.key === key || event.key === null) changed();
       };
-      globalThis.addEventListener('storage', listen);
-      return () => globalThis.removeEventListener('storage', listen);
+      page.addEventListener?.('storage', listen);
+      return () => page.removeEventListener?.('storage', listen);
     },
   };
 }

@@ -89,11 +89,6 @@ export const ERRORS = {
     'The contract would refuse it: the caller has no yield in the pool that is not claimed yet',
   ),
   pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
-  pool_cancelled: named(
-    409,
-    'The pool of this Idempotency-Key was cancelled',
-    'The first request with this key made a pool that its owner has cancelled since: another key makes another',
-  ),
   webhook_not_active: named(
     409,
     'The webhook is not active',
@@ -107,6 +102,11 @@ export const ERRORS = {
     422,
     'Idempotency-Key was used for another request',
     'The first request with this key had another body',
+  ),
+  pool_cancelled: named(
+    422,
+    'The pool of this Idempotency-Key was cancelled',
+    'The first request with this key made a pool that its owner has cancelled since: another key makes another',
   ),
   rate_limited_general: named(429, 'Too many requests from this IP', 'The limit of all requests is reached'),
   rate_limited_auth: named(429, 'Too many login attempts', 'The limit of requests to /auth is reached'),

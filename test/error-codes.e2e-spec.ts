@@ -10,6 +10,7 @@ import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp } from './support/app';
+import { type DrawFields, LAST_BLOCK, addDraw, knowLottery } from './support/draws';
 import { EventReader } from './support/event-source';
 import { addTransaction, newHash } from './support/ledger';
 import { newWallet, siweMessage } from './support/wallet';
@@ -112,6 +113,16 @@ async function atHead(work: () => Promise<Response>): Promise<Response> {
   await app.sql('DELETE FROM chain_cursor');
   return answer;
 }
+/** Asks for a call of a draw that is like this. */
+const callOf = async (call: string, fields: DrawFields): Promise<Response> => {
+  await knowLottery(app);
+  await addDraw(app, 7, fields);
+  const answer = await send(`/lottery/calls/${call}?drawId=7`, { as: user });
+  await app.sql(
+    'DELETE FROM lottery_draws; DELETE FROM chain_facts; DELETE FROM chain_cursor; DELETE FROM chain_contracts',
+  );
+  return answer;
+};
 
 const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   validation_failed: () => create({ type: 'none' }),
@@ -162,6 +173,11 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     await send(`/pools/${body.data.id}`, { method: 'DELETE', as: user });
     return create({}, { 'idempotency-key': 'cancelled' });
   },
+  wrong_draw_status: () => callOf('claim', { status: 'ACTIVE' }),
+  too_early: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK + 1 }),
+  too_late: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK - 256 }),
+  already_paid: () => callOf('claim', { status: 'COMPLETED', winner: user.address, paid: true }),
+  nothing_to_refund: () => callOf('refund', { status: 'CANCELLED' }),
   webhook_not_active: async () => {
     const id = await webhook();
     await app.sql(`UPDATE webhooks SET status = 'PAUSED' WHERE id = $1`, [id]);

@@ -15,6 +15,7 @@ import * as events from '#features/events/events.sql';
 import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
+import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
@@ -405,6 +406,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
     run(unpaid.CANCEL_POOL, { pool, caller }),
     run(DRAW_TO_CALL, {}),
+    run(DRAW_OF_CALL, { drawId: 7, contract: null, caller }),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),
     run(outbox.READ_OUTBOX, { ...cursor, rows: 20, events: 20 }),

@@ -448,7 +448,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a wallet sends to get its money back from a cancelled draw
+         * What a wallet sends to get a refund from a cancelled draw
          * @description All that this wallet paid into the draw, for tickets and as gifts.
          */
         get: operations["drawcalls_refund"];
@@ -5874,6 +5874,7 @@ export interface operations {
     drawcalls_claim: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6037,6 +6038,7 @@ export interface operations {
     drawcalls_refund: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6200,6 +6202,7 @@ export interface operations {
     drawcalls_complete: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6363,6 +6366,7 @@ export interface operations {
     drawcalls_cancel: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;

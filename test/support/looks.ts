@@ -2,7 +2,7 @@ import { source } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /** Collects the shifts of the layout from the start of the page on. Call before `goto`. */
-export const watchShifts = (page: Page): Promise<void> =>
+export const watchShifts = (page: Page): Promise<unknown> =>
   page.addInitScript(`(() => {
     window.layoutShifts = [];
     const keep = (list) => window.layoutShifts.push(...list.getEntries().map(({ value, hadRecentInput, sources }) =>

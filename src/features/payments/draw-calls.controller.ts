@@ -24,7 +24,7 @@ export class DrawCallsController {
 
   @Get('refund')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to get its money back from a cancelled draw',
+    summary: 'What a wallet sends to get a refund from a cancelled draw',
     description: 'All that this wallet paid into the draw, for tickets and as gifts.',
     errors: [400, 401, 404, 'wrong_draw_status', 'nothing_to_refund', 'chain_unknown'],
   })

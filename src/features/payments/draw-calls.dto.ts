@@ -8,7 +8,13 @@ const toDrawId = ({ value }: { value: unknown }): unknown =>
   typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
 
 export class DrawCallsQuery {
-  @ApiProperty({ type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER, example: 7 })
+  @ApiProperty({
+    type: 'integer',
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    example: 7,
+    description: 'Which draw of the contract',
+  })
   @Transform(toDrawId)
   @IsInt()
   @Min(0)

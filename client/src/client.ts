@@ -2,7 +2,7 @@ import createApi from 'openapi-fetch';
 import type { TransactionReceipt } from 'viem';
 import type { ConnectionState } from './connection.js';
 import { errorOf } from './errors.js';
-import { type EventsOptions, type EventOf, type Topic, followEvents } from './events.js';
+import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
 import { Follower } from './follower.js';
 import type { Observable } from './observable.js';
 import { signedInAccount } from './payments/account.js';
@@ -60,9 +60,9 @@ export class SavingsClient {
   readonly transactions: Transactions;
   readonly lottery: Lottery;
   readonly account: Account;
+  readonly webhooks: Webhooks;
   /** What is being paid, in all tabs if the store is theirs. */
   readonly payments: Payments;
-  readonly webhooks: Webhooks;
   readonly tokens: TokenStore;
   /** Who is signed in, in all tabs that share the store of tokens, and why the last session ended. */
   readonly session: Observable<SessionState>;
@@ -106,8 +106,8 @@ export class SavingsClient {
     this.transactions = new Transactions(this.api);
     this.lottery = new Lottery(this.api);
     this.account = new Account(this.api);
-    this.payments = new Payments(this, payments);
     this.webhooks = new Webhooks(this.api);
+    this.payments = new Payments(this, payments);
   }
 
   /** Chain, token, contracts and rules. The answer is kept once the service knows its chain. */
@@ -215,10 +215,7 @@ export class SavingsClient {
    * session, and ends with it.
    */
   follow(): Follower {
-    return new Follower({
-      session: this.line.session,
-      connection: this.line.connection,
-      line: this.line,
+    return new Follower(this.line, {
       start: (signal) => this.start({ signal }),
       events: (options) => followEvents(this.transport, this.baseUrl, options),
     });

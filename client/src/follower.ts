@@ -22,10 +22,6 @@ export interface FollowState {
   readonly ended: boolean;
 }
 
-interface FollowerParts extends Sources {
-  readonly line: Pick<ServiceLine, 'tabs' | 'baseUrl'>;
-}
-
 type Message =
   | { readonly kind: 'state'; readonly term: number; readonly turn: number; readonly shared: Shared }
   /** It is as you know it. */
@@ -58,8 +54,11 @@ export class Follower implements Observable<FollowState> {
   private present = new AbortController();
   readonly subscribe: Observable<FollowState>['subscribe'];
 
-  constructor(private readonly parts: FollowerParts) {
-    const { session, connection, line } = parts;
+  constructor(
+    private readonly service: ServiceLine,
+    private readonly sources: Sources,
+  ) {
+    const { session, connection, tabs } = service;
     const { unreachable, pausedUntil } = connection.state;
     this.subject = new Subject<FollowState>({
       ...{ data: null, live: false, unreachable, pausedUntil, error: null, ended: false },
@@ -67,17 +66,17 @@ export class Follower implements Observable<FollowState> {
     this.subscribe = this.subject.subscribe;
     this.address = session.state.address;
     // Tabs of another account, or on another service, must not hear it. Without an address nobody does.
-    const tabs = this.address === null ? { ...line.tabs, channel: undefined } : line.tabs;
-    this.seat = new Seat(tabs, this.name, (signal) => this.lead(signal));
+    const shared = this.address === null ? { ...tabs, channel: undefined } : tabs;
+    this.seat = new Seat(shared, this.name, (signal) => this.lead(signal));
     this.stops.push(
       session.subscribe(({ address }) => void (address !== this.address && this.end())),
       connection.subscribe(() => this.show()),
     );
-    this.listen(line.tabs.window, 'pagehide', () => this.leave());
-    this.listen(line.tabs.window, 'pageshow', () => this.enter());
-    this.listen(line.tabs.page, 'freeze', () => this.leave());
-    this.listen(line.tabs.page, 'resume', () => this.enter());
-    this.listen(line.tabs.page, 'visibilitychange', () => this.look());
+    this.listen(tabs.window, 'pagehide', () => this.leave());
+    this.listen(tabs.window, 'pageshow', () => this.enter());
+    this.listen(tabs.page, 'freeze', () => this.leave());
+    this.listen(tabs.page, 'resume', () => this.enter());
+    this.listen(tabs.page, 'visibilitychange', () => this.look());
     const looks = setInterval(() => this.look(), LOOK_MS);
     this.stops.push(() => clearInterval(looks));
     this.present.abort();
@@ -130,11 +129,11 @@ export class Follower implements Observable<FollowState> {
   }
 
   private get name(): string {
-    return lineName(this.parts.line.baseUrl, this.address ?? '');
+    return lineName(this.service.baseUrl, this.address ?? '');
   }
 
   private get isVisible(): boolean {
-    return this.parts.line.tabs.page?.visibilityState !== 'hidden';
+    return this.service.tabs.page?.visibilityState !== 'hidden';
   }
 
   private end(): void {
@@ -148,7 +147,7 @@ export class Follower implements Observable<FollowState> {
     if (!this.present.signal.aborted || this.subject.state.ended) return;
     this.present = new AbortController();
     if (this.seat.isShared)
-      this.line = openLine<Message>(this.parts.line.tabs, this.name, (message) => this.hear(message));
+      this.line = openLine<Message>(this.service.tabs, this.name, (message) => this.hear(message));
     void this.seat.hold(this.present.signal);
     this.look();
   }
@@ -205,7 +204,7 @@ export class Follower implements Observable<FollowState> {
       isSeen,
     };
     this.term = Math.max(this.term + 1, Date.now());
-    const leader = (this.leading = new Leader(this.parts, audience, this.shared));
+    const leader = (this.leading = new Leader(this.sources, this.service.connection, audience, this.shared));
     try {
       await leader.run(signal);
     } finally {
@@ -229,7 +228,7 @@ export class Follower implements Observable<FollowState> {
 
   private show(): void {
     const { data, live, error } = this.shared;
-    this.subject.change({ data, live, error, ...this.parts.connection.state });
+    this.subject.change({ data, live, error, ...this.service.connection.state });
   }
 
   private emit(event: SavingsEvent): void {

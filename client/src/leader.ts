@@ -3,7 +3,6 @@ import { isSavingsError } from './errors.js';
 import type { SavingsEvent, StreamOptions } from './events.js';
 import { Picture } from './picture.js';
 import { Reader } from './reader.js';
-import type { Session } from './session.js';
 import type { Start } from './types.js';
 import { wait } from './wait.js';
 
@@ -20,8 +19,6 @@ export interface Shared {
 
 /** The ways to the service. */
 export interface Sources {
-  readonly session: Session;
-  readonly connection: Connection;
   readonly start: (signal: AbortSignal) => Promise<Start>;
   readonly events: (options: StreamOptions) => AsyncGenerator<SavingsEvent, void, undefined>;
 }
@@ -52,6 +49,7 @@ export class Leader {
   /** @param known what the tab that led before has told */
   constructor(
     private readonly sources: Sources,
+    private readonly connection: Connection,
     private readonly audience: Audience,
     known: Shared,
   ) {
@@ -59,7 +57,7 @@ export class Leader {
     this.picture.isStale = known.stale;
     this.reader = new Reader(
       () => this.read(),
-      () => sources.connection.state.pausedUntil,
+      () => connection.state.pausedUntil,
     );
     if (known.data) this.begin();
   }
@@ -73,7 +71,7 @@ export class Leader {
   async run(signal: AbortSignal): Promise<void> {
     this.signal = signal;
     // What the service did not answer it may answer now.
-    const unsubscribe = this.sources.connection.subscribe(({ unreachable }) => {
+    const unsubscribe = this.connection.subscribe(({ unreachable }) => {
       if (!unreachable && this.picture.isStale) this.reader.soon();
     });
     try {

@@ -1,9 +1,12 @@
 import { applied } from './applied.js';
 import type { EventPayload } from './events.js';
+import { Place } from './place.js';
 import type { Start } from './types.js';
 
 /** More events than these are not kept between two reads. */
 const MOST_LOGGED = 1000;
+/** A replica that is behind catches up. A service that was restored stays where it is. */
+const MOST_REFUSED = 3;
 
 /**
  * What was read, with everything that has happened since. Events after the last read are kept: an answer may come from
@@ -13,15 +16,18 @@ const MOST_LOGGED = 1000;
 export class Picture {
   private log: EventPayload[] = [];
   /** The log has all events after this one. */
-  private logFrom = '';
+  private logFrom = new Place('');
+  private place = new Place('');
+  private last = '';
   /** After a reload events are kept, but nothing is told of a picture that lacks others. */
   private isWhole = true;
   private epoch = 0;
+  private refused = 0;
   /** Whether something has happened that only a read can tell. */
   isStale = false;
 
   constructor(public start: Start | null = null) {
-    this.logFrom = start?.cursor ?? '';
+    this.logFrom = this.place = new Place(start?.cursor ?? '');
   }
 
   /** What an answer has to be taken with. */
@@ -31,9 +37,10 @@ export class Picture {
 
   /** An event of the stream, in its order. One that the picture contains already changes nothing. */
   take(event: EventPayload): void {
-    if (event.id <= (this.log.at(-1)?.id ?? this.logFrom)) return;
+    if (event.id <= this.last) return;
+    this.last = event.id;
     this.log.push(event);
-    if (this.log.length > MOST_LOGGED) this.logFrom = this.log.shift()!.id;
+    if (this.log.length > MOST_LOGGED) this.logFrom = new Place(this.log.shift()!.id);
     this.apply(event);
   }
 
@@ -41,7 +48,8 @@ export class Picture {
   reload(place: string | null): void {
     this.epoch++;
     this.log = [];
-    this.logFrom = place ?? '';
+    this.last = place ?? '';
+    this.logFrom = new Place(this.last);
     this.isWhole = false;
     this.isStale = true;
   }
@@ -52,20 +60,25 @@ export class Picture {
    * @returns whether it was of use: not if events after it are no longer known
    */
   answer(start: Start, reading: number): boolean {
-    if (reading !== this.epoch || start.cursor < this.logFrom) return false;
+    const place = new Place(start.cursor);
+    if (reading !== this.epoch) return false;
+    if (place.isBefore(this.logFrom) && ++this.refused < MOST_REFUSED) return false;
+    this.refused = 0;
     this.start = start;
+    this.logFrom = this.place = place;
     this.isWhole = true;
     this.isStale = false;
-    this.log = this.log.filter(({ id }) => id > start.cursor);
-    this.logFrom = start.cursor;
+    this.log = this.log.filter(({ id }) => !place.has(id));
     for (const event of this.log) this.apply(event);
     return true;
   }
 
   private apply(event: EventPayload): void {
-    if (!this.start || !this.isWhole || event.id <= this.start.cursor) return;
+    if (!this.start || !this.isWhole || this.place.has(event.id)) return;
     const next = applied(this.start, event);
     if (!next) this.isStale = true;
-    this.start = { ...(next ?? this.start), cursor: event.id };
+    const cursor = this.place.after(event.id);
+    this.place = new Place(cursor);
+    this.start = { ...(next ?? this.start), cursor };
   }
 }

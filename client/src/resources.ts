@@ -141,16 +141,13 @@ export class Lottery {
   }
 }
 
-type StartRead = (path: string, options: RequestOptions) => Promise<{ data: { data: Types.Start } }>;
-
 /** The caller's figures over all pools. */
 export class Account {
   constructor(private readonly api: Api) {}
 
   /** What a start page shows, in one request: the first page of each list, and a place in the stream of events. */
   async start({ signal }: RequestOptions = {}): Promise<Types.Start> {
-    const get = this.api.GET as unknown as StartRead;
-    return (await get('/users/me/start', { signal })).data.data;
+    return (await this.api.GET('/users/me/start', { signal })).data!.data;
   }
 
   async me({ signal }: RequestOptions = {}): Promise<Types.Me> {

@@ -24,6 +24,8 @@ export type Position = Schemas['PositionItem'];
 export type DrawEntry = Schemas['DrawEntry'];
 export type PoolAnalytics = Schemas['PoolAnalytics'];
 export type UserAnalytics = Schemas['UserAnalytics'];
+/** What a start page shows, and the place in the stream of events from which it goes on. */
+export type Start = Schemas['StartPage'];
 export type Webhook = Schemas['WebhookItem'];
 export type NewWebhook = Schemas['CreateWebhookRequest'];
 export type CreatedWebhook = Schemas['CreatedWebhook'];
@@ -40,21 +42,6 @@ export type DrawEntriesQuery = QueryOf<'tickets_list'>;
 export type WebhooksQuery = QueryOf<'webhooks_list'>;
 export type DeliveriesQuery = QueryOf<'webhooks_deliveries'>;
 export type WinnersQuery = QueryOf<'lottery_winners'>;
-
-/** What a start page shows, and the place in the stream of events from which it goes on. */
-export interface Start {
-  readonly user: Me;
-  readonly analytics: UserAnalytics;
-  readonly pools: Page<PoolItem>;
-  readonly positions: Page<Position>;
-  readonly transactions: Page<Transaction>;
-  /** The open draw. */
-  readonly draw: CurrentDraw | null;
-  readonly entries: Page<DrawEntry>;
-  readonly winners: Page<Winner>;
-  /** Goes on, as `lastEventId`, with exactly what this does not contain. */
-  readonly cursor: string;
-}
 
 export interface RequestOptions {
   signal?: AbortSignal;

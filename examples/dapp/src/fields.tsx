@@ -1,10 +1,16 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { Dialog } from './dialog.js';
+import { Dialog, ProblemText } from './dialog.js';
+import type { Problem } from './errors.js';
 import { type Token, exactText, exactWithSymbol, readAmount, withSymbol } from './format.js';
 
-/** What is wrong with the fields of a form, by field; the first of them gets the focus. */
-export function useWrong<Field extends string>(): {
+/**
+ * What is wrong with the fields of a form, by field; the first of them gets the focus.
+ * @param later what turned out to be wrong after a moment
+ */
+export function useWrong<Field extends string>(
+  later?: string,
+): {
   form: RefObject<HTMLFormElement>;
   wrong: Partial<Record<Field, string>>;
   /** @returns whether nothing is wrong */
@@ -12,9 +18,9 @@ export function useWrong<Field extends string>(): {
 } {
   const form = useRef<HTMLFormElement>(null);
   const [wrong, setWrong] = useState<Partial<Record<Field, string>>>({});
-  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [wrong]);
+  useEffect(() => form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [wrong, later]);
   const check = (found: Partial<Record<Field, string | undefined>>): boolean => {
-    setWrong(found as Partial<Record<Field, string>>);
+    setWrong(found);
     return Object.values(found).every((each) => each === undefined);
   };
   return { form, wrong, check };
@@ -78,7 +84,8 @@ export function AmountField({
     <>
       {'units' in read && (
         <strong data-field="says">
-          {says} {exactText(read.units, token)} {token.symbol}
+          {says} {exactWithSymbol(read.units, token)}
+          {read.alternative !== undefined && `, not ${exactText(read.alternative, token)}`}
         </strong>
       )}
       {children}
@@ -102,12 +109,47 @@ export function AmountField({
   );
 }
 
+/**
+ * A form that takes a moment: what is wrong with an amount stands at its field, anything else below.
+ * @param onDone when nothing was wrong
+ */
+export function useSubmit(onDone: () => void): {
+  busy: boolean;
+  problem: Problem | undefined;
+  amountWrong: string | undefined;
+  submit: (work: () => Promise<Problem | undefined>) => void;
+} {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem>();
+  const isOpen = useRef(true);
+  useEffect(() => () => void (isOpen.current = false), []);
+  const submit = (work: () => Promise<Problem | undefined>): void => {
+    if (busy) return;
+    setBusy(true);
+    setProblem(undefined);
+    void work().then((met) => {
+      if (!isOpen.current) return;
+      setBusy(false);
+      setProblem(met);
+      if (!met) onDone();
+    });
+  };
+  const isOfAmount = problem !== undefined && OF_AMOUNT.has(problem.code);
+  return {
+    busy,
+    problem: isOfAmount ? undefined : problem,
+    amountWrong: isOfAmount ? problem.text : undefined,
+    submit,
+  };
+}
+
+const OF_AMOUNT = new Set(['insufficient_tokens', 'deposit_below_minimum', 'below_minimum']);
+
 /** Asks for an amount, and says how it is understood before anything is sent. */
 export function AmountDialog({
   title,
   says,
   token,
-  check,
   most,
   onClose,
   onAmount,
@@ -116,29 +158,29 @@ export function AmountDialog({
   says: string;
   token: Token;
   most: bigint | null;
-  /** What is wrong with an amount. */
-  check: (amount: bigint) => string | undefined;
   onClose: () => void;
-  onAmount: (amount: bigint) => void;
+  /** Resolves to what is wrong with the amount. */
+  onAmount: (amount: bigint) => Promise<Problem | undefined>;
 }) {
   const [text, setText] = useState('');
-  const { form, wrong, check: checkFields } = useWrong<'amount'>();
-  const submit = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
+  const { busy, problem, amountWrong, submit } = useSubmit(onClose);
+  const { form, wrong, check } = useWrong<'amount'>(amountWrong);
+  const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const read = readAmount(text, token);
-    if (checkFields({ amount: 'units' in read ? check(read.units) : read.wrong }) && 'units' in read)
-      onAmount(read.units);
+    const amount = 'wrong' in read ? read.wrong : tooMuch(read.units, most, token);
+    if (check({ amount }) && 'units' in read) submit(() => onAmount(read.units));
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <form ref={form} onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={send} noValidate>
         <AmountField
           label="Amount"
           says={says}
           token={token}
           text={text}
           setText={setText}
-          wrong={wrong.amount}
+          wrong={wrong.amount ?? amountWrong}
         >
           {most !== null && (
             <span>
@@ -149,12 +191,17 @@ export function AmountDialog({
             </span>
           )}
         </AmountField>
+        {problem && <ProblemText problem={problem} />}
         <div class="actions">
-          <button type="submit" class="main">
-            {title}
+          <button type="submit" class="main" disabled={busy}>
+            {busy ? 'Looking at your wallet…' : title}
           </button>
         </div>
       </form>
     </Dialog>
   );
 }
+
+/** Says so before a wallet is asked that would refuse. */
+export const tooMuch = (amount: bigint, most: bigint | null, token: Token): string | undefined =>
+  most !== null && amount > most ? `At most ${withSymbol(most, token)}` : undefined;

@@ -18,9 +18,9 @@ const DUE: Record<Due, (amount: string, token: Token) => string> = {
 export type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
 
 export interface LotteryActions {
-  buy: (draw: CurrentDraw, count: number) => void;
+  buy: (count: number) => void;
   /** Does what is due: pays the prize or the refund out, or moves the draw on as anyone may. */
-  settle: (draw: DrawOf, due: Due, amount: string) => void;
+  settle: (draw: DrawOf, due: Due) => void;
   /** All draws into which the caller paid. */
   all: () => Promise<readonly DrawEntry[]>;
   /** Only on the local chain. */
@@ -53,7 +53,8 @@ export function Lottery({
   useEffect(() => {
     if (older) void actions.all().then(setAll, () => showOlder(false));
   }, [older, entries]);
-  const isOpen = (entry: DrawOf): boolean => entry.drawId === draw?.drawId && entry.contract === draw.contract;
+  const isOpen = (entry: DrawOf): boolean =>
+    entry.drawId === draw?.drawId && entry.contract === draw.contract;
   // The newest are read more often, so they are shown as they are there.
   const listed = [...entries, ...all.slice(entries.length)].filter((entry) => !isOpen(entry));
   return (
@@ -171,7 +172,7 @@ function OpenDraw({
           class="inline"
           onSubmit={(event) => {
             event.preventDefault();
-            if (valid) actions.buy(draw, tickets);
+            if (valid) actions.buy(tickets);
           }}
         >
           <label>
@@ -196,7 +197,7 @@ function OpenDraw({
         </form>
       )}
       {draw.due && (
-        <button type="button" class="main" onClick={() => actions.settle(draw, draw.due!, '0')}>
+        <button type="button" class="main" onClick={() => actions.settle(draw, draw.due!)}>
           {DUE[draw.due]('0', token)}
         </button>
       )}
@@ -225,7 +226,7 @@ function Entry({
       <span class="end">
         <span class={`chip ${kind}`}>{outcome}</span>
         {due && (
-          <button type="button" class="main" onClick={() => settle(entry, due, amount)}>
+          <button type="button" class="main" onClick={() => settle(entry, due)}>
             {DUE[due](amount, token)}
           </button>
         )}

@@ -2,47 +2,51 @@ import type { NewPool, PoolType } from '@pooled-savings/client';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isAddress } from 'viem';
-import { Dialog } from './dialog.js';
-import { AmountField, Field, useWrong } from './fields.js';
-import { type Token, exactText, readAmount, shortAddress } from './format.js';
+import { Dialog, ProblemText } from './dialog.js';
+import type { Problem } from './errors.js';
+import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
+import { type Token, readAmount, shortAddress } from './format.js';
 import { TYPES } from './pools.js';
 
 const SHORT_ENOUGH = 14;
 
-/** Asks for everything about a new pool; `check` says what is wrong with its first deposit. */
+/** Asks for everything about a new pool. */
 export function NewPoolDialog({
   token,
-  suggested,
-  check,
+  most,
   onClose,
   onCreate,
 }: {
   token: Token;
-  suggested: bigint;
-  check: (type: PoolType, amount: bigint) => string | undefined;
+  /** In the wallet; null if that is not known. */
+  most: bigint | null;
   onClose: () => void;
-  onCreate: (pool: NewPool) => void;
+  /** Resolves to what is wrong; then there is no pool. */
+  onCreate: (pool: NewPool) => Promise<Problem | undefined>;
 }) {
   const [type, setType] = useState<PoolType>('individual');
-  const [text, setText] = useState(() => exactText(suggested, token));
+  const [text, setText] = useState('25');
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
-  const { form, wrong, check: checkFields } = useWrong<'amount' | 'members'>();
-  const submit = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
+  const { busy, problem, amountWrong, submit } = useSubmit(onClose);
+  const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);
+  const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const read = readAmount(text, token);
     const named = type === 'individual' ? [] : members.split(/[\s,;]+/).filter(Boolean);
     const strange = named.find((each) => !isAddress(each, { strict: false }));
-    const fine = checkFields({
-      amount: 'units' in read ? check(type, read.units) : read.wrong,
-      members: strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
+    const fine = check({
+      amount: 'wrong' in read ? read.wrong : tooMuch(read.units, most, token),
+      members:
+        strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
     });
-    if (fine && 'units' in read)
-      onCreate({ type, initialDeposit: read.units.toString(), autoCompound, members: named });
+    if (!fine || 'wrong' in read) return;
+    const initialDeposit = read.units.toString();
+    submit(() => onCreate({ type, initialDeposit, autoCompound, members: named }));
   };
   return (
     <Dialog title="New pool" onClose={onClose}>
-      <form ref={form} onSubmit={submit} noValidate>
+      <form ref={form} onSubmit={send} noValidate>
         <fieldset class="types">
           <legend>Type</legend>
           {Object.entries(TYPES).map(([value, { name, text: what, sign }]) => (
@@ -69,7 +73,7 @@ export function NewPoolDialog({
           token={token}
           text={text}
           setText={setText}
-          wrong={wrong.amount}
+          wrong={wrong.amount ?? amountWrong}
         />
         {type !== 'individual' && (
           <Field label="Members, one address a line" wrong={wrong.members}>
@@ -96,9 +100,10 @@ export function NewPoolDialog({
             <small>A note for now: no contract pays it in by itself.</small>
           </span>
         </label>
+        {problem && <ProblemText problem={problem} />}
         <div class="actions">
-          <button type="submit" class="main">
-            Create and pay
+          <button type="submit" class="main" disabled={busy}>
+            {busy ? 'Looking at your wallet…' : 'Create and pay'}
           </button>
         </div>
       </form>

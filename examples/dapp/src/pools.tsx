@@ -1,6 +1,7 @@
 import type { PoolItem, PoolType, Position } from '@pooled-savings/client';
 import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.js';
+import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
 import { type Token, amountText, dateText, numberText, withSymbol } from './format.js';
 
@@ -12,13 +13,14 @@ export const TYPES: Record<PoolType, { name: string; text: string; sign: string 
 };
 
 export interface PoolActions {
-  pay: (pool: PoolItem, deposit: { transaction: string; amount: bigint } | { amount: bigint }) => void;
+  /** Pays what is pending. */
+  pay: (pool: PoolItem, deposit: { transaction: string; amount: bigint }) => void;
+  /** Resolves to what is wrong with the amount; nothing was sent then. */
+  deposit: (pool: PoolItem, amount: bigint) => Promise<Problem | undefined>;
   withdraw: (pool: PoolItem, amount: bigint) => void;
-  claim: (pool: PoolItem, amount: bigint) => void;
+  claim: (pool: PoolItem) => void;
   /** Removes a pool that was never paid. */
   cancel: (pool: PoolItem) => void;
-  /** What is wrong with a deposit of that amount, before anything is sent. */
-  check: (pool: PoolItem, amount: bigint) => string | undefined;
   /** Only on the local chain. */
   accrue?: (pool: PoolItem) => void;
 }
@@ -82,12 +84,8 @@ export function Pools({
           says="You pay"
           token={token}
           most={inWallet}
-          check={(amount) => actions.check(asking.pool, amount)}
           onClose={close}
-          onAmount={(amount) => {
-            close();
-            actions.pay(asking.pool, { amount });
-          }}
+          onAmount={(amount) => actions.deposit(asking.pool, amount)}
         />
       )}
       {asking?.what === 'withdraw' && (
@@ -96,11 +94,10 @@ export function Pools({
           says="You take out"
           token={token}
           most={balance}
-          check={(amount) => (amount > balance ? `At most ${withSymbol(balance, token)}` : undefined)}
           onClose={close}
           onAmount={(amount) => {
-            close();
             actions.withdraw(asking.pool, amount);
+            return Promise.resolve(undefined);
           }}
         />
       )}
@@ -154,15 +151,6 @@ function PoolCard({
   const claimable = BigInt(position?.claimable ?? 0);
   const neverPaid = pool.recentTransactions.every(({ status }) => status !== 'CONFIRMED');
   const others = pending !== undefined && isOthers(pending.id);
-  const [state, kind] = pending?.submitted
-    ? ['Paid, not confirmed yet', 'warn']
-    : showPayment
-      ? ['Payment under way', 'warn']
-      : pending
-        ? [others ? 'Waiting for its owner' : 'Waiting for payment', 'warn']
-        : neverPaid
-          ? ['Not paid', '']
-          : ['Confirmed', 'good'];
   return (
     <li class="card pool" data-pool={pool.id}>
       <div class="pool-head">
@@ -172,7 +160,7 @@ function PoolCard({
         <h3>
           {name} <span class="muted">#{pool.id.slice(-4)}</span>
         </h3>
-        <State pool={pool} pending={pending} others={others} paying={showPayment !== undefined} />
+        <State pool={pool} pending={pending} isOthers={others} isPaying={showPayment !== undefined} />
       </div>
       <p class="figure">
         {amountText(paid, token)} <small>{token.symbol}</small>
@@ -197,8 +185,8 @@ function PoolCard({
       </dl>
       {pending?.submitted && (
         <p class="muted">
-          {withSymbol(pending.amount, token)} were sent {dateText(pending.submitted.at)}. The service waits for
-          the chain.
+          {withSymbol(pending.amount, token)} were sent {dateText(pending.submitted.at)}. The service waits
+          for the chain.
         </p>
       )}
       <div class="actions">
@@ -230,7 +218,7 @@ function PoolCard({
           </button>
         )}
         {claimable > 0n && (
-          <button type="button" class="main" onClick={() => actions.claim(pool, claimable)}>
+          <button type="button" class="main" onClick={() => actions.claim(pool)}>
             Claim
           </button>
         )}
@@ -247,4 +235,32 @@ function PoolCard({
       </div>
     </li>
   );
+}
+
+type Summary = PoolItem['recentTransactions'][number];
+
+/** What has become of its deposits: one that nobody paid is not confirmed. */
+function State({
+  pool,
+  pending,
+  isOthers,
+  isPaying,
+}: {
+  pool: PoolItem;
+  pending: Summary | undefined;
+  isOthers: boolean;
+  isPaying: boolean;
+}) {
+  const deposits = pool.recentTransactions.filter(({ type }) => type === 'DEPOSIT');
+  const isPaid = deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n;
+  const [text, kind] = pending?.submitted
+    ? ['Paid, not confirmed yet', 'warn']
+    : isPaying
+      ? ['Payment under way', 'warn']
+      : pending
+        ? [isOthers ? 'Waiting for its owner' : 'Waiting for payment', 'warn']
+        : isPaid
+          ? ['Confirmed', 'good']
+          : [deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet', ''];
+  return <span class={`chip ${kind}`}>{text}</span>;
 }

@@ -246,4 +246,4 @@ export class SavingsClient {
 const drawRequest = (
   kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw',
   { drawId, contract }: DrawToCall,
-): PaymentRequest => ({ kind, drawId: drawId.toString(), contract });
+): PaymentRequest => ({ kind, drawId: Number(drawId), contract });

@@ -37,3 +37,10 @@ export function untilAborted<T>(promise: Promise<T>, signal?: AbortSignal | null
     void promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
   });
 }
+
+/** For work in the background: waits, but does not keep a process of Node.js alive. */
+export const rest = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms) as number | { unref(): void };
+    if (typeof timer === 'object') timer.unref();
+  });

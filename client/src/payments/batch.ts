@@ -1,15 +1,117 @@
-import type { Account, Address, TransactionReceipt } from 'viem';
+import { type Account, type Address, type Hash, type TransactionReceipt, numberToHex } from 'viem';
+import { getTransactionReceipt } from 'viem/actions';
+import { TransactionRevertedError } from '../errors.js';
 import type { ContractCall } from '../types.js';
+import { wait } from '../wait.js';
+import { TransactionDroppedError } from './errors.js';
+import type { PaymentTrace } from './payment.js';
+import { depositOf } from './search.js';
 import type { Run } from './send.js';
+import { isRejection, isUnknownBatch, refusesBatch } from './wallet-errors.js';
+
+/** The part of EIP-5792 that is used. */
+interface Capabilities {
+  [chainId: string]: { atomic?: { status?: string } } | undefined;
+}
+interface CallsStatus {
+  /** 1xx: on its way, 2xx: on the chain, 4xx: will never be there, 5xx and 6xx: reverted. */
+  status: number;
+  receipts?: { transactionHash: Hash }[];
+}
+
+const VERSION = '2.0.0';
 
 /**
  * Sends the calls as one (EIP-5792), all or none of them.
- * @returns undefined if the wallet cannot
+ * @returns undefined if the wallet cannot, or the person does not want it to
  */
 export async function sendBatch(
-  _run: Run,
-  _account: Account | Address,
-  _calls: readonly ContractCall[],
+  run: Run,
+  account: Account | Address,
+  calls: readonly ContractCall[],
 ): Promise<TransactionReceipt[] | undefined> {
-  return Promise.resolve(undefined);
+  if (typeof account !== 'string' || !(await run.within(canBatch(run, account)))) return undefined;
+  const final = calls[calls.length - 1];
+  const trace = await run.traceOf(final, account);
+  const params = [
+    {
+      version: VERSION,
+      chainId: numberToHex(final.chainId),
+      from: account,
+      atomicRequired: true,
+      calls: calls.map(({ to, data, value }) => ({ to, data, value: numberToHex(BigInt(value)) })),
+    },
+  ];
+  try {
+    const { id } = await run.ask(
+      { state: 'wallet', step: 'batch', trace },
+      () => request<{ id: string }>(run, 'wallet_sendCalls', params),
+      (sent) => ({ trace: { ...trace, batch: sent.id } }),
+    );
+    return await followBatch(run, final, { ...trace, batch: id });
+  } catch (error) {
+    if (run.options.signal?.aborted || isRejection(error) || !refusesBatch(error)) throw error;
+    return undefined;
+  }
 }
+
+/**
+ * Waits until the calls are on the chain. Without the wallet, which alone knows them by their id, the contract's event
+ * tells.
+ */
+export async function followBatch(
+  run: Run,
+  call: ContractCall,
+  trace: PaymentTrace,
+): Promise<TransactionReceipt[]> {
+  const { reader } = run.ground;
+  for (;;) {
+    const hashes = await run.within(batchHashes(run, call, trace));
+    if (hashes) {
+      await run.tell({ state: 'sent', step: 'batch', hash: hashes[hashes.length - 1], trace });
+      const receipts = await run.within(
+        Promise.all(hashes.map((hash) => getTransactionReceipt(reader, { hash }))).catch(() => undefined),
+      );
+      const last = receipts?.[receipts.length - 1];
+      if (last) run.options.onMined?.(call, last);
+      if (receipts) return receipts;
+    }
+    await wait(reader.pollingInterval, run.options.signal);
+  }
+}
+
+async function batchHashes(run: Run, call: ContractCall, trace: PaymentTrace): Promise<Hash[] | undefined> {
+  const { wallet, reader } = run.ground;
+  if (!wallet) {
+    const found = run.options.account && (await depositOf(reader, run.options.account, trace));
+    return found && [found.hash];
+  }
+  const { status, receipts = [] } = await request<CallsStatus>(run, 'wallet_getCallsStatus', [
+    trace.batch,
+  ]).catch((error: unknown) => {
+    // Only an answer ends it: a wallet that cannot be reached says nothing.
+    if (isUnknownBatch(error)) throw new TransactionDroppedError(call.name, trace.batch as Hash);
+    return { status: 100, receipts: [] };
+  });
+  const hashes = receipts.map(({ transactionHash }) => transactionHash);
+  if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);
+  if (status >= 400) throw new TransactionDroppedError(call.name, trace.batch as Hash);
+  return status >= 200 && hashes.length > 0 ? hashes : undefined;
+}
+
+async function canBatch(run: Run, account: Address): Promise<boolean> {
+  const chainId = numberToHex(run.ground.chainId);
+  try {
+    const capabilities = await request<Capabilities>(run, 'wallet_getCapabilities', [account, [chainId]]);
+    const { atomic } = { ...capabilities['0x0'], ...capabilities[chainId] };
+    // `ready`: the wallet asks the person whether it may become able to.
+    return atomic?.status === 'supported' || atomic?.status === 'ready';
+  } catch {
+    return false;
+  }
+}
+
+const request = async <T>(run: Run, method: string, params: unknown): Promise<T> => {
+  const answer: unknown = await run.ground.wallet!.request({ method, params } as never, { retryCount: 0 });
+  return answer as T;
+};

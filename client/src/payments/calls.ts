@@ -31,16 +31,15 @@ export async function callsOf(
     case 'completeDraw':
     case 'cancelDraw': {
       const { drawId, contract, kind } = request;
-      const path = `/lottery/calls/${DRAW_CALLS[kind]}` as '/lottery/calls/tickets';
-      const params = { query: { drawId, contract } } as never;
-      return (await api.GET(path, { params, signal })).data!.data.calls;
+      const params = { query: { drawId, contract } };
+      return (await api.GET(DRAW_CALLS[kind], { params, signal })).data!.data.calls;
     }
   }
 }
 
 const DRAW_CALLS = {
-  claimPrize: 'claim',
-  refund: 'refund',
-  completeDraw: 'complete',
-  cancelDraw: 'cancel',
+  claimPrize: '/lottery/calls/claim',
+  refund: '/lottery/calls/refund',
+  completeDraw: '/lottery/calls/complete',
+  cancelDraw: '/lottery/calls/cancel',
 } as const;

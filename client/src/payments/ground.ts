@@ -18,15 +18,6 @@ import type { Payer } from '../wallet.js';
 import { AccountMismatchError } from './errors.js';
 import { isUnknownChain, lacksMethod } from './wallet-errors.js';
 
-/** What the client tells wallets about the chain (EIP-3085). */
-export interface ChainInfo {
-  id: number;
-  name: string;
-  currency: { name: string; symbol: string; decimals: number };
-  rpcUrls: string[];
-  explorerUrl: string | null;
-}
-
 /** The wallet and the chain that a payment stands on. */
 export interface Ground {
   readonly chainId: number;
@@ -45,10 +36,7 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
   const client =
     wallet &&
     (isWalletClient(wallet) ? wallet : createWalletClient({ transport: custom(wallet, { retryCount: 0 }) }));
-  const [url] = [
-    config && 'rpcUrl' in config ? config.rpcUrl : undefined,
-    ...(chainOf(config)?.rpcUrls ?? []),
-  ].filter((each) => each !== undefined);
+  const url = config && (config.rpcUrl ?? config.chain?.rpcUrls[0]);
   const node = url === undefined ? undefined : createClient({ transport: http(url) });
   const request = async (asked: { method: string; params?: unknown }): Promise<unknown> => {
     const actual = await client?.getChainId();
@@ -72,9 +60,6 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
   };
   return { chainId, reader, wallet: client, attention };
 }
-
-const chainOf = (config?: ClientConfig): ChainInfo | null =>
-  (config as { chain?: ChainInfo | null } | undefined)?.chain ?? null;
 
 /**
  * The account that pays: the one that is signed in, if the wallet has it among its accounts.
@@ -102,7 +87,7 @@ export async function payingAccount(wallet: WalletClient, expected?: Address): P
 export async function changeChain(wallet: WalletClient, id: number, config?: ClientConfig): Promise<void> {
   const actual = await wallet.getChainId();
   if (actual === id) return;
-  const chain = chainOf(config);
+  const chain = config?.chain;
   try {
     await switchTo(wallet, id);
   } catch (error) {

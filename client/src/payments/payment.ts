@@ -15,7 +15,7 @@ export type PaymentRequest =
   | { readonly kind: 'buyTickets'; readonly count: string }
   | {
       readonly kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw';
-      readonly drawId: string;
+      readonly drawId: number;
       /** Default: the newest lottery contract. */
       readonly contract?: string;
     };
@@ -35,8 +35,8 @@ export type PaymentStep = PaymentRequest['kind'] | 'approve' | 'permit' | 'batch
 
 export type Payment = PaymentRequest & {
   readonly id: string;
-  /** The account that pays. */
-  readonly account: Address;
+  /** The account that is signed in, and pays. */
+  readonly account?: Address;
   readonly state: PaymentState;
   readonly step?: PaymentStep;
   /** Of the newest transaction. */
@@ -49,6 +49,8 @@ export type Payment = PaymentRequest & {
   readonly attention?: 'account' | 'chain';
   /** Of a failed payment: `code` as of a `SavingsError`, or `wallet` for an error of the wallet. */
   readonly failure?: { readonly code: string; readonly message: string };
+  /** The hash that the service knows of. */
+  readonly told?: Hash;
   /** What finds a transaction again. */
   readonly trace?: PaymentTrace;
 };
@@ -64,8 +66,6 @@ export interface PaymentTrace {
   readonly shown?: boolean;
   /** A batch's id (EIP-5792). */
   readonly batch?: string;
-  /** The service knows the hash. */
-  readonly told?: boolean;
 }
 
 /** Keeps payments between visits, so that nobody pays twice because of a reload. */
@@ -81,6 +81,10 @@ export interface PaymentStore {
 
 /** The store's size is bounded: of more payments, those that ended go first, then the oldest. */
 export const MOST_PAYMENTS = 50;
+
+/** Whether the newest transaction, or the one that the wallet is asked for, is the payment itself. */
+export const isLastStep = ({ step }: Payment): boolean =>
+  step !== undefined && step !== 'approve' && step !== 'permit';
 
 export const isUnderWay = ({ state }: Payment): boolean =>
   state === 'checking' || state === 'wallet' || state === 'sent' || state === 'mined';
@@ -136,7 +140,5 @@ export function webPayments(
 const isPayment = (value: unknown): value is Payment =>
   typeof value === 'object' &&
   value !== null &&
-  ['id', 'kind', 'state', 'account'].every(
-    (field) => typeof (value as Record<string, unknown>)[field] === 'string',
-  ) &&
+  ['id', 'kind', 'state'].every((field) => typeof (value as Record<string, unknown>)[field] === 'string') &&
   typeof (value as Payment).startedAt === 'number';

@@ -1,16 +1,19 @@
-import type { Abi, Address, Hash, TransactionReceipt } from 'viem';
-import { isAddressEqual } from 'viem';
-import { isSavingsError } from '../errors.js';
+import type { Abi, TransactionReceipt } from 'viem';
+import { getTransactionReceipt } from 'viem/actions';
 import { randomKey } from '../random.js';
 import type { TokenStore } from '../tokens.js';
-import type { Api, ClientConfig, ContractCall } from '../types.js';
+import type { Api, ClientConfig } from '../types.js';
+import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { signedInAccount } from './account.js';
-import { callsOf } from './calls.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
-import { groundOf } from './ground.js';
-import { type Payment, type PaymentRequest, type PaymentStore, isUnderWay } from './payment.js';
-import { type Progress, Run, type RunOptions, type SendOptions } from './send.js';
+import { changeChain, groundOf } from './ground.js';
+import { exclusively } from './lock.js';
+import { type Payment, type PaymentRequest, type PaymentStore, isLastStep, isUnderWay } from './payment.js';
+import { carryOut } from './payment-run.js';
+import { depositOf, sameCallSince } from './search.js';
+import type { SendOptions } from './send.js';
+import { Teller } from './teller.js';
 
 export interface PaymentContext {
   readonly api: Api;
@@ -18,24 +21,32 @@ export interface PaymentContext {
   config(): Promise<ClientConfig>;
 }
 
+export type ResumeOptions = SendOptions & { wallet?: Payer };
+
+const TAKE_BACK_MS = 5_000;
+const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
+
 /** What this account pays: what is under way, and what became of the last ones. */
 export class Payments {
   private readonly listeners = new Set<(payments: readonly Payment[]) => void>();
   /** Those that run in this page, and how to stop them. */
   private readonly running = new Map<string, AbortController>();
+  private readonly teller: Teller;
   private turn: Promise<unknown> = Promise.resolve();
   private knownAbi?: Promise<Abi>;
 
   constructor(
     private readonly context: PaymentContext,
     private readonly store: PaymentStore,
-  ) {}
+  ) {
+    this.teller = new Teller(context.api);
+  }
 
   /** Of the account that is signed in, newest first. */
   async list(): Promise<readonly Payment[]> {
     const account = await signedInAccount(this.context.tokens);
-    const all = await this.store.list();
-    return account ? all.filter((each) => isAddressEqual(each.account, account)) : [];
+    const all = await Promise.resolve(this.store.list()).catch(() => []);
+    return all.filter((each) => each.account?.toLowerCase() === account?.toLowerCase());
   }
 
   /**
@@ -44,7 +55,10 @@ export class Payments {
    */
   subscribe(listener: (payments: readonly Payment[]) => void): () => void {
     this.listeners.add(listener);
-    const show = (): void => void this.list().then((list) => this.listeners.has(listener) && listener(list));
+    const show = (): void =>
+      void this.list().then((list) => {
+        if (this.listeners.has(listener)) listener(list);
+      });
     const unwatch = this.store.watch?.(show);
     show();
     return () => {
@@ -53,121 +67,147 @@ export class Payments {
     };
   }
 
-  /** Pays, and keeps what it sent until the service has seen it. Callers use `client.pay` and the like. */
+  /** Pays, and keeps what it sent until the service has seen it. Behind `client.pay` and the like. */
   async start(
     request: PaymentRequest,
-    { wallet, ...options }: SendOptions & { wallet: Payer },
+    options: SendOptions & { wallet: Payer },
   ): Promise<TransactionReceipt[]> {
     const account = await signedInAccount(this.context.tokens);
-    const before = await this.ofDeposit(request);
-    if (before && (before.hash !== undefined || this.running.has(before.id)) && before.step !== 'approve')
-      throw new DepositSubmittedError((request as { transaction: string }).transaction, before.hash);
-    if (before) await this.store.remove(before.id);
-    const payment = { ...request, id: randomKey(), state: 'checking', startedAt: Date.now() } as const;
-    return this.run({ ...payment, account: account ?? ZERO }, { wallet, ...options });
+    const fresh = { ...request, id: randomKey(), account, state: 'checking', startedAt: Date.now() } as const;
+    if (request.kind !== 'deposit' || request.transaction === undefined) return this.run(fresh, options);
+    const { transaction } = request;
+    const before = (await this.list()).find(
+      (each) => each.kind === 'deposit' && each.transaction === transaction && each.state !== 'done',
+    );
+    const receipts = await exclusively(lockOf(fresh), async () => {
+      if (before) {
+        const sent = await this.sentOf(before, options.wallet);
+        if (sent) throw new DepositSubmittedError(transaction, sent.hash);
+        await this.store.remove(before.id);
+      }
+      await this.teller.settled(transaction, TAKE_BACK_MS);
+      return this.run(fresh, options);
+    });
+    if (!receipts) throw new DepositSubmittedError(transaction, before?.hash);
+    return receipts;
   }
 
   /**
    * Goes on with a payment of an earlier visit, or of one that was interrupted: follows what was sent, and with a wallet
-   * sends what was not.
+   * sends what was not. After a reload, call it for each payment that has a `hash`.
    * @throws as the payment itself
    */
-  async resume(id: string, options: SendOptions & { wallet?: Payer } = {}): Promise<TransactionReceipt[]> {
-    const payment = (await this.list()).find((each) => each.id === id);
+  async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
+    const payment = await this.find(id);
     if (!payment) throw new PaymentUnknownError(id);
-    return this.run(payment, options);
+    const receipts = await exclusively(lockOf(payment), async () =>
+      this.run((await this.sentOf(payment, options.wallet)) ?? payment, options),
+    );
+    if (!receipts) throw new DepositSubmittedError(transactionOf(payment) ?? id, payment.hash);
+    return receipts;
   }
 
   /**
    * Stops a payment that was not sent yet. If the wallet sends it after all, it goes on in the list.
-   * @returns false if it was sent already
+   * @returns false if it was sent already, and cannot be stopped here
    */
   async cancel(id: string): Promise<boolean> {
-    const payment = (await this.list()).find((each) => each.id === id);
-    if (!payment || !isUnderWay(payment) || payment.hash !== undefined) return false;
-    this.running.get(id)?.abort(new DOMException('The payment was cancelled', 'AbortError'));
+    const payment = await this.find(id);
+    if (!payment || !isUnderWay(payment) || (payment.hash !== undefined && isLastStep(payment))) return false;
     await this.put({ ...payment, state: 'cancelled' });
+    this.running.get(id)?.abort(new DOMException('The payment was cancelled', 'AbortError'));
     return true;
   }
 
-  /** Removes a payment from the list. One that is on its way goes on without it. */
+  /** Removes a payment from the list. What was sent stays sent. */
   async dismiss(id: string): Promise<void> {
     await this.store.remove(id);
     await this.emit();
   }
 
+  /** To be called when the service is known to have seen the deposit, as by its event. `resume` finds out by itself. */
+  async confirmed(transaction: string): Promise<void> {
+    for (const payment of await this.list())
+      if (payment.state === 'mined' && transactionOf(payment) === transaction)
+        await this.put({ ...payment, state: 'done' });
+  }
+
   private async run(
     from: Payment,
-    { wallet, onChange, signal, ...options }: SendOptions & { wallet?: Payer },
+    { signal, onChange, ...options }: ResumeOptions,
   ): Promise<TransactionReceipt[]> {
     const end = new AbortController();
-    signal?.addEventListener('abort', () => end.abort(signal.reason), { once: true });
+    const abort = (): void => end.abort(signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    if (signal?.aborted) abort();
     this.running.set(from.id, end);
-    let payment = from;
-    const change = async (changed: Partial<Payment>): Promise<void> => {
-      payment = { ...payment, ...changed } as Payment;
-      await this.put(payment);
-      onChange?.(payment);
-    };
-    const tell = async (progress: Progress): Promise<void> => {
-      await change({ ...progress, ...(progress.hash && { sentAt: payment.sentAt ?? Date.now() }) });
-    };
     try {
-      const config = await this.context.config();
-      const run: RunOptions = {
+      return await carryOut(from, {
         ...options,
         signal: end.signal,
-        config,
-        account: payment.account === ZERO ? undefined : payment.account,
+        api: this.context.api,
+        config: await this.context.config(),
         abi: () => this.abi(),
-        tell,
-        onLate: tell,
-      };
-      const receipts = await this.carryOut(payment, run, wallet, config);
-      await change({ state: 'done' });
-      return receipts;
-    } catch (error) {
-      await this.failed(payment, error, end.signal, change);
-      throw error;
+        teller: this.teller,
+        onChange: async (payment) => {
+          await this.put(payment);
+          onChange?.(payment);
+          if (payment.state === 'mined') void this.settle(payment, options.wallet);
+        },
+        whileListed: async (change) => {
+          const payment = await this.find(from.id);
+          if (payment) await this.put({ ...payment, ...change } as Payment);
+        },
+      });
     } finally {
+      signal?.removeEventListener('abort', abort);
       this.running.delete(from.id);
     }
   }
 
-  private async carryOut(
-    payment: Payment,
-    options: RunOptions,
-    wallet: Payer | undefined,
-    config: ClientConfig,
-  ): Promise<TransactionReceipt[]> {
-    const { hash, trace, step, account } = payment;
-    if (hash && trace && step !== 'approve') {
-      const run = new Run(groundOf(wallet, trace.chainId, config), options);
-      return [await run.mined(callOf(payment, trace), account, hash, trace)];
+  /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
+  private async sentOf(payment: Payment, wallet: Payer | undefined): Promise<Payment | undefined> {
+    const { trace, hash, account, state } = payment;
+    if (!isLastStep(payment) || !trace || !account) return undefined;
+    if ((hash || trace.batch) && (state === 'sent' || state === 'mined')) return payment;
+    // The wallet was asked, and the answer was not heard: the page was left meanwhile.
+    const config = await this.context.config();
+    const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);
+    if (client) await changeChain(client, trace.chainId, config);
+    const found = (await depositOf(reader, account, trace)) ?? (await sameCallSince(reader, account, trace));
+    if (!found) return undefined;
+    const sent = { ...payment, state: 'sent', hash: found.hash, sentAt: Date.now() } as const;
+    await this.put(sent);
+    return sent;
+  }
+
+  /**
+   * Until the service has seen the payment. If the chain has taken the block back meanwhile, the payment is followed
+   * again.
+   */
+  private async settle({ id, hash, trace }: Payment, wallet: Payer | undefined): Promise<void> {
+    const { attempts, firstMs, mostMs } = SETTLING;
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      await rest(backoff(attempt, firstMs, mostMs));
+      const payment = await this.find(id);
+      if (payment?.state !== 'mined' || payment.hash !== hash) return;
+      try {
+        const params = { path: { id: transactionOf(payment)! } };
+        const { data } = await this.context.api.GET('/transactions/by-id/{id}', { params });
+        if (data!.data.status !== 'PENDING') return await this.put({ ...payment, state: 'done' });
+        const { reader } = groundOf(wallet, trace!.chainId, await this.context.config());
+        await getTransactionReceipt(reader, { hash: hash! });
+      } catch (error) {
+        if ((error as Error).name !== 'TransactionReceiptNotFoundError') continue;
+        await this.put({ ...payment, state: 'sent' });
+        await this.resume(id, { wallet }).catch(() => undefined);
+        return;
+      }
     }
-    const calls = await callsOf(this.context.api, payment, options.signal);
-    return new Run(groundOf(wallet, calls[0].chainId, config), options).calls(calls);
   }
 
-  private async failed(
-    payment: Payment,
-    error: unknown,
-    signal: AbortSignal,
-    change: (changed: Partial<Payment>) => Promise<void>,
-  ): Promise<void> {
-    // What was sent stays sent: only the wait for it has ended.
-    if (signal.aborted) return payment.hash ? undefined : change({ state: 'cancelled' });
-    const code = isSavingsError(error) ? error.code : 'wallet';
-    await change({ state: 'failed', failure: { code, message: (error as Error).message } });
-  }
-
-  /** The payment of the same deposit that is under way. */
-  private async ofDeposit(request: PaymentRequest): Promise<Payment | undefined> {
-    if (request.kind !== 'deposit' || request.transaction === undefined) return undefined;
-    const { transaction } = request;
-    return (await this.list()).find(
-      (each) => each.kind === 'deposit' && each.transaction === transaction && isUnderWay(each),
-    );
+  private async find(id: string): Promise<Payment | undefined> {
+    return (await this.list()).find((each) => each.id === id);
   }
 
   private abi(): Promise<Abi> {
@@ -194,11 +234,8 @@ export class Payments {
   }
 }
 
-const ZERO: Address = '0x0000000000000000000000000000000000000000';
+const transactionOf = (payment: PaymentRequest): string | undefined =>
+  payment.kind === 'deposit' ? payment.transaction : undefined;
 
-const callOf = (
-  { step, kind }: Payment,
-  { chainId, to, data }: NonNullable<Payment['trace']>,
-): ContractCall => ({ name: step ?? kind, chainId, to, data, value: '0' }) as ContractCall;
-
-export type { Hash };
+/** Of the deposit if it was announced: it must not be paid twice, by whichever payment. */
+const lockOf = (payment: Payment): string => `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;

@@ -1,17 +1,188 @@
-import type { Account, Address } from 'viem';
+import {
+  type Account,
+  type Address,
+  type Client,
+  type Hex,
+  type TypedDataDomain,
+  decodeFunctionData,
+  domainSeparator,
+  encodeFunctionData,
+  isAddressEqual,
+  keccak256,
+  parseAbi,
+  parseSignature,
+  recoverTypedDataAddress,
+  stringToHex,
+  toFunctionSelector,
+} from 'viem';
+import { getBlock, getCode, readContract } from 'viem/actions';
 import type { ContractCall } from '../types.js';
 import type { Spending } from './allowance.js';
+import { addressOf } from './ground.js';
 import type { Run } from './send.js';
+import { lacksMethod } from './wallet-errors.js';
+
+const TOKEN = parseAbi([
+  'function nonces(address owner) view returns (uint256)',
+  'function DOMAIN_SEPARATOR() view returns (bytes32)',
+  'function PERMIT_TYPEHASH() view returns (bytes32)',
+  'function eip712Domain() view returns (bytes1 fields, string name, string version, uint256 chainId, address verifyingContract, bytes32 salt, uint256[] extensions)',
+  'function name() view returns (string)',
+  'function version() view returns (string)',
+]);
+const PAYING = parseAbi([
+  'function deposit(bytes16 poolId, bytes16 ref, uint256 amount)',
+  'function buyTickets(uint64 drawId, uint256 count)',
+]);
+const PERMITTED = parseAbi([
+  'function depositWithPermit(bytes16 poolId, bytes16 ref, uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
+  'function buyTicketsWithPermit(uint64 drawId, uint256 count, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
+]);
+const TYPES = {
+  Permit: [
+    { name: 'owner', type: 'address' },
+    { name: 'spender', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+  ],
+} as const;
+const TYPE_HASH = keccak256(
+  stringToHex('Permit(address owner,address spender,uint256 value,uint256 nonce,uint256 deadline)'),
+);
+const LIFETIME_SECONDS = 3600n;
 
 /**
- * The call with an approval by signature in it (EIP-2612).
- * @returns undefined if the token, the contract or the account cannot
+ * The call with an approval by signature in it (EIP-2612), which costs no transaction.
+ * @returns undefined if the token, the contract, the account or the wallet cannot
  */
 export async function withPermit(
-  _run: Run,
-  _account: Account | Address,
-  _call: ContractCall,
-  _spending: Spending,
+  run: Run,
+  account: Account | Address,
+  call: ContractCall,
+  { token, spender, amount: value }: Spending,
 ): Promise<ContractCall | undefined> {
-  return Promise.resolve(undefined);
+  const { reader, wallet } = run.ground;
+  const owner = addressOf(account);
+  const encode = permitted(call);
+  if (!encode || !isAddressEqual(spender, call.to as Address)) return undefined;
+  const domain = await run.within(permitDomain(run, owner, token, encode.selector, spender));
+  if (!domain) return undefined;
+  const args = [owner] as const;
+  const nonce = await run.within(
+    readContract(reader, { address: token, abi: TOKEN, functionName: 'nonces', args }),
+  );
+  const deadline = (await run.within(timeOf(reader))) + LIFETIME_SECONDS;
+  const message = { owner, spender, value, nonce, deadline };
+  const typed = { domain, types: TYPES, primaryType: 'Permit', message } as const;
+  try {
+    const signature = await run.ask(
+      { state: 'wallet', step: 'permit' },
+      () => wallet!.signTypedData({ account, ...typed }),
+      () => ({ state: 'checking' }),
+    );
+    // Some accounts sign in a form that only their contract understands.
+    if (!isAddressEqual(await recoverTypedDataAddress({ ...typed, signature }), owner)) return undefined;
+    const { r, s, yParity } = parseSignature(signature);
+    const with2612 = { ...call, data: encode.with([deadline, 27 + yParity, r, s]) };
+    await run.simulate(with2612, account);
+    return with2612;
+  } catch (error) {
+    if (run.options.signal?.aborted) throw error;
+    if (lacksMethod(error) || !isOfWallet(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Errors of EIP-1193 have numbers as codes: those of the person's answer, too. */
+function isOfWallet(error: unknown): boolean {
+  for (
+    let each = error as { code?: unknown; cause?: unknown } | undefined;
+    each;
+    each = each.cause as typeof each
+  )
+    if (typeof each.code === 'number') return true;
+  return false;
+}
+
+type Signed = readonly [deadline: bigint, v: number, r: Hex, s: Hex];
+
+/** How the call is written with a permit, if it can be. */
+function permitted(call: ContractCall): { selector: Hex; with: (signed: Signed) => Hex } | undefined {
+  const abi = PERMITTED;
+  if (call.name !== 'deposit' && call.name !== 'buyTickets') return undefined;
+  const { functionName, args } = decodeFunctionData({ abi: PAYING, data: call.data as Hex });
+  if (functionName === 'deposit')
+    return {
+      selector: toFunctionSelector(PERMITTED[0]),
+      with: (signed) =>
+        encodeFunctionData({ abi, functionName: 'depositWithPermit', args: [...args, ...signed] }),
+    };
+  return {
+    selector: toFunctionSelector(PERMITTED[1]),
+    with: (signed) =>
+      encodeFunctionData({ abi, functionName: 'buyTicketsWithPermit', args: [...args, ...signed] }),
+  };
+}
+
+/**
+ * The domain of the token's permits. Nothing is signed for one that does not hash to what the token says: a signature
+ * that the token refuses would be asked for in vain.
+ */
+async function permitDomain(
+  { ground: { reader, chainId } }: Run,
+  owner: Address,
+  token: Address,
+  selector: Hex,
+  spender: Address,
+): Promise<TypedDataDomain | undefined> {
+  const read = <T>(
+    functionName: 'DOMAIN_SEPARATOR' | 'PERMIT_TYPEHASH' | 'eip712Domain' | 'name' | 'version',
+  ) =>
+    readContract(reader, { address: token, abi: TOKEN, functionName }).catch(() => undefined) as Promise<
+      T | undefined
+    >;
+  const [code, ownCode, separator, typeHash, described] = await Promise.all([
+    getCode(reader, { address: spender }),
+    getCode(reader, { address: owner }),
+    read<Hex>('DOMAIN_SEPARATOR'),
+    read<Hex>('PERMIT_TYPEHASH'),
+    read<readonly [Hex, string, string, bigint, Address, Hex]>('eip712Domain'),
+  ]);
+  // Contracts cannot sign; tokens ask the code of accounts that delegate to one (EIP-7702).
+  if (!code?.includes(selector.slice(2)) || (ownCode && ownCode !== '0x') || !separator) return undefined;
+  if (typeHash && typeHash !== TYPE_HASH) return undefined;
+  const here = { chainId, verifyingContract: token };
+  const candidates: TypedDataDomain[] = described
+    ? [domainOf(described)]
+    : await Promise.all([read<string>('name'), read<string>('version')]).then(([name, version]) =>
+        [version, '1', '2'].map((each) => ({ name, version: each, ...here })),
+      );
+  return candidates.find((domain) => domainSeparator({ domain }) === separator);
+}
+
+/** EIP-5267: the bits of `fields` say which of the others count. */
+function domainOf([fields, name, version, chainId, verifyingContract, salt]: readonly [
+  Hex,
+  string,
+  string,
+  bigint,
+  Address,
+  Hex,
+]): TypedDataDomain {
+  const has = (bit: number): boolean => (Number(fields) & (1 << bit)) !== 0;
+  return {
+    ...(has(0) && { name }),
+    ...(has(1) && { version }),
+    ...(has(2) && { chainId: Number(chainId) }),
+    ...(has(3) && { verifyingContract }),
+    ...(has(4) && { salt }),
+  };
+}
+
+/** Of chain or clock, whichever is ahead. */
+async function timeOf(reader: Client): Promise<bigint> {
+  const { timestamp } = await getBlock(reader);
+  const now = BigInt(Math.floor(Date.now() / 1000));
+  return timestamp > now ? timestamp : now;
 }

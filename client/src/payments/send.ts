@@ -8,11 +8,12 @@ import { type Spending, allowanceOf, approvals, spendingOf } from './allowance.j
 import { sendBatch } from './batch.js';
 import { checkFunds } from './check.js';
 import { contractErrorOf } from './contract-errors.js';
+import { ContractError } from './errors.js';
 import { follow } from './follow.js';
 import { type Ground, addressOf, changeChain, groundOf, payingAccount } from './ground.js';
 import type { Payment, PaymentStep, PaymentTrace } from './payment.js';
 import { withPermit } from './permit.js';
-import { isRejection, lacksMethod } from './wallet-errors.js';
+import { isRevert } from './wallet-errors.js';
 
 export interface SendOptions {
   /** Called once a transaction has been sent. */
@@ -105,8 +106,8 @@ export class Run {
     const account = await this.account();
     await this.simulate(call, account);
     const trace = await this.traceOf(call, addressOf(account));
-    const { name: step } = call;
-    const hash = await this.ask({ state: 'wallet', step: step, trace }, () =>
+    const step: PaymentStep = call.name;
+    const request = (): Promise<Hash> =>
       this.ground.wallet!.sendTransaction({
         account,
         // Checked above; otherwise viem would need a full description of the chain.
@@ -114,8 +115,8 @@ export class Run {
         to: call.to as Address,
         data: call.data as Hash,
         value: BigInt(call.value),
-      }),
-    );
+      });
+    const hash = await this.ask({ state: 'wallet', step, trace }, request, (sent) => ({ hash: sent }));
     this.options.onSent?.(call, hash);
     return this.mined(call, addressOf(account), hash, trace);
   }
@@ -146,21 +147,24 @@ export class Run {
   /**
    * Asks the person by the wallet. If the wait for that is given up, the wallet may still send: then the payment goes
    * on in the list.
+   * @param answered what the payment is after the answer
    */
-  async ask(progress: Progress, request: () => Promise<Hash>): Promise<Hash> {
+  async ask<T>(
+    progress: Progress,
+    request: () => Promise<T>,
+    answered: (answer: T) => Partial<Progress>,
+  ): Promise<T> {
     this.options.signal?.throwIfAborted();
     await this.tell(progress);
+    const after = (answer: T): Progress => ({ ...progress, state: 'sent', ...answered(answer) });
     const asked = request();
     try {
-      const hash = await this.within(asked);
-      await this.tell({ ...progress, state: 'sent', hash });
-      return hash;
+      const answer = await this.within(asked);
+      await this.tell(after(answer));
+      return answer;
     } catch (error) {
       if (this.options.signal?.aborted)
-        void asked.then(
-          (hash) => this.options.onLate?.({ ...progress, state: 'sent', hash }),
-          () => undefined,
-        );
+        void asked.then((answer) => this.options.onLate?.(after(answer))).catch(() => undefined);
       throw error;
     }
   }
@@ -180,7 +184,7 @@ export class Run {
       if (this.options.signal?.aborted) throw error;
       const known = contractErrorOf(call.name, error, (await this.options.abi?.()) ?? []);
       if (known) throw known;
-      if (!lacksMethod(error) && isRejection(error)) throw error;
+      if (isRevert(error)) throw new ContractError(call.name, 'UnknownError', {}, error);
     }
   }
 

@@ -13,6 +13,13 @@ const hasCode = (error: unknown, ...codes: number[]): boolean =>
 /** The person said no (EIP-1193). */
 export const isRejection = (error: unknown): boolean => hasCode(error, 4001);
 
+/** The call was carried out in a trial, and reverted. */
+export const isRevert = (error: unknown): boolean =>
+  hasCode(error, 3) || texts(error).some((text) => /revert/i.test(text));
+
+/** EIP-5792: the wallet does not know the id of a batch. */
+export const isUnknownBatch = (error: unknown): boolean => hasCode(error, 5730);
+
 /** The wallet does not know the chain (EIP-3085, EIP-3326). Some wrap this code in -32603. */
 export const isUnknownChain = (error: unknown): boolean =>
   hasCode(error, 4902) ||

@@ -1,0 +1,24 @@
+/** The part of the Web Locks API that is used. */
+interface Locks {
+  request<T>(name: string, options: { ifAvailable: true }, work: (lock: unknown) => Promise<T>): Promise<T>;
+}
+
+/** Held in this page; the names are those of the browser's locks. */
+const held = new Set<string>();
+
+/**
+ * Does the work while no other call, in this tab or another one, does work of this name.
+ * @returns undefined without having done it if another one does
+ */
+export async function exclusively<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
+  if (held.has(name)) return undefined;
+  held.add(name);
+  try {
+    // Pages on plain http have no locks, and some versions of Node.js have none.
+    const { locks } = (globalThis as { navigator?: { locks?: Locks } }).navigator ?? {};
+    if (!locks) return await work();
+    return await locks.request(name, { ifAvailable: true }, async (lock) => (lock ? work() : undefined));
+  } finally {
+    held.delete(name);
+  }
+}

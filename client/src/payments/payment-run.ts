@@ -1,0 +1,104 @@
+import type { Abi, TransactionReceipt } from 'viem';
+import { isSavingsError } from '../errors.js';
+import type { Api, ClientConfig, ContractCall } from '../types.js';
+import type { Payer } from '../wallet.js';
+import { followBatch } from './batch.js';
+import { callsOf } from './calls.js';
+import { DepositSubmittedError } from './errors.js';
+import { addressOf, groundOf } from './ground.js';
+import { type Payment, isLastStep } from './payment.js';
+import { type Progress, Run, type SendOptions } from './send.js';
+import type { Teller } from './teller.js';
+
+export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
+  wallet?: Payer;
+  signal: AbortSignal;
+  api: Api;
+  config: ClientConfig;
+  abi: () => Promise<Abi>;
+  teller: Teller;
+  onChange: (payment: Payment) => Promise<void>;
+  /** Changes the payment unless it was removed from the list. */
+  whileListed: (change: Partial<Payment>) => Promise<void>;
+}
+
+/** What ends a transaction for good, so that the deposit can be paid again. */
+const ENDED = new Set([
+  'transaction_reverted',
+  'transaction_cancelled',
+  'transaction_replaced',
+  'transaction_dropped',
+]);
+
+/** Carries a payment out, or the rest of it, and tells of each of its states. */
+export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {
+  const { signal, teller, onChange, whileListed } = options;
+  const { transaction } = from.kind === 'deposit' ? from : { transaction: undefined };
+  let payment = from;
+  const change = async (changed: Partial<Payment>): Promise<void> => {
+    payment = { ...payment, ...changed } as Payment;
+    await onChange(payment);
+  };
+  let told = from.told;
+  const tell = async (progress: Progress): Promise<void> => {
+    const sentAt = progress.hash && progress.hash === payment.hash ? payment.sentAt : Date.now();
+    await change({ hash: undefined, attention: undefined, ...progress, ...(progress.hash && { sentAt }) });
+    const { hash } = payment;
+    if (transaction === undefined || !hash || !isLastStep(payment) || told === hash) return;
+    told = hash;
+    void teller.sent(transaction, hash).then((knows) => (knows ? whileListed({ told: hash }) : undefined));
+  };
+  try {
+    const receipts = await send(payment, { ...options, tell });
+    await change({ state: transaction === undefined ? 'done' : 'mined', attention: undefined });
+    return receipts;
+  } catch (error) {
+    const code = isSavingsError(error) ? error.code : 'wallet';
+    if (signal.aborted) {
+      // What was sent stays sent: only the wait for it has ended.
+      if (!payment.hash || !isLastStep(payment)) await change({ state: 'cancelled' });
+    } else {
+      await change({ state: 'failed', failure: { code, message: (error as Error).message } });
+      if (transaction !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
+        void teller.takeBack(transaction, payment.hash);
+    }
+    throw error;
+  }
+}
+
+async function send(
+  payment: Payment,
+  { wallet, api, config, ...options }: CarryOutOptions & { tell: (progress: Progress) => Promise<void> },
+): Promise<TransactionReceipt[]> {
+  const { hash, trace, account, state } = payment;
+  const { onChange: _, ...rest } = options;
+  const run = (chainId: number): Run =>
+    new Run(groundOf(wallet, chainId, config), { ...rest, config, account, onLate: options.tell });
+  if (trace && isLastStep(payment) && (state === 'sent' || state === 'mined')) {
+    const sent = run(trace.chainId);
+    if (!hash) return followBatch(sent, callOf(payment), trace);
+    const from = account ?? addressOf(await sent.account());
+    return [await sent.mined(callOf(payment), from, hash, trace)];
+  }
+  const calls = await callsOf(api, payment, options.signal).catch(async (error: unknown) => {
+    throw await submittedOr(error, payment, api);
+  });
+  return run(calls[0].chainId).calls(calls);
+}
+
+const callOf = ({ step, kind, trace }: Payment): ContractCall => {
+  const { chainId, to, data } = trace!;
+  return { name: step === 'batch' ? kind : step, chainId, to, data, value: '0' } as ContractCall;
+};
+
+/** The service knows of a payment of the deposit that this client does not: another device has sent it. */
+async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<unknown> {
+  if (!isSavingsError(error) || error.code !== 'deposit_submitted' || payment.kind !== 'deposit')
+    return error;
+  const { transaction: id } = payment;
+  if (id === undefined) return error;
+  const found = await api
+    .GET('/transactions/by-id/{id}', { params: { path: { id } } })
+    .catch(() => undefined);
+  return new DepositSubmittedError(id, found?.data?.data.submitted?.hash as `0x${string}` | undefined);
+}

@@ -35,7 +35,7 @@ export function Dashboard({
   const followed = useFollowed(session, config);
   const { holdings, state } = followed;
   const { data } = state;
-  const paying = usePaying(session, token);
+  const paying = usePaying(session, token, data);
   const { pools, lottery, create, fund, job, closeJob } = useActing(session, config, followed, paying);
   const [creating, setCreating] = useState(false);
   const title = useRef<HTMLHeadingElement>(null);

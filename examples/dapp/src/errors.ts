@@ -78,28 +78,20 @@ export class Refused extends Error {
 type WalletError = Error & { code?: unknown; shortMessage?: string };
 
 function savingsText(error: SavingsError, token?: Token): string {
-  switch (error.code) {
-    case 'validation_failed':
-      return error.details.map(({ field, message }) => `${field} ${message}`).join('; ');
-    case 'rate_limited':
-    case 'rate_limited_auth':
-    case 'rate_limited_general':
-      return `Too many requests. Please try again in ${waitText(error.retryAfterSeconds)}.`;
-    case 'contract_error':
-      return BY_CONTRACT[error.name] ?? `The contract refuses it: ${error.name}.`;
-    case 'insufficient_tokens':
-      if (token) return `Your wallet has ${withSymbol(error.balance, token)}.`;
-      break;
-    case 'deposit_below_minimum':
-      if (token && 'minimum' in error) return `At least ${withSymbol(error.minimum, token)}`;
-      break;
-    case 'account_mismatch':
-      if (error.actual)
-        return `Your wallet is on ${shortAddress(error.actual)}, and you signed in as ${shortAddress(error.expected)}. Nothing was sent.`;
-      break;
-    default:
+  const { code } = error;
+  if (code === 'validation_failed')
+    return error.details.map(({ field, message }) => `${field} ${message}`).join('; ');
+  if (code === 'rate_limited' || code === 'rate_limited_auth' || code === 'rate_limited_general')
+    return `Too many requests. Please try again in ${waitText(error.retryAfterSeconds)}.`;
+  if (code === 'contract_error') return BY_CONTRACT[error.name] ?? `The contract refuses it: ${error.name}.`;
+  if (code === 'insufficient_tokens' && token) return `Your wallet has ${withSymbol(error.balance, token)}.`;
+  if (code === 'deposit_below_minimum' && 'minimum' in error && token)
+    return `At least ${withSymbol(error.minimum, token)}`;
+  if (code === 'account_mismatch' && error.actual) {
+    const [actual, expected] = [error.actual, error.expected].map(shortAddress);
+    return `Your wallet is on ${actual}, and you signed in as ${expected}. Nothing was sent.`;
   }
-  return textOf(error.code, error.message);
+  return textOf(code, error.message);
 }
 
 /** Why there is no session any more; it was not ended here. */

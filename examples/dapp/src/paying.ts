@@ -4,6 +4,9 @@ import { type Problem, problemOf, textOf } from './errors.js';
 import { type Token, exactWithSymbol, withSymbol } from './format.js';
 import { type Session, client } from './session.js';
 
+/** How soon to look whether a payment that another tab follows is still followed there. */
+const OTHER_TAB_MS = 5_000;
+
 /** What this page knows of a payment that runs in it. */
 interface Running {
   /** What the wallet was asked for so far. */
@@ -38,7 +41,7 @@ export const isUnderWay = ({ state }: Payment): boolean =>
   ['checking', 'wallet', 'sent', 'mined'].includes(state);
 
 /** What is being paid: by this page, in other tabs, and since before a reload. */
-export function usePaying({ address, payer }: Session, token: Token): Paying {
+export function usePaying({ address, payer }: Session, token: Token, data: Start | null): Paying {
   const [list, setList] = useState<readonly Payment[]>([]);
   const [here, setHere] = useState<ReadonlyMap<string, Running>>(new Map());
   const [shownId, show] = useState<string>();
@@ -72,23 +75,35 @@ export function usePaying({ address, payer }: Session, token: Token): Paying {
     }
     return undefined;
   };
-  const resume = (id: string): void => {
+  const resume = async (id: string): Promise<void> => {
+    if (started.current.has(id)) return;
     started.current.add(id);
-    void run((options) => client.payments.resume(id, options));
+    const problem = await run((options) => client.payments.resume(id, options));
+    // Another tab has it. If that one is closed, this one goes on.
+    if (problem?.code === 'deposit_submitted')
+      setTimeout(() => {
+        started.current.delete(id);
+        setList((now) => [...now]);
+      }, OTHER_TAB_MS);
   };
 
   useEffect(() => {
     let isFirst = true;
     return client.payments.subscribe((all) => {
       setList(all);
-      for (const payment of all) {
-        if (isFirst && payment.state === 'done') void client.payments.dismiss(payment.id);
-        // What was sent is only followed; the wallet is not asked without a word of its user.
-        if (isFollowed(payment) && !started.current.has(payment.id)) resume(payment.id);
-      }
+      for (const { id, state } of all) if (isFirst && state === 'done') void client.payments.dismiss(id);
       isFirst = false;
     });
   }, [address]);
+  useEffect(() => {
+    // What was sent is only followed; the wallet is not asked without a word of its user.
+    for (const payment of list) if (isFollowed(payment)) void resume(payment.id);
+  }, [list]);
+  useEffect(() => {
+    for (const payment of list)
+      if (data && payment.kind === 'deposit' && payment.transaction && isArrived(payment, data))
+        void client.payments.confirmed(payment.transaction);
+  }, [list, data]);
 
   const payments = list.map((payment): ShownPayment => {
     const { steps, problem } = here.get(payment.id) ?? { steps: payment.step ? [payment.step] : [] };
@@ -102,7 +117,7 @@ export function usePaying({ address, payer }: Session, token: Token): Paying {
     shown: payments.find(({ payment }) => payment.id === shownId),
     show,
     start: (pay) => run(pay, show),
-    resume,
+    resume: (id) => void resume(id),
     cancel: (id) => void client.payments.cancel(id),
     dismiss: (id) => {
       show(undefined);
@@ -114,8 +129,11 @@ export function usePaying({ address, payer }: Session, token: Token): Paying {
 const isFollowed = ({ state, step, hash }: Payment): boolean =>
   (state === 'sent' || state === 'mined') && hash !== undefined && step !== 'approve';
 
-/** Whether the service has seen what the chain has. */
-export function isSeen(payment: Payment, { transactions, pools, entries }: Start): boolean {
+/** Whether it is on the chain, and the service has seen it. */
+export const isArrived = (payment: Payment, data: Start): boolean =>
+  (payment.state === 'mined' || payment.state === 'done') && isSeen(payment, data);
+
+function isSeen(payment: Payment, { transactions, pools, entries }: Start): boolean {
   switch (payment.kind) {
     case 'deposit':
     case 'withdraw':
@@ -130,7 +148,7 @@ export function isSeen(payment: Payment, { transactions, pools, entries }: Start
     case 'cancelDraw':
       return entries.data.every(
         ({ drawId, contract, due }) =>
-          String(drawId) !== payment.drawId || contract !== payment.contract || due !== DUE[payment.kind],
+          drawId !== payment.drawId || contract !== payment.contract || due !== DUE[payment.kind],
       );
     case 'buyTickets':
       return true;

@@ -6,7 +6,7 @@ import {
   type Paying,
   type ShownPayment,
   TITLES,
-  isSeen,
+  isArrived,
   isUnderWay,
   resultText,
   saysOf,
@@ -24,7 +24,8 @@ interface Context {
 export function PaymentDialog({ shown, token, data, explorer, paying }: Context & { shown: ShownPayment }) {
   const { payment, problem, steps, isHere } = shown;
   const { id, kind, state, hash } = payment;
-  const ended = !isUnderWay(payment);
+  const arrived = isArrived(payment, data);
+  const ended = arrived || !isUnderWay(payment);
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [ended]);
   const close = (): void => (ended ? paying.dismiss(id) : paying.show(undefined));
@@ -36,7 +37,7 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
   });
   const last: ShownStep = {
     label: 'Confirmed by the service',
-    state: isArrived(payment, data) ? 'done' : state === 'mined' || state === 'done' ? 'active' : 'waiting',
+    state: arrived ? 'done' : state === 'mined' || state === 'done' ? 'active' : 'waiting',
   };
   const says = saysOf(payment, token, data);
   return (
@@ -58,8 +59,8 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
             Ask the wallet again
           </button>
         )}
-        <button ref={button} type="button" class={state === 'done' ? 'main' : ''} onClick={close}>
-          {state === 'done' ? 'Done' : ended ? 'Close' : 'Go on in the background'}
+        <button ref={button} type="button" class={arrived ? 'main' : ''} onClick={close}>
+          {arrived ? 'Done' : ended ? 'Close' : 'Go on in the background'}
         </button>
         {(state === 'checking' || state === 'wallet') && (
           <button type="button" onClick={() => paying.cancel(id)}>
@@ -71,16 +72,13 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
   );
 }
 
-const isArrived = (payment: Payment, data: Start): boolean =>
-  payment.state === 'done' && isSeen(payment, data);
-
 /** Where it is, in words. */
 function Status({ shown, token, data }: { shown: ShownPayment; token: Token; data: Start }) {
   const { payment, isHere } = shown;
   if (payment.attention === 'account')
     return (
       <p class="notice">
-        Your wallet is on another account now. Change back to {shortAddress(payment.account)}.
+        Your wallet is on another account now. Change back to {shortAddress(payment.account!)}.
       </p>
     );
   if (payment.attention === 'chain')

@@ -1,81 +1,30 @@
-import { SavingsClient, type SavingsEvent, isSavingsError } from '@pooled-savings/client';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import pino from 'pino';
-import { type Hex, hexToString, parseEther } from 'viem';
+import { type SavingsClient, type SavingsEvent, isSavingsError } from '@pooled-savings/client';
+import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { createIndexer } from '#indexer/indexer.setup';
-import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
-import { TEN, TestApp, settings } from '../support/app';
-import { ChainBench } from '../support/chain-bench';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
+import { TEN } from '../support/app';
+import { BrowserWallet, PayingBench, REJECTED, UNSUPPORTED, newPool as createPool } from '../support/paying';
 
 jest.setTimeout(120_000);
 
 const OTHER_CHAIN = 5;
-const bench = new ChainBench();
-const app = new TestApp();
-let indexer: NestFastifyApplication;
+const bench = new PayingBench();
+const { app } = bench;
 let chain: DevClient;
 let client: SavingsClient;
-let wallet: ReturnType<typeof browserWallet>;
-
-/** A browser's wallet over a real account: EIP-1193, nothing else. */
-function browserWallet({
-  chainId = 31337,
-  switches = 'yes',
-}: { chainId?: number; switches?: 'yes' | 'no' | 'says so' } = {}) {
-  const asked: string[] = [];
-  const request = async ({ method, params }: { method: string; params?: any }): Promise<any> => {
-    asked.push(method);
-    switch (method) {
-      case 'eth_requestAccounts':
-      case 'eth_accounts':
-        return [chain.account.address];
-      case 'eth_chainId':
-        return `0x${chainId.toString(16)}`;
-      case 'wallet_switchEthereumChain':
-        if (switches === 'no') throw Object.assign(new Error('Rejected.'), { code: 4001 });
-        if (switches === 'yes') chainId = Number(params[0].chainId);
-        return null;
-      case 'personal_sign':
-        return chain.signMessage({ message: hexToString(params[0] as Hex) });
-      case 'eth_sendTransaction': {
-        const { to, data, gas } = params[0] as Record<'to' | 'data' | 'gas', Hex | undefined>;
-        return chain.sendTransaction({ to, data, gas: gas && BigInt(gas) });
-      }
-      default:
-        return chain.request({ method, params } as never);
-    }
-  };
-  return { asked, request: request as never };
-}
-const sent = (of: { asked: string[] }): number =>
-  of.asked.filter((method) => method === 'eth_sendTransaction').length;
+let wallet: BrowserWallet;
 
 beforeAll(async () => {
-  await app.start({}, undefined, async (database) => {
-    await bench.start(database);
-    return bench.settings();
-  });
-  await app.listen();
-  chain = await connect(bench.anvil.url, devAccount(5));
-  await execute(chain, 'TestToken', bench.deployment.token, 'mint', [
-    chain.account.address,
-    parseEther('1000'),
-  ]);
-  indexer = await createIndexer(settings(app.database.url, bench.settings()), pino({ level: 'silent' }));
+  await bench.begin();
+  chain = await bench.funded(5);
   await bench.atHead();
-  client = new SavingsClient({ baseUrl: `http://127.0.0.1:${app.port}` });
-  wallet = browserWallet();
+  client = bench.client();
+  wallet = new BrowserWallet([chain]).without('eth_signTypedData_v4');
   await client.signIn(wallet);
 });
-afterAll(async () => {
-  await indexer?.close();
-  await bench.stop();
-  await app.stop();
-});
+afterAll(() => bench.end());
 
-const newPool = (): Promise<{ id: string; depositId: string }> =>
-  client.pools.create({ type: 'cooperative', initialDeposit: TEN });
+const newPool = (): Promise<{ id: string; depositId: string }> => createPool(client);
 
 it('pays, waits until it is confirmed, claims and withdraws; its events tell of each', async () => {
   const { id, depositId } = await newPool();
@@ -108,6 +57,7 @@ it('pays, waits until it is confirmed, claims and withdraws; its events tell of 
 
   await bench.rpc('evm_increaseTime', 60);
   await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
+  await bench.atHead();
   const [claimed] = await client.claim(id, { wallet });
   const [withdrawn] = await client.withdraw(id, { amount: 7n, wallet });
   await following;
@@ -136,34 +86,49 @@ it('buys tickets', async () => {
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
 });
 
-it('sends nothing that the contract refuses, and says why by its ABI', async () => {
+/** A client whose service is behind the chain: it knows nothing of a withdrawal yet. */
+async function behind(amount: bigint): Promise<{ late: SavingsClient; id: string }> {
   const { id } = await newPool();
-  const before = sent(wallet);
-  await expect(client.withdraw(id, { amount: 1n, wallet })).rejects.toMatchObject({
+  await client.pay(id, { amount, wallet });
+  await bench.atHead();
+  const { data } = await client.api.GET('/pools/{id}/calls/withdraw', {
+    params: { path: { id }, query: { amount: `${amount}` } },
+  });
+  await client.withdraw(id, { amount, wallet });
+  const answer = (): Promise<Response> => Promise.resolve(Response.json(data));
+  const late = bench.client({
+    tokens: client.tokens,
+    fetch: (request) => ((request as Request).url.includes('/calls/') ? answer() : fetch(request)),
+  });
+  return { late, id };
+}
+
+it('sends nothing that the contract refuses, and says why by its ABI', async () => {
+  const { late, id } = await behind(7n);
+  const before = wallet.sent;
+  await expect(late.withdraw(id, { amount: 7n, wallet })).rejects.toMatchObject({
     code: 'contract_error',
     call: 'withdraw',
     name: 'InsufficientBalance',
-    args: { balance: 0n, needed: 1n },
+    args: { balance: 0n, needed: 7n },
   });
-  expect(sent(wallet)).toBe(before);
+  expect(wallet.sent).toBe(before);
 });
 
 it('says which call the contract reverted', async () => {
   const { id } = await newPool();
-  // A wallet that sends without trying first, and that cannot try for others.
-  const rash = browserWallet();
-  const request = rash.request as (asked: { method: string; params?: any }) => Promise<unknown>;
-  const withGas = async (asked: { method: string; params?: any }): Promise<unknown> => {
-    if (asked.method === 'eth_call') throw Object.assign(new Error('No such method.'), { code: 4200 });
-    return request(
-      asked.method === 'eth_sendTransaction'
-        ? { ...asked, params: [{ ...asked.params[0], gas: '0x7a120' }] }
-        : asked,
-    );
+  await client.pay(id, { amount: 7n, wallet });
+  await bench.atHead();
+  // The same is sent elsewhere while the wallet is open.
+  const slow = new BrowserWallet([chain]);
+  slow.answers.eth_sendTransaction = async ({ params: [call] }) => {
+    await slow.send(call);
+    return slow.send({ ...call, gas: '0x7a120' });
   };
-  await expect(
-    client.withdraw(id, { amount: 1n, wallet: { request: withGas as never } }),
-  ).rejects.toMatchObject({ code: 'transaction_reverted', call: 'withdraw' });
+  await expect(client.withdraw(id, { amount: 7n, wallet: slow })).rejects.toMatchObject({
+    code: 'transaction_reverted',
+    call: 'withdraw',
+  });
 });
 
 it('ends by the signal while it waits for the chain; what was sent stays sent', async () => {
@@ -201,21 +166,151 @@ describe('confirmed', () => {
 });
 
 describe('a wallet on another chain', () => {
+  const elsewhere = (): BrowserWallet =>
+    new BrowserWallet([chain], OTHER_CHAIN).without('eth_signTypedData_v4');
+
   it('is asked to change over, once', async () => {
     const { id } = await newPool();
-    const other = browserWallet({ chainId: OTHER_CHAIN });
+    const other = elsewhere();
     await client.pay(id, { amount: 1n, wallet: other });
-    expect(other.asked.filter((method) => method === 'wallet_switchEthereumChain')).toHaveLength(1);
+    expect(other.count('wallet_switchEthereumChain')).toBe(1);
   });
 
-  it.each(['no', 'says so'] as const)('sends nothing there if it does not: %s', async (switches) => {
+  it.each([
+    ['refuses', () => Promise.reject(REJECTED)],
+    ['only says so', () => null],
+    ['cannot', () => Promise.reject(UNSUPPORTED)],
+  ])('sends nothing there if it %s', async (_, answer) => {
     const { id } = await newPool();
-    const other = browserWallet({ chainId: OTHER_CHAIN, switches });
+    const other = elsewhere();
+    other.answers.wallet_switchEthereumChain = answer;
     await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
       code: 'wrong_chain',
       expected: 31337,
       actual: OTHER_CHAIN,
     });
-    expect(sent(other)).toBe(0);
+    expect([other.sent, other.count('wallet_addEthereumChain')]).toEqual([0, 0]);
+  });
+
+  const unknown = Object.assign(new Error('Unrecognized chain ID.'), { code: 4902 });
+  it.each([
+    ['says so', unknown],
+    [
+      'wraps that',
+      Object.assign(new Error('Internal error'), { code: -32603, data: { originalError: { code: 4902 } } }),
+    ],
+  ])('that does not know the chain and %s has it added, and is asked to change over', async (_, error) => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    let added: any;
+    other.answers.wallet_switchEthereumChain = (asked, next) => (added ? next() : Promise.reject(error));
+    other.answers.wallet_addEthereumChain = ({ params }) => void (added = params[0]);
+    await client.pay(id, { amount: 1n, wallet: other });
+    expect(added).toMatchObject({
+      chainId: '0x7a69',
+      chainName: 'Local chain',
+      nativeCurrency: { symbol: 'ETH', decimals: 18 },
+      rpcUrls: [expect.stringContaining('http://')],
+    });
+    expect(other.chainId).toBe(31337);
+  });
+
+  it('sends nothing if the person does not want it added', async () => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    other.answers.wallet_switchEthereumChain = () => Promise.reject(unknown);
+    other.answers.wallet_addEthereumChain = () => Promise.reject(REJECTED);
+    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+      code: 'wrong_chain',
+    });
+    expect(other.sent).toBe(0);
+  });
+});
+
+describe('a wallet with another account', () => {
+  it('sends nothing, and both accounts are told', async () => {
+    const { id } = await newPool();
+    const stranger = await bench.funded(6);
+    for (const other of [new BrowserWallet([stranger]), stranger])
+      await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+        code: 'account_mismatch',
+        expected: chain.account.address,
+        actual: stranger.account.address,
+      });
+  });
+
+  it('pays with the account of the session, if it has that one too', async () => {
+    const { id } = await newPool();
+    const both = new BrowserWallet([await bench.funded(6), chain]);
+    const [{ from }] = await client.pay(id, { amount: 1n, wallet: both });
+    expect(from).toBe(chain.account.address.toLowerCase());
+  });
+
+  it('is noticed between approval and deposit', async () => {
+    const { id } = await newPool();
+    const stranger = await bench.funded(6);
+    const changing = new BrowserWallet([chain]).without('eth_signTypedData_v4');
+    const onMined = (): void => void (changing.accounts = [stranger]);
+    await expect(client.pay(id, { amount: 2n, wallet: changing, onMined })).rejects.toMatchObject({
+      code: 'account_mismatch',
+    });
+    expect(changing.sent).toBe(1);
+    // What is approved is not approved again.
+    changing.accounts = [chain];
+    expect(await client.pay(id, { amount: 2n, wallet: changing })).toHaveLength(1);
+  });
+});
+
+describe('checkPayment', () => {
+  const type = 'cooperative';
+
+  it('takes what can be paid', () => client.checkPayment({ wallet, amount: TEN, type }));
+
+  it('tells how many tokens are missing, and asks the person for nothing', async () => {
+    const amount = parseEther('5000');
+    const error = (await client.checkPayment({ wallet, amount, type }).catch((e: unknown) => e)) as {
+      balance: bigint;
+    };
+    expect(error).toMatchObject({
+      code: 'insufficient_tokens',
+      needed: amount,
+      missing: amount - error.balance,
+    });
+    const { id } = await newPool();
+    const before = wallet.asked.length;
+    await expect(client.pay(id, { amount, wallet })).rejects.toMatchObject({ code: 'insufficient_tokens' });
+    expect(wallet.asked.slice(before)).not.toContain('eth_sendTransaction');
+  });
+
+  it('knows the minimum of new pools, and that of the contract', async () => {
+    const amount = parseEther('9');
+    await expect(client.checkPayment({ wallet, amount, type })).rejects.toMatchObject({
+      code: 'deposit_below_minimum',
+      minimum: BigInt(TEN),
+    });
+    const { address } = await deploy(chain, artifacts.SavingsPool, [
+      bench.deployment.token,
+      chain.account.address,
+      parseEther('3'),
+    ]);
+    await client.checkPayment({ wallet, amount, contract: address });
+    await expect(client.checkPayment({ wallet, amount: 2n, contract: address })).rejects.toMatchObject({
+      code: 'deposit_below_minimum',
+      minimum: parseEther('3'),
+    });
+  });
+
+  it('knows whether there is ether for gas', async () => {
+    const address = chain.account.address;
+    const before = await chain.getBalance({ address });
+    await bench.rpc('anvil_setBalance', address, '0x1');
+    try {
+      await expect(client.checkPayment({ wallet, amount: TEN, type })).rejects.toMatchObject({
+        code: 'insufficient_ether',
+        balance: 1n,
+      });
+    } finally {
+      await bench.rpc('anvil_setBalance', address, `0x${before.toString(16)}`);
+    }
   });
 });

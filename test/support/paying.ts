@@ -92,7 +92,7 @@ export class PayingBench extends ChainBench {
   async begin(): Promise<void> {
     await this.app.start({}, undefined, async (database) => {
       await this.start(database);
-      return this.settings();
+      return { ...this.settings(), PUBLIC_RPC_URLS: this.anvil.url, CHAIN_NAME: 'Local chain' };
     });
     await this.app.listen();
     this.indexer = await createIndexer(
@@ -108,7 +108,7 @@ export class PayingBench extends ChainBench {
   }
 
   /** One of the chain's accounts, with tokens. */
-  async saver(index: number): Promise<DevClient> {
+  async funded(index: number): Promise<DevClient> {
     const saver = await connect(this.anvil.url, devAccount(index));
     await execute(saver, 'TestToken', this.deployment.token, 'mint', [
       saver.account.address,

@@ -28,6 +28,8 @@ export interface Ground {
   attention(account: Address): Promise<'account' | 'chain' | undefined>;
 }
 
+const POLLING_MS = 2_000;
+
 const isWalletClient = (wallet: Payer): wallet is WalletClient => 'sendTransaction' in wallet;
 
 /** Does not ask the wallet for anything yet. */
@@ -49,7 +51,7 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
     if (node) return node.request(asked as never);
     throw new WrongChainError(chainId, actual ?? 0);
   };
-  const pollingInterval = client?.pollingInterval;
+  const pollingInterval = wallet && isWalletClient(wallet) ? wallet.pollingInterval : POLLING_MS;
   const reader = createClient({ transport: custom({ request }, { retryCount: 0 }), pollingInterval });
   const attention = async (account: Address): Promise<'account' | 'chain' | undefined> => {
     if (!client) return undefined;

@@ -3,14 +3,16 @@ interface Locks {
   request<T>(name: string, options: { ifAvailable: true }, work: (lock: unknown) => Promise<T>): Promise<T>;
 }
 
-/** Held in this page; the names are those of the browser's locks. */
-const held = new Set<string>();
-
 /**
  * Does the work while no other call, in this tab or another one, does work of this name.
+ * @param held what this page does, by the names that locks have in browsers
  * @returns undefined without having done it if another one does
  */
-export async function exclusively<T>(name: string, work: () => Promise<T>): Promise<T | undefined> {
+export async function exclusively<T>(
+  held: Set<string>,
+  name: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   if (held.has(name)) return undefined;
   held.add(name);
   try {

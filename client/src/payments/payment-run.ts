@@ -1,4 +1,4 @@
-import type { Abi, TransactionReceipt } from 'viem';
+import type { Abi, Hash, TransactionReceipt } from 'viem';
 import { isSavingsError } from '../errors.js';
 import type { Api, ClientConfig, ContractCall } from '../types.js';
 import type { Payer } from '../wallet.js';
@@ -97,8 +97,12 @@ async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<
     return error;
   const { transaction: id } = payment;
   if (id === undefined) return error;
-  const found = await api
-    .GET('/transactions/by-id/{id}', { params: { path: { id } } })
-    .catch(() => undefined);
-  return new DepositSubmittedError(id, found?.data?.data.submitted?.hash as `0x${string}` | undefined);
+  return new DepositSubmittedError(id, await submittedHash(api, id));
+}
+
+/** The transaction that the service knows to pay the deposit. */
+export async function submittedHash(api: Api, id: string): Promise<Hash | undefined> {
+  const params = { path: { id } };
+  const found = await api.GET('/transactions/by-id/{id}', { params }).catch(() => undefined);
+  return found?.data?.data.submitted?.hash as Hash | undefined;
 }

@@ -10,7 +10,7 @@ import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
 import { exclusively } from './lock.js';
 import { type Payment, type PaymentRequest, type PaymentStore, isLastStep, isUnderWay } from './payment.js';
-import { carryOut } from './payment-run.js';
+import { carryOut, submittedHash } from './payment-run.js';
 import { depositOf, sameCallSince } from './search.js';
 import type { SendOptions } from './send.js';
 import { Teller } from './teller.js';
@@ -23,6 +23,8 @@ export interface PaymentContext {
 
 export type ResumeOptions = SendOptions & { wallet?: Payer };
 
+/** Clients with the same store know of each other's payments. */
+const HELD = new WeakMap<PaymentStore, Set<string>>();
 const TAKE_BACK_MS = 5_000;
 const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
@@ -31,6 +33,7 @@ export class Payments {
   private readonly listeners = new Set<(payments: readonly Payment[]) => void>();
   /** Those that run in this page, and how to stop them. */
   private readonly running = new Map<string, AbortController>();
+  private readonly held: Set<string>;
   private readonly teller: Teller;
   private turn: Promise<unknown> = Promise.resolve();
   private knownAbi?: Promise<Abi>;
@@ -40,6 +43,8 @@ export class Payments {
     private readonly store: PaymentStore,
   ) {
     this.teller = new Teller(context.api);
+    this.held = HELD.get(store) ?? new Set();
+    HELD.set(store, this.held);
   }
 
   /** Of the account that is signed in, newest first. */
@@ -79,7 +84,7 @@ export class Payments {
     const before = (await this.list()).find(
       (each) => each.kind === 'deposit' && each.transaction === transaction && each.state !== 'done',
     );
-    const receipts = await exclusively(lockOf(fresh), async () => {
+    const receipts = await exclusively(this.held, lockOf(fresh), async () => {
       if (before) {
         const sent = await this.sentOf(before, options.wallet);
         if (sent) throw new DepositSubmittedError(transaction, sent.hash);
@@ -88,7 +93,11 @@ export class Payments {
       await this.teller.settled(transaction, TAKE_BACK_MS);
       return this.run(fresh, options);
     });
-    if (!receipts) throw new DepositSubmittedError(transaction, before?.hash);
+    if (!receipts)
+      throw new DepositSubmittedError(
+        transaction,
+        before?.hash ?? (await submittedHash(this.context.api, transaction)),
+      );
     return receipts;
   }
 
@@ -100,7 +109,7 @@ export class Payments {
   async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
     const payment = await this.find(id);
     if (!payment) throw new PaymentUnknownError(id);
-    const receipts = await exclusively(lockOf(payment), async () =>
+    const receipts = await exclusively(this.held, lockOf(payment), async () =>
       this.run((await this.sentOf(payment, options.wallet)) ?? payment, options),
     );
     if (!receipts) throw new DepositSubmittedError(transactionOf(payment) ?? id, payment.hash);

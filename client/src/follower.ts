@@ -3,7 +3,7 @@ import { Leader, type Shared, type Sources } from './leader.js';
 import { type Observable, Subject } from './observable.js';
 import { Seat } from './seat.js';
 import type { ServiceLine } from './service-line.js';
-import { type TabLine, lineName, openLine } from './tabs.js';
+import { type TabLine, type TabTools, lineName, openLine } from './tabs.js';
 import type { Start } from './types.js';
 import { wait } from './wait.js';
 
@@ -235,11 +235,7 @@ export class Follower implements Observable<FollowState> {
     for (const listener of [...this.eventListeners]) listener(event);
   }
 
-  private listen(
-    target: Pick<EventTarget, 'addEventListener' | 'removeEventListener'> | undefined,
-    name: string,
-    then: () => void,
-  ): void {
+  private listen(target: TabTools['window'], name: string, then: () => void): void {
     target?.addEventListener(name, then);
     this.stops.push(() => target?.removeEventListener(name, then));
   }

@@ -9,16 +9,37 @@ export interface TabLine<Message extends TabMessage> {
   close(): void;
 }
 
-/** What a browser offers for work that tabs share. */
+/** The part of BroadcastChannel that is used. */
+export interface TabChannel {
+  postMessage(message: unknown): void;
+  close(): void;
+  onmessage: ((event: { data: unknown }) => void) | null;
+}
+
+/** The part of Web Locks that is used. */
+export interface TabLocks {
+  request(
+    name: string,
+    options: { steal?: boolean; signal?: AbortSignal },
+    work: () => Promise<void>,
+  ): Promise<unknown>;
+}
+
+interface Listened {
+  addEventListener(event: string, listener: () => void): void;
+  removeEventListener(event: string, listener: () => void): void;
+}
+
+/** What a browser offers for work that tabs share. Named here, so that nothing needs the types of pages. */
 export interface TabTools {
   /** Web Locks; absent where the page is not secure. */
-  readonly locks?: Pick<LockManager, 'request'>;
+  readonly locks?: TabLocks;
   /** BroadcastChannel, by name. */
-  readonly channel?: (name: string) => Pick<BroadcastChannel, 'postMessage' | 'close' | 'onmessage'>;
-  /** The page that tells whether anybody can see it. */
-  readonly page?: Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'>;
-  /** Where a page tells that it goes away, and that it is back. */
-  readonly window?: Pick<Window, 'addEventListener' | 'removeEventListener'>;
+  readonly channel?: (name: string) => TabChannel;
+  /** The document, which tells whether anybody can see the page. */
+  readonly page?: Listened & { readonly visibilityState: string };
+  /** The window, which tells that the page goes away, and that it is back. */
+  readonly window?: Listened;
 }
 
 /**
@@ -29,9 +50,16 @@ const VERSION = 1;
 
 export const lineName = (...parts: string[]): string => ['pooled-savings', VERSION, ...parts].join('|');
 
+interface PageGlobals {
+  document?: TabTools['page'];
+  window?: TabTools['window'];
+  navigator?: { locks?: TabLocks };
+  BroadcastChannel?: new (name: string) => TabChannel;
+}
+
 /** Nothing outside of pages: Node's BroadcastChannel would keep the process alive, and a server has no tabs. */
 export function browserTabs(): TabTools {
-  const { document, navigator, BroadcastChannel, window } = globalThis as Partial<typeof globalThis>;
+  const { document, navigator, BroadcastChannel, window } = globalThis as unknown as PageGlobals;
   if (!document || !window) return {};
   return {
     locks: navigator?.locks,
@@ -49,7 +77,7 @@ export function openLine<Message extends TabMessage>(
 ): TabLine<Message> {
   const opened = channel?.(name);
   if (!opened) return { say: () => undefined, close: () => undefined };
-  opened.onmessage = ({ data }: MessageEvent<Message>) => hear(data);
+  opened.onmessage = ({ data }) => hear(data as Message);
   let closed = false;
   return {
     // A closed channel throws.

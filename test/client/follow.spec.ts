@@ -1,0 +1,303 @@
+import type { Follower, SavingsClient, SavingsEvent } from '@pooled-savings/client';
+import { until } from '../support/app';
+import { StartService, idOf, refusal, tokenOf } from '../support/start-service';
+import { type Tab, TestBrowser } from '../support/tabs';
+
+const A = `0x${'a'.repeat(40)}`;
+const B = `0x${'b'.repeat(40)}`;
+const START = 'GET /users/me/start';
+const STREAM = 'GET /events';
+const MINUTE_MS = 60_000;
+
+let service: StartService;
+let browser: TestBrowser;
+const open: Follower[] = [];
+
+beforeEach(async () => {
+  service = new StartService();
+  await service.listen();
+  browser = new TestBrowser();
+  // Time passes when a test says so; what comes over the network comes as fast as it can.
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+});
+afterEach(async () => {
+  for (const follower of open.splice(0)) follower.stop();
+  jest.useRealTimers();
+  await service.stop();
+});
+
+interface Opened {
+  tab: Tab;
+  client: SavingsClient;
+  follower: Follower;
+  events: SavingsEvent[];
+}
+
+function follow(address = A, tab = browser.open(), token = tokenOf(address)): Opened {
+  const client = service.client(tab, token);
+  const follower = client.follow();
+  open.push(follower);
+  const events: SavingsEvent[] = [];
+  follower.onEvent((event) => events.push(event));
+  return { tab, client, follower, events };
+}
+
+/** Lets time pass in steps, and the network in between. */
+async function pass(ms: number, stepMs = 250): Promise<void> {
+  for (let left = ms; left > 0; left -= stepMs) {
+    await jest.advanceTimersByTimeAsync(Math.min(left, stepMs));
+    for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  }
+}
+
+/** Waits for something that the clock or the network brings. */
+async function reach(condition: () => unknown): Promise<void> {
+  await until(async () => {
+    if (await condition()) return true;
+    await pass(50, 50);
+    return false;
+  });
+}
+
+const live = ({ follower }: Opened): Promise<void> => reach(() => follower.state.live);
+
+it('reads once, and goes on with the stream from exactly there', async () => {
+  const opened = follow();
+  await live(opened);
+  expect(service.asked).toEqual([START, STREAM]);
+  expect(service.lastIds).toEqual([idOf(1)]);
+  expect(opened.follower.state).toMatchObject({ data: { cursor: idOf(1) }, error: null, ended: false });
+});
+
+it('reads once for many events that do not carry what changed, those of a newer service too', async () => {
+  const opened = follow();
+  await live(opened);
+  for (let n = 0; n < 20; n++) service.happen(n % 2 ? 'draw.opened' : 'pool.painted');
+  await reach(() => opened.follower.state.data?.cursor === idOf(21) && service.count(START) === 2);
+  await pass(5_000);
+  expect(service.asked).toEqual([START, STREAM, START]);
+  expect(opened.events).toHaveLength(20);
+});
+
+it('reads once more after a reload', async () => {
+  const opened = follow();
+  await live(opened);
+  service.now = 7;
+  for (const stream of service.streams.keys()) stream.write(`id: ${idOf(7)}\nevent: reload\ndata: {}\n\n`);
+  await reach(() => opened.follower.state.data?.cursor === idOf(7));
+  await pass(5_000);
+  expect(service.asked).toEqual([START, STREAM, START]);
+});
+
+it('reads no more often than the limits bear, whatever happens', async () => {
+  const opened = follow();
+  await live(opened);
+  for (let second = 0; second < 15 * 60; second++) {
+    service.happen('draw.opened');
+    await pass(1_000, 1_000);
+  }
+  expect(service.asked.length).toBeLessThanOrEqual(45);
+  await reach(() => opened.follower.state.data?.cursor === idOf(service.now));
+});
+
+describe('tabs', () => {
+  it('share one stream and what was read', async () => {
+    const [first, second, third] = [follow(), follow(), follow()];
+    await reach(() => [first, second, third].every(({ follower }) => follower.state.live));
+    service.happen('webhook.paused', { account: A });
+    await reach(() => [first, second, third].every(({ events }) => events.length === 1));
+    expect(service.asked).toEqual([START, STREAM]);
+    for (const { follower } of [first, second, third]) expect(follower.state).toEqual(first.follower.state);
+  });
+
+  it('go on from where the one that is closed was, without a read', async () => {
+    const [first, second] = [follow(), follow()];
+    await reach(() => first.follower.state.live && second.follower.state.live);
+    service.happen('webhook.paused', { account: A });
+    await reach(() => second.events.length === 1);
+    first.follower.stop();
+    await reach(() => service.count(STREAM) === 2);
+    await live(second);
+    service.happen('webhook.resumed', { account: A });
+    await reach(() => second.events.length === 2);
+    expect(service.asked).toEqual([START, STREAM, STREAM]);
+    expect(service.lastIds.at(-1)).toBe(idOf(2));
+  });
+
+  it('of another account get nothing of it', async () => {
+    const [mine, other] = [follow(A), follow(B)];
+    await reach(() => mine.follower.state.live && other.follower.state.live);
+    expect([...service.streams.values()].sort()).toEqual([A, B].map((each) => `Bearer ${tokenOf(each)}`));
+    const [line] = browser.said.filter(({ data }) => data.kind === 'state');
+    expect(
+      new Set(browser.said.filter(({ data }) => data.kind === 'state').map(({ name }) => name)).size,
+    ).toBe(2);
+    expect(line.name).toMatch(/0x(a{40}|b{40})$/);
+  });
+
+  it('take over from one that is frozen; what that one says later is old', async () => {
+    const first = follow();
+    await live(first);
+    const second = follow();
+    await live(second);
+    first.tab.isFrozen = true;
+    await reach(() => service.count(STREAM) === 2);
+    service.happen('pool.painted');
+    await reach(() => second.follower.state.data?.cursor === idOf(2));
+    first.tab.thaw();
+    await pass(2_000);
+    service.happen('webhook.paused', { account: A });
+    await reach(() => first.events.at(-1)?.topic === 'webhook.paused');
+    await reach(() => service.streams.size === 1);
+    expect(first.follower.state).toEqual(second.follower.state);
+  });
+
+  it('that go into the cache of pages hold nothing, and take part again when they are back', async () => {
+    const opened = follow();
+    await live(opened);
+    opened.tab.tell('pagehide');
+    await reach(() => service.streams.size === 0);
+    expect([browser.held.size, browser.lines.length]).toEqual([0, 1]);
+    service.happen('pool.painted');
+    opened.tab.tell('pageshow');
+    await reach(() => service.streams.size === 1);
+    expect(service.lastIds.at(-1)).toBe(idOf(1));
+  });
+
+  it('work each for itself where the browser cannot share', async () => {
+    const { channel, page, window } = browser.open();
+    const [first, second] = [1, 2].map(() => service.client({ channel, page, window }, tokenOf(A)).follow());
+    open.push(first, second);
+    await reach(() => first.state.live && second.state.live);
+    expect(service.count(STREAM)).toBe(2);
+  });
+});
+
+describe('without a stream', () => {
+  beforeEach(() => {
+    service.refusesStreams = (response) => response.destroy();
+  });
+
+  it('polls at growing times, up to a minute, and bears it for a quarter of an hour', async () => {
+    const opened = follow();
+    await reach(() => opened.follower.state.data);
+    await pass(15 * MINUTE_MS, 1_000);
+    expect(opened.follower.state.live).toBe(false);
+    expect(service.count(START)).toBeGreaterThan(12);
+    expect(service.asked.length).toBeLessThan(70);
+    const before = service.count(START);
+    await pass(3 * MINUTE_MS, 1_000);
+    expect(service.count(START) - before).toBeLessThanOrEqual(3);
+  });
+
+  it('does not poll while nobody looks; a tab that is looked at has the others poll for it', async () => {
+    const [first, second] = [follow(), follow()];
+    await reach(() => first.follower.state.data && second.follower.state.data);
+    for (const { tab } of [first, second]) tab.look('hidden');
+    await pass(MINUTE_MS, 1_000);
+    const before = service.count(START);
+    await pass(10 * MINUTE_MS, 1_000);
+    expect(service.count(START)).toBe(before);
+    second.tab.look('visible');
+    await pass(2 * MINUTE_MS, 1_000);
+    expect(service.count(START)).toBeGreaterThan(before);
+  });
+
+  it('is not live with a proxy that keeps everything back', async () => {
+    service.refusesStreams = (response) =>
+      void response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    const opened = follow();
+    await reach(() => opened.follower.state.data);
+    await pass(MINUTE_MS, 1_000);
+    expect(opened.follower.state.live).toBe(false);
+    expect(service.count(START)).toBeGreaterThan(2);
+  });
+});
+
+describe('a limit', () => {
+  it('stops all requests of all tabs until its time, and says until when', async () => {
+    const [first, second, other] = [follow(), follow(), follow(B)];
+    await reach(() => [first, second, other].every(({ follower }) => follower.state.live));
+    service.refuses = refusal(429, 'rate_limited_general', { 'retry-after': '600' });
+    await expect(first.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
+    await reach(() => [first, second, other].every(({ follower }) => follower.state.pausedUntil !== null));
+    const at = second.follower.state.pausedUntil!;
+    expect(at - Date.now()).toBeGreaterThan(590_000);
+    const asked = service.asked.length;
+    service.happen('pool.painted');
+    await expect(second.client.pools.list()).rejects.toMatchObject({ code: 'rate_limited_general' });
+    await pass(9 * MINUTE_MS, 1_000);
+    expect(service.asked).toHaveLength(asked);
+    service.refuses = undefined;
+    await reach(() => service.asked.length > asked);
+    expect(Date.now()).toBeGreaterThanOrEqual(at);
+    // One for each account.
+    await reach(() => service.asked.length === asked + 2);
+    expect(service.asked.slice(asked)).toEqual([START, START]);
+    expect(second.follower.state.pausedUntil).toBeNull();
+  });
+});
+
+describe('a service that does not answer', () => {
+  it('is said to be unreachable after five seconds, and goes on by itself', async () => {
+    service.freeze();
+    const opened = follow();
+    await reach(() => service.asked.length === 1);
+    await pass(4_000);
+    expect(opened.follower.state.unreachable).toBe(false);
+    await pass(1_500);
+    expect(opened.follower.state).toMatchObject({ unreachable: true, data: null });
+    service.thaw();
+    await live(opened);
+    expect(opened.follower.state).toMatchObject({ unreachable: false, data: { cursor: idOf(1) } });
+    expect(service.asked).toEqual([START, STREAM]);
+  });
+
+  it('is noticed by a stream that goes silent, too', async () => {
+    const opened = follow();
+    await live(opened);
+    await pass(21_000);
+    expect(opened.follower.state.unreachable).toBe(true);
+    service.happen('webhook.paused', { account: A });
+    await reach(() => !opened.follower.state.unreachable);
+  });
+});
+
+describe('the end of the session', () => {
+  it('ends what is followed, and forgets it', async () => {
+    const opened = follow();
+    await live(opened);
+    service.refuses = refusal(401, 'token_revoked');
+    for (const stream of service.streams.keys()) stream.destroy();
+    await reach(() => opened.follower.state.ended);
+    expect(opened.follower.state.data).toBeNull();
+    expect(opened.client.session.state).toEqual({
+      ...{ signedIn: false, address: null, expiresAt: null, ended: 'token_revoked' },
+    });
+    const asked = service.asked.length;
+    await pass(10 * MINUTE_MS, 1_000);
+    expect(service.asked).toHaveLength(asked);
+  });
+
+  it('is told to the tabs with the same token; those with one of their own go on', async () => {
+    const [first, second] = [follow(), follow()];
+    const other = follow(A, browser.open(), tokenOf(A, 'own'));
+    await reach(() => [first, second, other].every(({ follower }) => follower.state.live));
+    await first.client.signOut();
+    await reach(() => second.follower.state.ended);
+    expect(second.client.session.state.ended).toBe('signed_out');
+    await reach(() => [...service.streams.values()].at(-1) === `Bearer ${tokenOf(A, 'own')}`);
+    expect(other.follower.state).toMatchObject({ ended: false, data: { cursor: idOf(1) } });
+    await other.client.signOut({ everywhere: true });
+    expect(other.client.session.state.signedIn).toBe(false);
+  });
+
+  it('everywhere is one for all tokens of the account, and for no other', async () => {
+    const [first, other] = [follow(), follow(A, browser.open(), tokenOf(A, 'own'))];
+    const stranger = follow(B);
+    await reach(() => [first, other, stranger].every(({ follower }) => follower.state.live));
+    await first.client.signOut({ everywhere: true });
+    await reach(() => other.follower.state.ended);
+    expect(stranger.follower.state.ended).toBe(false);
+  });
+});

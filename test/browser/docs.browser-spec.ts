@@ -2,7 +2,8 @@ import { createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getAddress } from 'viem';
 import { useApp } from '../support/app';
-import { PHONE, type TestWallet, type WatchedPage, useBrowser } from '../support/browser';
+import { PHONE, type WatchedPage, useBrowser } from '../support/browser';
+import type { TestWallet } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
 
 const wallet = (fields: Partial<TestWallet> = {}): TestWallet => ({

@@ -1,18 +1,18 @@
-import type { FollowState, NewPool, PoolItem, Start } from '@pooled-savings/client';
-import { useMemo, useState } from 'preact/hooks';
+import type { FollowState } from '@pooled-savings/client';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useActing } from './acting.js';
 import { useFollowed } from './changes.js';
 import { BarChart, paidOf } from './chart.js';
 import { JobDialog, ProblemText } from './dialog.js';
 import { textOf } from './errors.js';
 import { amountText, dateText, withSymbol } from './format.js';
-import { type Job, type Progress, paying, runJob } from './job.js';
-import { LocalChain, isLocal } from './local-chain.js';
 import { Lottery } from './lottery.js';
-import { NewPoolDialog, Pools, TYPES } from './pools.js';
-import { type Holdings, type ReadyConfig, type Session, client } from './session.js';
-
-/** What a job says when the chain has it and the service does not yet. It is no error: it shows here by itself. */
-const CATCHING_UP = 'Paid. The service is catching up, and will show it here.';
+import { NewPoolDialog } from './new-pool.js';
+import { isUnderWay, usePaying } from './paying.js';
+import { PaymentDialog, UnderWay } from './payments.js';
+import { Pools } from './pools.js';
+import type { ReadyConfig, Session } from './session.js';
+import { WalletNotice } from './wallet-notice.js';
 
 const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
 const STATUSES = {
@@ -21,148 +21,51 @@ const STATUSES = {
   EXPIRED: ['Expired', ''],
 } as const;
 
-export function Dashboard({ session, config }: { session: Session; config: ReadyConfig }) {
+export function Dashboard({
+  session,
+  config,
+  onLeave,
+}: {
+  session: Session;
+  config: ReadyConfig;
+  onLeave: () => void;
+}) {
   const { token } = config;
-  const { payer, address } = session;
-  const { holdings, state, isSeen, lookIntoWallet } = useFollowed(session, config);
-  const [job, setJob] = useState<Job>();
+  const { address } = session;
+  const followed = useFollowed(session, config);
+  const { holdings, state } = followed;
+  const { data } = state;
+  const paying = usePaying(session, token, data);
+  const { pools, lottery, create, fund, job, closeJob } = useActing(session, config, followed, paying);
   const [creating, setCreating] = useState(false);
-  const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
+  const title = useRef<HTMLHeadingElement>(null);
+  // The button that had the focus is gone.
+  useEffect(() => title.current?.focus({ preventScroll: true }), []);
 
-  const isConfirmed = (hash: string): Promise<boolean> => isSeen((data) => hasConfirmed(data, hash));
-
-  const run = async (
-    title: string,
-    steps: string[],
-    work: (progress: Progress) => Promise<string>,
-  ): Promise<void> => {
-    await runJob(title, steps, setJob, work);
-    lookIntoWallet();
-  };
-
-  const depositSteps = (amount: bigint): string[] => [
-    `Allow the contract to take ${withSymbol(amount, token)}`,
-    `Deposit ${withSymbol(amount, token)}`,
-    'Confirmed by the service',
-  ];
-
-  const create = (pool: NewPool): void => {
-    setCreating(false);
-    const amount = BigInt(pool.initialDeposit);
-    const title = `New ${TYPES[pool.type].name.toLowerCase()} pool`;
-    void run(title, ['Create the pool', ...depositSteps(amount)], async (progress) => {
-      const { id, depositId } = await client.pools.create(pool);
-      progress.next();
-      const receipts = await client.pay(id, { transaction: depositId, ...paying(payer, progress) });
-      const isThere = await isConfirmed(receipts.at(-1)!.transactionHash);
-      return isThere ? `${withSymbol(amount, token)} are in your new pool.` : CATCHING_UP;
-    });
-  };
-
-  const pools = {
-    pay: ({ id }: PoolItem, deposit: { transaction?: string; amount: bigint }): void =>
-      void run('Deposit', depositSteps(deposit.amount), async (progress) => {
-        const receipts = await client.pay(id, { ...deposit, ...paying(payer, progress) });
-        const isThere = await isConfirmed(receipts.at(-1)!.transactionHash);
-        return isThere ? `${withSymbol(deposit.amount, token)} have arrived.` : CATCHING_UP;
-      }),
-    withdraw: ({ id }: PoolItem, amount: bigint): void =>
-      void run(
-        'Withdraw',
-        [`Withdraw ${withSymbol(amount, token)}`, 'Confirmed by the service'],
-        async (progress) => {
-          const [receipt] = await client.withdraw(id, { amount, ...paying(payer, progress) });
-          await isConfirmed(receipt.transactionHash);
-          return `${withSymbol(amount, token)} are back in your wallet.`;
-        },
-      ),
-    claim: ({ id }: PoolItem, amount: bigint): void =>
-      void run(
-        'Claim yield',
-        [`Claim ${withSymbol(amount, token)}`, 'Confirmed by the service'],
-        async (progress) => {
-          const [receipt] = await client.claim(id, paying(payer, progress));
-          await isConfirmed(receipt.transactionHash);
-          return 'The yield is in your wallet.';
-        },
-      ),
-    accrue:
-      local &&
-      ((pool: PoolItem): void =>
-        void run('Add yield', ['Pay yield into the pool', 'Seen by the service'], async ({ next }) => {
-          await local.accrue(pool);
-          next();
-          await isSeen(({ pools: { data } }) =>
-            data.some(({ id, totalYield }) => id === pool.id && totalYield !== pool.totalYield),
-          );
-          return 'The pool has earned 5 %.';
-        })),
-  };
-
-  const lottery = {
-    buy: (
-      { drawId, contract, ticketPrice }: { drawId: number; contract: string; ticketPrice: string },
-      count: number,
-    ): void => {
-      const cost = withSymbol(BigInt(ticketPrice) * BigInt(count), token);
-      const held = (entries: Holdings['entries']): number =>
-        entries.find((each) => each.drawId === drawId && each.contract === contract)?.tickets ?? 0;
-      const before = held(holdings!.entries);
-      const steps = [`Allow the lottery to take ${cost}`, 'Buy the tickets', 'Confirmed by the service'];
-      void run(count === 1 ? 'Buy a ticket' : `Buy ${count} tickets`, steps, async (progress) => {
-        await client.buyTickets(count, paying(payer, progress));
-        const isThere = await isSeen(({ entries }) => held(entries.data) >= before + count);
-        return isThere ? 'Good luck!' : CATCHING_UP;
-      });
-    },
-    local: local && {
-      openShort: (): void =>
-        void run('One-minute draw', ['Open a draw with a prize', 'Seen by the service'], async ({ next }) => {
-          const before = holdings!.draw;
-          await local.openShortDraw(before);
-          next();
-          await isSeen(
-            ({ draw }) => draw !== null && draw.drawId !== before?.drawId && draw.prizePool !== '0',
-          );
-          return 'Buy tickets within a minute, then end the draw.';
-        }),
-      end: (draw: NonNullable<Holdings['draw']>): void =>
-        void run(
-          'End the draw',
-          ['Close it and pick the winner', 'Seen by the service'],
-          async ({ next }) => {
-            await local.endDraw(draw);
-            next();
-            const isDraw = (each: { drawId: number; contract: string }): boolean =>
-              each.drawId === draw.drawId && each.contract === draw.contract;
-            let won: Start['winners']['data'][number] | undefined;
-            await isSeen(({ winners }) => (won = winners.data.find(isDraw)) !== undefined);
-            if (!won) return 'The winner shows here once the service has seen it.';
-            return won.winner === address
-              ? `You have won ${withSymbol(won.prize, token)}!`
-              : `Another saver has won ${withSymbol(won.prize, token)}.`;
-          },
-        ),
-    },
-  };
-
-  const fund = (): void =>
-    void run('Test tokens', ['Mint 1,000 tokens on the local chain'], async () => {
-      await local!.fund(address);
-      return 'They are in your wallet.';
-    });
-
+  const context = { token, paying, explorer: config.chain?.explorerUrl ?? null };
+  const heading = (
+    <h1 ref={title} class="title" tabIndex={-1}>
+      Your savings
+    </h1>
+  );
+  const notice = <WalletNotice session={session} config={config} onLeave={onLeave} />;
   const { error } = state;
   const problem = error && { code: error.code, text: textOf(error.code, error.message) };
-  if (!holdings)
-    return problem ? (
-      <div class="card">
-        <ProblemText problem={problem} />
-      </div>
-    ) : (
-      <p class="muted loading" role="status">
-        Reading what is yours…
-      </p>
+  if (!holdings || !data)
+    return (
+      <>
+        {heading}
+        {notice}
+        {problem ? (
+          <div class="card">
+            <ProblemText problem={problem} />
+          </div>
+        ) : (
+          <p class="muted loading" role="status">
+            Reading what is yours…
+          </p>
+        )}
+      </>
     );
 
   const positions = [...holdings.positions.values()];
@@ -172,6 +75,8 @@ export function Dashboard({ session, config }: { session: Session; config: Ready
   const { points: paid, unpaid } = paidOf(holdings);
   return (
     <>
+      {heading}
+      {notice}
       {problem && <ProblemText problem={problem} />}
       <section aria-label="Overview" class="tiles">
         <Tile name="Saved" value={amountText(sum('balance'), token)} unit={token.symbol} />
@@ -182,7 +87,7 @@ export function Dashboard({ session, config }: { session: Session; config: Ready
           value={holdings.inWallet === null ? '–' : amountText(holdings.inWallet, token)}
           unit={token.symbol}
         >
-          {local && (
+          {fund && (
             <button type="button" class="link local" onClick={fund}>
               Get 1,000 more
             </button>
@@ -196,6 +101,18 @@ export function Dashboard({ session, config }: { session: Session; config: Ready
             positions={holdings.positions}
             token={token}
             inWallet={holdings.inWallet}
+            paying={
+              new Map(
+                paying.payments.flatMap(({ payment }) =>
+                  payment.kind === 'deposit' && isUnderWay(payment)
+                    ? [[payment.pool, () => paying.show(payment.id)]]
+                    : [],
+                ),
+              )
+            }
+            isOthers={(deposit) =>
+              holdings.transactions.some(({ id, from }) => id === deposit && from !== address.toLowerCase())
+            }
             actions={pools}
             onNew={() => setCreating(true)}
           />
@@ -237,22 +154,28 @@ export function Dashboard({ session, config }: { session: Session; config: Ready
           <Lottery
             draw={holdings.draw}
             entries={holdings.entries}
+            entryCount={data.entries.pagination.total}
             winners={holdings.winners}
             address={address}
             token={token}
+            inWallet={holdings.inWallet}
             actions={lottery}
           />
         </div>
       </div>
+      <UnderWay data={data} {...context} />
       {creating && (
         <NewPoolDialog
           token={token}
-          minimum={config.minimumDeposit}
+          most={holdings.inWallet}
           onClose={() => setCreating(false)}
           onCreate={create}
         />
       )}
-      {job && <JobDialog job={job} onClose={() => setJob(undefined)} />}
+      {paying.shown && (
+        <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} data={data} {...context} />
+      )}
+      {job && <JobDialog key={job.id} job={job} onClose={closeJob} />}
     </>
   );
 }
@@ -262,11 +185,6 @@ function liveText({ live, unreachable, pausedUntil }: FollowState): string {
   if (unreachable) return 'No answer';
   return live ? 'Live' : 'Looking from time to time';
 }
-
-const hasConfirmed = ({ transactions, pools }: Start, hash: string): boolean =>
-  [...transactions.data, ...pools.data.flatMap(({ recentTransactions }) => recentTransactions)].some(
-    ({ txHash, status }) => txHash === hash && status === 'CONFIRMED',
-  );
 
 const Tile = ({
   name,

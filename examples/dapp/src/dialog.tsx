@@ -8,13 +8,10 @@ export function Dialog({
   title,
   onClose,
   children,
-  locked = false,
 }: {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
-  /** Whether the dialog must stay open for now. */
-  locked?: boolean;
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -23,19 +20,12 @@ export function Dialog({
     return () => current?.close();
   }, []);
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby="dialog-title"
-      onCancel={(event) => locked && event.preventDefault()}
-      onClose={onClose}
-    >
+    <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
       <div class="dialog-head">
         <h2 id="dialog-title">{title}</h2>
-        {!locked && (
-          <button type="button" class="quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
-            ✕
-          </button>
-        )}
+        <button type="button" class="quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
+          ✕
+        </button>
       </div>
       {children}
     </dialog>
@@ -48,38 +38,50 @@ export const ProblemText = ({ problem }: { problem: Problem }) => (
   </p>
 );
 
-const SIGNS = { waiting: '', active: '', done: '✓' } as const;
-const STATES = { waiting: 'to come', active: 'under way', done: 'done' } as const;
+const SIGNS = { waiting: '', active: '', done: '✓', failed: '!' } as const;
+const STATES = { waiting: 'to come', active: 'under way', done: 'done', failed: 'failed' } as const;
 
-/** Shows a job's progress and result. */
+export interface ShownStep {
+  label: string;
+  state: keyof typeof SIGNS;
+}
+
+export const Steps = ({ steps }: { steps: readonly ShownStep[] }) => (
+  <ol class="steps">
+    {steps.map(({ label, state }) => (
+      <li key={label} class={state}>
+        <span class="sign" aria-hidden="true">
+          {SIGNS[state]}
+        </span>
+        <span>{label}</span>
+        <span class="unseen">{STATES[state]}</span>
+      </li>
+    ))}
+  </ol>
+);
+
+/** Shows a job's progress and result. Closed, it goes on in the background. */
 export function JobDialog({ job, onClose }: { job: Job; onClose: () => void }) {
-  const ended = job.problem !== undefined || job.result !== undefined;
+  const { problem, result } = job;
+  const ended = problem !== undefined || result !== undefined;
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [ended]);
+  const steps = job.steps.map(({ label, state }): ShownStep => ({
+    label,
+    state: problem && state === 'active' ? 'failed' : state,
+  }));
   return (
-    <Dialog title={job.title} onClose={onClose} locked={!ended}>
-      <ol class="steps">
-        {job.steps.map(({ label, state }) => (
-          <li key={label} class={job.problem && state === 'active' ? 'failed' : state}>
-            <span class="sign" aria-hidden="true">
-              {job.problem && state === 'active' ? '!' : SIGNS[state]}
-            </span>
-            <span>{label}</span>
-            <span class="unseen">{STATES[state]}</span>
-          </li>
-        ))}
-      </ol>
+    <Dialog title={job.title} onClose={onClose}>
+      <Steps steps={steps} />
       <div aria-live="polite">
-        {job.problem && <ProblemText problem={job.problem} />}
-        {job.result && <p class="result">{job.result}</p>}
+        {problem && <ProblemText problem={problem} />}
+        {result && <p class="result">{result}</p>}
       </div>
-      {ended && (
-        <div class="actions">
-          <button ref={button} type="button" class={job.problem ? '' : 'main'} onClick={onClose}>
-            {job.problem ? 'Close' : 'Done'}
-          </button>
-        </div>
-      )}
+      <div class="actions">
+        <button ref={button} type="button" class={result ? 'main' : ''} onClick={onClose}>
+          {result ? 'Done' : problem ? 'Close' : 'Go on in the background'}
+        </button>
+      </div>
     </Dialog>
   );
 }

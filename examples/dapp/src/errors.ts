@@ -1,20 +1,54 @@
-import { type ErrorCode, type SessionEnd, isSavingsError } from '@pooled-savings/client';
+import { type ErrorCode, type SavingsError, type SessionEnd, isSavingsError } from '@pooled-savings/client';
+import { type Token, shortAddress, withSymbol } from './format.js';
 
 const MINUTE_SECONDS = 60;
 
-/** Messages for the user, by the service's stable `code`. */
-const BY_CODE: Partial<Record<ErrorCode, string>> = {
-  deposit_below_minimum: 'That is less than the smallest deposit of a new pool.',
-  transaction_not_pending: 'This deposit is already paid, or has expired.',
-  no_open_draw: 'No draw is open at the moment.',
-  chain_unknown: 'The service has not read its chain yet. Please try again in a moment.',
+/** Messages for the user, by the stable `code` of service and client. */
+const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', string>> = {
+  account_mismatch: 'Your wallet is on another account than the one you signed in with. Nothing was sent.',
+  already_paid: 'The prize is paid already.',
   authentication_failed: 'The signature was not accepted. Please sign in again.',
+  below_minimum: 'That is less than the contract takes.',
+  busy: 'The service is busy. Please try again in a moment.',
+  chain_unknown: 'The service has not read its chain yet. Please try again in a moment.',
+  cross_site_request: 'The service does not accept requests from this page.',
+  deposit_below_minimum: 'That is less than the smallest deposit.',
+  deposit_submitted: 'This deposit is being paid already. It shows here once the chain has it.',
+  forbidden: 'This is not yours to do.',
+  insufficient_balance: 'You have less than that in the pool.',
+  insufficient_ether: 'Your wallet has too little to pay the fee of the chain.',
+  insufficient_tokens: 'Your wallet has too few tokens.',
+  invalid_token: 'Your session is not valid any more. Please sign in again.',
+  no_answer: 'The service does not answer. Please try again in a moment.',
+  no_open_draw: 'No draw is open at the moment.',
+  nothing_to_claim: 'There is no yield to claim.',
+  nothing_to_refund: 'Your money is back already.',
+  pool_not_empty: 'Money was paid into this pool, so it stays.',
+  too_early: 'It is too early for that.',
+  too_late: 'It is too late for that.',
   token_expired: 'Your session has ended. Please sign in again.',
   token_revoked: 'Your session was ended. Please sign in again.',
-  invalid_token: 'Your session is not valid any more. Please sign in again.',
-  cross_site_request: 'The service does not accept requests from this page.',
+  transaction_cancelled: 'You have cancelled it in your wallet. Nothing was paid.',
+  transaction_dropped: 'The chain does not know it any more. Nothing was paid.',
+  transaction_not_pending: 'This deposit is already paid, or has expired.',
+  transaction_replaced: 'Your wallet sent something else in its place. Nothing was paid.',
+  transaction_reverted: 'The contract refused it. Only the fee was paid.',
   unavailable: 'The service cannot be reached at the moment.',
-  busy: 'The service is busy. Please try again in a moment.',
+  wrong_chain: 'Your wallet is on another chain, and did not change over. Nothing was sent.',
+  wrong_draw_status: 'The draw has moved on.',
+};
+
+/** What the contracts refuse, by the names of their errors. */
+const BY_CONTRACT: Record<string, string> = {
+  BelowMinimum: 'That is less than the contract takes.',
+  DrawTimePassed: 'This draw sells no more tickets.',
+  ERC20InsufficientBalance: 'Your wallet has too few tokens.',
+  InsufficientBalance: 'You have less than that in the pool.',
+  NothingToClaim: 'There is nothing to claim.',
+  NothingToRefund: 'Your money is back already.',
+  PoolFull: 'The pool cannot hold that much.',
+  TooEarly: 'It is too early for that.',
+  WrongStatus: 'The draw has moved on.',
 };
 
 export interface Problem {
@@ -22,42 +56,42 @@ export interface Problem {
   text: string;
 }
 
-/** Messages for the contract errors that a saver can meet. */
-const REVERTS: [RegExp, string][] = [
-  [/0xe450d38c|InsufficientBalance|exceeds balance/, 'The wallet does not hold enough tokens.'],
-  [
-    /insufficient funds|gas required exceeds|exceeds the balance of the account/i,
-    'The wallet has no ether to pay for the transaction.',
-  ],
-  [/DrawTimePassed/, 'This draw sells no more tickets.'],
-];
-
-export function problemOf(error: unknown): Problem {
-  if (isSavingsError(error)) {
-    const retry = 'retryAfterSeconds' in error ? error.retryAfterSeconds : undefined;
-    if (error.code.startsWith('rate_limited'))
-      return { code: error.code, text: `Too many requests. Please try again in ${waitText(retry)}.` };
-    if (error.code === 'validation_failed' && 'details' in error)
-      return {
-        code: error.code,
-        text: error.details.map(({ field, message }) => `${field} ${message}`).join('; '),
-      };
-    const known = BY_CODE[error.code as ErrorCode];
-    return { code: error.code, text: known ?? sentence(error.message) };
-  }
-  const {
-    code,
-    message = String(error),
-    shortMessage,
-    details,
-  } = error as Error & { code?: unknown; shortMessage?: string; details?: string };
+/** @param token writes amounts as the user knows them */
+export function problemOf(error: unknown, token?: Token): Problem {
+  if (error instanceof Refused) return error.problem;
+  if (isSavingsError(error)) return { code: error.code, text: savingsText(error, token) };
+  const { code, message = String(error), shortMessage } = error as WalletError;
   if (isRejection(error)) return { code: 'wallet_rejected', text: 'You declined in the wallet.' };
-  const whole = `${message} ${details}`;
-  const revert = REVERTS.find(([pattern]) => pattern.test(whole));
   return {
     code: typeof code === 'number' ? `wallet_${code}` : 'wallet_error',
-    text: revert?.[1] ?? sentence(shortMessage ?? message),
+    text: sentence(shortMessage ?? message),
   };
+}
+
+/** Ends a job with a problem that is known already. */
+export class Refused extends Error {
+  constructor(readonly problem: Problem) {
+    super(problem.text);
+  }
+}
+
+type WalletError = Error & { code?: unknown; shortMessage?: string };
+
+function savingsText(error: SavingsError, token?: Token): string {
+  const { code } = error;
+  if (code === 'validation_failed')
+    return error.details.map(({ field, message }) => `${field} ${message}`).join('; ');
+  if (code === 'rate_limited' || code === 'rate_limited_auth' || code === 'rate_limited_general')
+    return `Too many requests. Please try again in ${waitText(error.retryAfterSeconds)}.`;
+  if (code === 'contract_error') return BY_CONTRACT[error.name] ?? `The contract refuses it: ${error.name}.`;
+  if (code === 'insufficient_tokens' && token) return `Your wallet has ${withSymbol(error.balance, token)}.`;
+  if (code === 'deposit_below_minimum' && 'minimum' in error && token)
+    return `At least ${withSymbol(error.minimum, token)}`;
+  if (code === 'account_mismatch' && error.actual) {
+    const [actual, expected] = [error.actual, error.expected].map(shortAddress);
+    return `Your wallet is on ${actual}, and you signed in as ${expected}. Nothing was sent.`;
+  }
+  return textOf(code, error.message);
 }
 
 /** Why there is no session any more; it was not ended here. */

@@ -1,4 +1,4 @@
-import { formatUnits, parseUnits } from 'viem';
+import { type AmountProblem, formatAmount, parseAmount } from '@pooled-savings/client';
 
 export interface Token {
   address: string;
@@ -8,33 +8,50 @@ export interface Token {
 
 const SHOWN_DIGITS = 4;
 
-/** An amount for people: grouped digits, at most four after the point, and "<0.0001" for anything smaller. */
-export function amountText(units: string | bigint, { decimals }: Token): string {
-  const value = BigInt(units);
-  const [whole, fraction = ''] = formatUnits(value, decimals).split('.');
-  const shown = fraction.slice(0, SHOWN_DIGITS).replace(/0+$/, '');
-  if (value > 0n && whole === '0' && shown === '') return '<0.0001';
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return shown ? `${grouped}.${shown}` : grouped;
-}
+/** An amount for people, as their locale writes numbers: at most four digits after the decimal sign. */
+export const amountText = (units: string | bigint, { decimals }: Token): string =>
+  formatAmount(units, { decimals, digits: SHOWN_DIGITS });
 
 export const withSymbol = (units: string | bigint, token: Token): string =>
   `${amountText(units, token)} ${token.symbol}`.trim();
 
-/** All digits, for a field that the user can edit. */
+/** All digits: for a field that the user can edit, and for what is about to be paid. */
 export const exactText = (units: string | bigint, { decimals }: Token): string =>
-  formatUnits(BigInt(units), decimals);
+  formatAmount(units, { decimals });
 
-/** @returns undefined if the text is not a positive amount of this token */
-export function parseAmount(text: string, { decimals }: Token): bigint | undefined {
-  const plain = text.trim().replaceAll(',', '');
-  if (!/^\d+(\.\d+)?$/.test(plain)) return undefined;
-  if ((plain.split('.')[1] ?? '').length > decimals) return undefined;
-  const value = parseUnits(plain, decimals);
-  return value > 0n ? value : undefined;
+export const exactWithSymbol = (units: string | bigint, token: Token): string =>
+  `${exactText(units, token)} ${token.symbol}`.trim();
+
+const WRONG: Record<Exclude<AmountProblem, 'ambiguous'>, (token: Token) => string> = {
+  empty: (token) => `Enter an amount, such as ${example(token)}`,
+  malformed: (token) => `This is not an amount. Write it such as ${example(token)}`,
+  negative: () => 'An amount cannot be negative',
+  exponent: (token) => `Write all digits, such as ${example(token)}`,
+  zero: () => 'Enter more than zero',
+  too_precise: ({ decimals, symbol }) => `${symbol} has at most ${decimals} digits after the decimal sign`,
+  too_large: () => 'This is more than any token can hold',
+  too_long: () => 'This is too long for an amount',
+};
+
+/** What a text means by the locale, or what is wrong with it. Nothing is guessed. */
+export function readAmount(
+  text: string,
+  token: Token,
+): { units: bigint; alternative?: bigint } | { wrong: string } {
+  const parsed = parseAmount(text, token);
+  if (parsed.ok) return parsed;
+  const { reason, readings } = parsed;
+  if (reason !== 'ambiguous') return { wrong: WRONG[reason](token) };
+  const texts = readings.map((each) => exactText(each, token));
+  return { wrong: `Did you mean ${texts.join(' or ')}? Please write it so` };
 }
 
+/** With a fraction, so that it shows the decimal sign. */
+const example = ({ decimals }: Token): string => formatAmount('125', { decimals: decimals === 0 ? 0 : 1 });
+
 export const shortAddress = (address: string): string => `${address.slice(0, 6)}…${address.slice(-4)}`;
+
+export const numberText = (number: number): string => number.toLocaleString();
 
 export const dateText = (time: string): string =>
   new Date(time).toLocaleString(undefined, {

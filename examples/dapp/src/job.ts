@@ -1,5 +1,3 @@
-import type { ContractCall, PayOptions } from '@pooled-savings/client';
-import type { TransactionReceipt } from 'viem';
 import { type Problem, problemOf } from './errors.js';
 
 export interface Step {
@@ -7,8 +5,9 @@ export interface Step {
   state: 'waiting' | 'active' | 'done';
 }
 
-/** Work in several steps by the wallet, the chain and the service. */
+/** Work in several steps by the chain of this machine and the service. */
 export interface Job {
+  id: number;
   title: string;
   steps: Step[];
   problem?: Problem;
@@ -21,6 +20,8 @@ export interface Progress {
   next: () => void;
 }
 
+let jobs = 0;
+
 /** Runs the work and reports each change. Never throws: a failure becomes the job's `problem`. */
 export async function runJob(
   title: string,
@@ -28,9 +29,11 @@ export async function runJob(
   show: (job: Job) => void,
   work: (progress: Progress) => Promise<string>,
 ): Promise<Job> {
+  const id = ++jobs;
   let active = 0;
   const now = (rest: Partial<Job> = {}): Job => {
     const job: Job = {
+      id,
       title,
       steps: labels.map((label, index) => ({
         label,
@@ -55,12 +58,3 @@ export async function runJob(
     return now({ problem: problemOf(error) });
   }
 }
-
-/** Moves the job on as the wallet's transactions proceed. */
-export const paying = (
-  wallet: PayOptions['wallet'],
-  { next }: Progress,
-): PayOptions & { onMined: (call: ContractCall, receipt: TransactionReceipt) => void } => ({
-  wallet,
-  onMined: next,
-});

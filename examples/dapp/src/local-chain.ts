@@ -16,7 +16,6 @@ const ABI: Abi = parseAbi([
   'function closeDraw(uint64 drawId)',
   'function completeDraw(uint64 drawId)',
   'function cancelDraw(uint64 drawId)',
-  'function claimPrize(uint64 drawId)',
 ]);
 
 const GIFT = parseEther('1000');
@@ -75,7 +74,7 @@ export class LocalChain {
     await this.call(lottery, 'fundPrize', [current, PRIZE]);
   }
 
-  /** Moves the chain to the draw's time, closes the draw, picks the winner and pays the prize. */
+  /** Moves the chain to the draw's time, closes the draw and picks the winner, who can then take the prize. */
   async endDraw({ drawId, drawTime, contract }: CurrentDraw): Promise<void> {
     const lottery = contract as Address;
     const id = BigInt(drawId);
@@ -88,7 +87,6 @@ export class LocalChain {
       await this.call(lottery, 'closeDraw', [id]);
       await this.rpc('anvil_mine', toHex(2));
       await this.call(lottery, 'completeDraw', [id]);
-      await this.call(lottery, 'claimPrize', [id]);
     } finally {
       await this.rpc('anvil_removeBlockTimestampInterval');
     }

@@ -5,8 +5,24 @@ import { SHORT_DRAW_SECONDS } from './local-chain.js';
 
 const MOST_TICKETS = 100;
 
+type Due = NonNullable<DrawEntry['due']>;
+
+const DUE: Record<Due, (amount: string, token: Token) => string> = {
+  claim: (amount, token) => `Take ${withSymbol(amount, token)}`,
+  refund: (amount, token) => `Take back ${withSymbol(amount, token)}`,
+  complete: () => 'Pick the winner',
+  cancel: () => 'Cancel the draw',
+};
+
+/** A draw of one of the contracts. */
+export type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
+
 export interface LotteryActions {
-  buy: (draw: CurrentDraw, count: number) => void;
+  buy: (count: number) => void;
+  /** Does what is due: pays the prize or the refund out, or moves the draw on as anyone may. */
+  settle: (draw: DrawOf, due: Due) => void;
+  /** All draws into which the caller paid. */
+  all: () => Promise<readonly DrawEntry[]>;
   /** Only on the local chain. */
   local?: { openShort: () => void; end: (draw: CurrentDraw) => void };
 }
@@ -14,19 +30,33 @@ export interface LotteryActions {
 export function Lottery({
   draw,
   entries,
+  entryCount,
   winners,
   address,
   token,
+  inWallet,
   actions,
 }: {
   draw: CurrentDraw | null;
+  /** The newest. */
   entries: readonly DrawEntry[];
+  /** How many there are. */
+  entryCount: number;
   winners: readonly Winner[];
   address: string;
   token: Token;
+  inWallet: bigint | null;
   actions: LotteryActions;
 }) {
-  const ended = entries.filter(({ status }) => status === 'COMPLETED' || status === 'CANCELLED');
+  const [older, showOlder] = useState(false);
+  const [all, setAll] = useState<readonly DrawEntry[]>([]);
+  useEffect(() => {
+    if (older) void actions.all().then(setAll, () => showOlder(false));
+  }, [older, entries]);
+  const isOpen = (entry: DrawOf): boolean =>
+    entry.drawId === draw?.drawId && entry.contract === draw.contract;
+  // The newest are read more often, so they are shown as they are there.
+  const listed = [...entries, ...all.slice(entries.length)].filter((entry) => !isOpen(entry));
   return (
     <section aria-labelledby="lottery" class="card lottery">
       <div class="section-head">
@@ -40,8 +70,9 @@ export function Lottery({
       {draw ? (
         <OpenDraw
           draw={draw}
-          mine={entries.find(({ drawId, contract }) => drawId === draw.drawId && contract === draw.contract)}
+          mine={entries.find(isOpen)}
           token={token}
+          inWallet={inWallet}
           actions={actions}
         />
       ) : (
@@ -60,17 +91,25 @@ export function Lottery({
           )}
         </div>
       )}
-      {ended.length > 0 && (
-        <ul class="rows" aria-label="Your draws">
-          {ended.map((entry) => (
-            <li key={`${entry.contract} ${entry.drawId}`}>
-              <span>
-                Draw {entry.drawId} <span class="muted">· {ticketsText(entry.tickets)}</span>
-              </span>
-              <Outcome entry={entry} token={token} />
-            </li>
-          ))}
-        </ul>
+      {listed.length > 0 && (
+        <>
+          <h3 id="entries">Your draws</h3>
+          <ul class="rows" aria-labelledby="entries">
+            {listed.map((entry) => (
+              <Entry
+                key={`${entry.contract} ${entry.drawId}`}
+                entry={entry}
+                token={token}
+                settle={actions.settle}
+              />
+            ))}
+          </ul>
+        </>
+      )}
+      {entryCount > entries.length && !older && (
+        <button type="button" class="link" onClick={() => showOlder(true)}>
+          Show all {entryCount} draws
+        </button>
       )}
       {winners.length > 0 && (
         <>
@@ -96,11 +135,13 @@ function OpenDraw({
   draw,
   mine,
   token,
+  inWallet,
   actions,
 }: {
   draw: CurrentDraw;
   mine: DrawEntry | undefined;
   token: Token;
+  inWallet: bigint | null;
   actions: LotteryActions;
 }) {
   const [count, setCount] = useState('1');
@@ -114,6 +155,7 @@ function OpenDraw({
   const tickets = Number(count);
   const valid = Number.isInteger(tickets) && tickets >= 1 && tickets <= MOST_TICKETS;
   const cost = valid ? BigInt(draw.ticketPrice) * BigInt(tickets) : 0n;
+  const tooMuch = inWallet !== null && cost > inWallet;
   const sells = draw.status === 'ACTIVE' && left > 0;
   return (
     <>
@@ -130,12 +172,14 @@ function OpenDraw({
           class="inline"
           onSubmit={(event) => {
             event.preventDefault();
-            if (valid) actions.buy(draw, tickets);
+            if (valid) actions.buy(tickets);
           }}
         >
           <label>
             <span class="unseen">Number of tickets</span>
             <input
+              aria-invalid={!valid || tooMuch}
+              aria-describedby="tickets-wrong"
               type="number"
               min="1"
               max={MOST_TICKETS}
@@ -143,19 +187,66 @@ function OpenDraw({
               onInput={(event) => setCount(event.currentTarget.value)}
             />
           </label>
-          <button type="submit" class="main" disabled={!valid}>
+          <button type="submit" class="main" disabled={!valid || tooMuch}>
             Buy for {withSymbol(cost, token)}
           </button>
+          <p id="tickets-wrong" class="wrong" role="status">
+            {!valid && `From 1 to ${MOST_TICKETS} tickets`}
+            {tooMuch && `Your wallet has ${withSymbol(inWallet, token)}`}
+          </p>
         </form>
+      )}
+      {draw.due && (
+        <button type="button" class="main" onClick={() => actions.settle(draw, draw.due!)}>
+          {DUE[draw.due]('0', token)}
+        </button>
       )}
     </>
   );
 }
 
-function Outcome({ entry, token }: { entry: DrawEntry; token: Token }) {
-  if (entry.status === 'CANCELLED') return <span class="chip">Cancelled</span>;
-  if (entry.won) return <span class="chip good">Won {withSymbol(entry.prize ?? '0', token)}</span>;
-  return <span class="chip">Not this time</span>;
+/** A draw into which the caller paid, and what the caller may do about it. */
+function Entry({
+  entry,
+  token,
+  settle,
+}: {
+  entry: DrawEntry;
+  token: Token;
+  settle: LotteryActions['settle'];
+}) {
+  const { drawId, tickets, due, refundable, prize } = entry;
+  const [outcome, kind] = outcomeOf(entry, token);
+  const amount = due === 'refund' ? refundable : (prize ?? '0');
+  return (
+    <li data-draw={drawId}>
+      <span>
+        Draw {drawId} <span class="muted">· {ticketsText(tickets)}</span>
+      </span>
+      <span class="end">
+        <span class={`chip ${kind}`}>{outcome}</span>
+        {due && (
+          <button type="button" class="main" onClick={() => settle(entry, due)}>
+            {DUE[due](amount, token)}
+          </button>
+        )}
+      </span>
+    </li>
+  );
+}
+
+function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: Token): [string, string] {
+  switch (status) {
+    case 'ACTIVE':
+      return ['Open', 'warn'];
+    case 'DRAWING':
+      return ['Drawing', 'warn'];
+    case 'CANCELLED':
+      return refundable === '0' ? ['Cancelled, refunded', ''] : ['Cancelled', 'warn'];
+    case 'COMPLETED':
+      if (!won) return ['Not this time', ''];
+      return [`Won ${withSymbol(prize ?? '0', token)}${paid ? ', paid' : ''}`, 'good'];
+  }
 }
 
 const secondsTo = ({ drawTime }: CurrentDraw): number =>

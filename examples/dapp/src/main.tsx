@@ -1,4 +1,3 @@
-import type { WalletProvider } from '@pooled-savings/client';
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useObserved } from './changes.js';
@@ -10,12 +9,6 @@ import { isLocal } from './local-chain.js';
 import { type ReadyConfig, type Session, client, readyConfig, resume, signIn, signOut } from './session.js';
 import { Visitor } from './visitor.js';
 import { type WalletChoice, builtInWallet, discoverWallets } from './wallets.js';
-
-/** Methods that most wallets have besides EIP-1193's `request`. */
-type ListeningProvider = WalletProvider & {
-  on?: (event: 'accountsChanged', listener: () => void) => void;
-  removeListener?: (event: 'accountsChanged', listener: () => void) => void;
-};
 
 function App() {
   const [config, setConfig] = useState<ReadyConfig>();
@@ -41,14 +34,6 @@ function App() {
     setSession(undefined);
     if (ended) setProblem(endedProblem(ended));
   }, [signedIn]);
-  useEffect(() => {
-    const provider: ListeningProvider | undefined = session?.payer;
-    // The token belongs to the account that signed.
-    const changed = (): void => void leave();
-    provider?.on?.('accountsChanged', changed);
-    return () => provider?.removeListener?.('accountsChanged', changed);
-  }, [session]);
-
   const enter = async (wallet: WalletChoice): Promise<void> => {
     setProblem(undefined);
     setBusy(wallet.id);
@@ -89,7 +74,7 @@ function App() {
       <main>
         <Connection />
         {session && config ? (
-          <Dashboard key={session.address} session={session} config={config} />
+          <Dashboard key={session.address} session={session} config={config} onLeave={() => void leave()} />
         ) : (
           <Welcome
             config={config}

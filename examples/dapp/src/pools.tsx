@@ -1,9 +1,9 @@
-import type { NewPool, PoolItem, PoolType, Position } from '@pooled-savings/client';
-import type { JSX } from 'preact';
+import type { PoolItem, PoolType, Position } from '@pooled-savings/client';
 import { useState } from 'preact/hooks';
-import { isAddress } from 'viem';
 import { Dialog } from './dialog.js';
-import { type Token, amountText, exactText, parseAmount, shortAddress, withSymbol } from './format.js';
+import type { Problem } from './errors.js';
+import { AmountDialog } from './fields.js';
+import { type Token, amountText, dateText, numberText, withSymbol } from './format.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
   individual: { name: 'Personal', text: 'Only for you', sign: '◉' },
@@ -13,20 +13,27 @@ export const TYPES: Record<PoolType, { name: string; text: string; sign: string 
 };
 
 export interface PoolActions {
-  pay: (pool: PoolItem, deposit: { transaction: string; amount: bigint } | { amount: bigint }) => void;
+  /** Pays what is pending. */
+  pay: (pool: PoolItem, deposit: { transaction: string; amount: bigint }) => void;
+  /** Resolves to what is wrong with the amount; nothing was sent then. */
+  deposit: (pool: PoolItem, amount: bigint) => Promise<Problem | undefined>;
   withdraw: (pool: PoolItem, amount: bigint) => void;
-  claim: (pool: PoolItem, amount: bigint) => void;
+  claim: (pool: PoolItem) => void;
+  /** Removes a pool that was never paid. */
+  cancel: (pool: PoolItem) => void;
   /** Only on the local chain. */
   accrue?: (pool: PoolItem) => void;
 }
 
-type Asking = { pool: PoolItem; what: 'deposit' | 'withdraw' } | undefined;
+type Asking = { pool: PoolItem; what: 'deposit' | 'withdraw' | 'cancel' } | undefined;
 
 export function Pools({
   pools,
   positions,
   token,
   inWallet,
+  paying,
+  isOthers,
   actions,
   onNew,
 }: {
@@ -34,11 +41,16 @@ export function Pools({
   positions: ReadonlyMap<string, Position>;
   token: Token;
   inWallet: bigint | null;
+  /** Pools into which a payment of this browser is under way, with a function that shows it. */
+  paying: ReadonlyMap<string, () => void>;
+  /** Whether it is known that another account owes this deposit. */
+  isOthers: (deposit: string) => boolean;
   actions: PoolActions;
   onNew: () => void;
 }) {
   const [asking, ask] = useState<Asking>();
-  const position = asking && positions.get(asking.pool.id);
+  const balance = BigInt((asking && positions.get(asking.pool.id)?.balance) ?? 0);
+  const close = (): void => ask(undefined);
   return (
     <section aria-labelledby="pools">
       <div class="section-head">
@@ -59,23 +71,55 @@ export function Pools({
             pool={pool}
             position={positions.get(pool.id)}
             token={token}
+            showPayment={paying.get(pool.id)}
+            isOthers={isOthers}
             actions={actions}
             ask={(what) => ask({ pool, what })}
           />
         ))}
       </ul>
-      {asking && (
+      {asking?.what === 'deposit' && (
         <AmountDialog
-          title={asking.what === 'deposit' ? 'Deposit' : 'Withdraw'}
+          title="Deposit"
+          says="You pay"
           token={token}
-          most={asking.what === 'deposit' ? inWallet : BigInt(position?.balance ?? 0)}
-          onClose={() => ask(undefined)}
+          most={inWallet}
+          onClose={close}
+          onAmount={(amount) => actions.deposit(asking.pool, amount)}
+        />
+      )}
+      {asking?.what === 'withdraw' && (
+        <AmountDialog
+          title="Withdraw"
+          says="You take out"
+          token={token}
+          most={balance}
+          onClose={close}
           onAmount={(amount) => {
-            ask(undefined);
-            if (asking.what === 'deposit') actions.pay(asking.pool, { amount });
-            else actions.withdraw(asking.pool, amount);
+            actions.withdraw(asking.pool, amount);
+            return Promise.resolve(undefined);
           }}
         />
+      )}
+      {asking?.what === 'cancel' && (
+        <Dialog title="Cancel this pool?" onClose={close}>
+          <p>Nothing was paid into it. It will be gone for its members, too.</p>
+          <div class="actions">
+            <button
+              type="button"
+              class="main"
+              onClick={() => {
+                close();
+                actions.cancel(asking.pool);
+              }}
+            >
+              Cancel the pool
+            </button>
+            <button type="button" onClick={close}>
+              Keep it
+            </button>
+          </div>
+        </Dialog>
       )}
     </section>
   );
@@ -85,14 +129,18 @@ function PoolCard({
   pool,
   position,
   token,
+  showPayment,
+  isOthers,
   actions,
   ask,
 }: {
   pool: PoolItem;
   position: Position | undefined;
   token: Token;
+  showPayment: (() => void) | undefined;
+  isOthers: (deposit: string) => boolean;
   actions: PoolActions;
-  ask: (what: 'deposit' | 'withdraw') => void;
+  ask: (what: NonNullable<Asking>['what']) => void;
 }) {
   const { name, sign } = TYPES[pool.type];
   const pending = pool.recentTransactions.find(
@@ -101,6 +149,8 @@ function PoolCard({
   const paid = BigInt(pool.balance) - BigInt(pool.pendingBalance);
   const held = BigInt(position?.balance ?? 0);
   const claimable = BigInt(position?.claimable ?? 0);
+  const neverPaid = pool.recentTransactions.every(({ status }) => status !== 'CONFIRMED');
+  const others = pending !== undefined && isOthers(pending.id);
   return (
     <li class="card pool" data-pool={pool.id}>
       <div class="pool-head">
@@ -110,13 +160,13 @@ function PoolCard({
         <h3>
           {name} <span class="muted">#{pool.id.slice(-4)}</span>
         </h3>
-        <StateOf pool={pool} pending={pending !== undefined} />
+        <State pool={pool} pending={pending} isOthers={others} isPaying={showPayment !== undefined} />
       </div>
       <p class="figure">
         {amountText(paid, token)} <small>{token.symbol}</small>
       </p>
       <p class="muted">
-        {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {pool.apr} %
+        {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
         {pool.autoCompound && ' · marked as compounding'}
       </p>
       <dl>
@@ -133,17 +183,31 @@ function PoolCard({
           <dd data-field="claimable">{amountText(claimable, token)}</dd>
         </div>
       </dl>
+      {pending?.submitted && (
+        <p class="muted">
+          {withSymbol(pending.amount, token)} were sent {dateText(pending.submitted.at)}. The service waits
+          for the chain.
+        </p>
+      )}
       <div class="actions">
-        {pending && (
-          <button
-            type="button"
-            class="main"
-            onClick={() => actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })}
-          >
-            Pay {withSymbol(pending.amount, token)}
+        {showPayment ? (
+          <button type="button" onClick={showPayment}>
+            Show the payment
           </button>
+        ) : (
+          pending &&
+          !pending.submitted &&
+          !others && (
+            <button
+              type="button"
+              class="main"
+              onClick={() => actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })}
+            >
+              Pay {withSymbol(pending.amount, token)}
+            </button>
+          )
         )}
-        {!pending && (
+        {!pending && !showPayment && (
           <button type="button" onClick={() => ask('deposit')}>
             Deposit
           </button>
@@ -154,8 +218,13 @@ function PoolCard({
           </button>
         )}
         {claimable > 0n && (
-          <button type="button" class="main" onClick={() => actions.claim(pool, claimable)}>
+          <button type="button" class="main" onClick={() => actions.claim(pool)}>
             Claim
+          </button>
+        )}
+        {neverPaid && !pending?.submitted && !showPayment && !others && (
+          <button type="button" onClick={() => ask('cancel')}>
+            Cancel the pool
           </button>
         )}
         {actions.accrue && paid > 0n && (
@@ -168,183 +237,30 @@ function PoolCard({
   );
 }
 
+type Summary = PoolItem['recentTransactions'][number];
+
 /** What has become of its deposits: one that nobody paid is not confirmed. */
-function StateOf({ pool, pending }: { pool: PoolItem; pending: boolean }) {
-  if (pending) return <span class="chip warn">Waiting for payment</span>;
+function State({
+  pool,
+  pending,
+  isOthers,
+  isPaying,
+}: {
+  pool: PoolItem;
+  pending: Summary | undefined;
+  isOthers: boolean;
+  isPaying: boolean;
+}) {
   const deposits = pool.recentTransactions.filter(({ type }) => type === 'DEPOSIT');
-  if (deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n)
-    return <span class="chip good">Confirmed</span>;
-  return <span class="chip">{deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet'}</span>;
-}
-
-function AmountDialog({
-  title,
-  token,
-  most,
-  onClose,
-  onAmount,
-}: {
-  title: string;
-  token: Token;
-  most: bigint | null;
-  onClose: () => void;
-  onAmount: (amount: bigint) => void;
-}) {
-  const [text, setText] = useState('');
-  const [wrong, setWrong] = useState<string>();
-  const submit = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const amount = parseAmount(text, token);
-    if (amount === undefined) setWrong('Enter an amount, such as 12.5');
-    else if (most !== null && amount > most) setWrong(`At most ${withSymbol(most, token)}`);
-    else onAmount(amount);
-  };
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form onSubmit={submit} noValidate>
-        <AmountField label="Amount" token={token} text={text} setText={setText} wrong={wrong} />
-        {most !== null && (
-          <p class="hint">
-            At most {withSymbol(most, token)}{' '}
-            <button type="button" class="link" onClick={() => setText(exactText(most, token))}>
-              Use all
-            </button>
-          </p>
-        )}
-        <div class="actions">
-          <button type="submit" class="main">
-            {title}
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
-}
-
-function AmountField({
-  label,
-  token,
-  text,
-  setText,
-  wrong,
-}: {
-  label: string;
-  token: Token;
-  text: string;
-  setText: (text: string) => void;
-  wrong: string | undefined;
-}) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <span class="with-unit">
-        <input
-          inputMode="decimal"
-          autoComplete="off"
-          value={text}
-          aria-invalid={wrong !== undefined}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-        <span>{token.symbol}</span>
-      </span>
-      {wrong && (
-        <span class="wrong" role="alert">
-          {wrong}
-        </span>
-      )}
-    </label>
-  );
-}
-
-export function NewPoolDialog({
-  token,
-  minimum,
-  onClose,
-  onCreate,
-}: {
-  token: Token;
-  minimum: string;
-  onClose: () => void;
-  onCreate: (pool: NewPool) => void;
-}) {
-  const [type, setType] = useState<PoolType>('individual');
-  const [text, setText] = useState('25');
-  const [members, setMembers] = useState('');
-  const [autoCompound, setAutoCompound] = useState(false);
-  const [wrong, setWrong] = useState<{ amount?: string; members?: string }>({});
-  const submit = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const amount = parseAmount(text, token);
-    const named = type === 'individual' ? [] : members.split(/[\s,;]+/).filter(Boolean);
-    const strange = named.find((each) => !isAddress(each, { strict: false }));
-    const found = {
-      amount:
-        amount === undefined
-          ? 'Enter an amount, such as 25'
-          : amount < BigInt(minimum)
-            ? `At least ${withSymbol(minimum, token)}`
-            : undefined,
-      members: strange && `${strange.length > 14 ? shortAddress(strange) : strange} is not an address`,
-    };
-    setWrong(found);
-    if (found.amount || found.members) return;
-    onCreate({ type, initialDeposit: amount!.toString(), autoCompound, members: named });
-  };
-  return (
-    <Dialog title="New pool" onClose={onClose}>
-      <form onSubmit={submit} noValidate>
-        <fieldset class="types">
-          <legend>Type</legend>
-          {Object.entries(TYPES).map(([value, { name, text: what, sign }]) => (
-            <label key={value}>
-              <input
-                type="radio"
-                name="type"
-                checked={value === type}
-                onChange={() => setType(value as PoolType)}
-              />
-              <span class={`sign ${value}`} aria-hidden="true">
-                {sign}
-              </span>
-              <span>
-                <strong>{name}</strong>
-                <small>{what}</small>
-              </span>
-            </label>
-          ))}
-        </fieldset>
-        <AmountField label="First deposit" token={token} text={text} setText={setText} wrong={wrong.amount} />
-        {type !== 'individual' && (
-          <label class="field">
-            <span>Members, one address a line</span>
-            <textarea
-              rows={2}
-              placeholder="0x…"
-              value={members}
-              spellcheck={false}
-              onInput={(event) => setMembers(event.currentTarget.value)}
-            />
-            {wrong.members && (
-              <span class="wrong" role="alert">
-                {wrong.members}
-              </span>
-            )}
-          </label>
-        )}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={autoCompound}
-            onChange={(event) => setAutoCompound(event.currentTarget.checked)}
-          />
-          <span>Mark as compounding. No contract pays yield in again: claim it, and deposit it</span>
-        </label>
-        <div class="actions">
-          <button type="submit" class="main">
-            Create and pay
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
+  const isPaid = deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n;
+  const [text, kind] = pending?.submitted
+    ? ['Paid, not confirmed yet', 'warn']
+    : isPaying
+      ? ['Payment under way', 'warn']
+      : pending
+        ? [isOthers ? 'Waiting for its owner' : 'Waiting for payment', 'warn']
+        : isPaid
+          ? ['Confirmed', 'good']
+          : [deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet', ''];
+  return <span class={`chip ${kind}`}>{text}</span>;
 }

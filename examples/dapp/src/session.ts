@@ -12,6 +12,7 @@ import {
   type Winner,
   SavingsClient,
   isSavingsError,
+  webPayments,
   webTokens,
 } from '@pooled-savings/client';
 import { type Address, createPublicClient, custom, erc20Abi } from 'viem';
@@ -29,6 +30,7 @@ const MOST_CONFIG_POLL_MS = 60_000;
 export const client = new SavingsClient({
   baseUrl: new URL(API, location.href).href,
   tokens: webTokens(sessionStorage),
+  payments: webPayments(localStorage),
 });
 
 /** A config that contains everything that the indexer must first read from the chain. */

@@ -1,0 +1,166 @@
+import type { NewPool, PayOptions, PoolItem, Start } from '@pooled-savings/client';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Followed } from './changes.js';
+import { type Problem, Refused, problemOf } from './errors.js';
+import { withSymbol } from './format.js';
+import { type Job, type Progress, runJob } from './job.js';
+import { LocalChain, isLocal } from './local-chain.js';
+import type { LotteryActions } from './lottery.js';
+import { type Paying, TITLES } from './paying.js';
+import type { PoolActions } from './pools.js';
+import { type ReadyConfig, type Session, client } from './session.js';
+
+export interface Acting {
+  pools: PoolActions;
+  lottery: LotteryActions;
+  /** Resolves to what is wrong; nothing was created or sent then. */
+  create: (pool: NewPool) => Promise<Problem | undefined>;
+  /** Only on the local chain. */
+  fund?: () => void;
+  /** Work that is no payment, and has the dialog. */
+  job: Job | undefined;
+  closeJob: () => void;
+}
+
+/** What the user can do. What the wallet pays is in `paying`. */
+export function useActing(
+  { payer, address }: Session,
+  config: ReadyConfig,
+  { isSeen, lookIntoWallet, state }: Followed,
+  paying: Paying,
+): Acting {
+  const { token } = config;
+  const [job, setJob] = useState<Job>();
+  const [hidden, hide] = useState<number>();
+  const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
+
+  const run = async (
+    title: string,
+    steps: string[],
+    work: (progress: Progress) => Promise<string>,
+  ): Promise<void> => {
+    await runJob(title, steps, setJob, work);
+    lookIntoWallet();
+  };
+  const pay = async (title: string, payment: (options: PayOptions) => Promise<unknown>): Promise<void> => {
+    const problem = await paying.start(payment);
+    if (problem) await run(title, [], () => Promise.reject(new Refused(problem)));
+    lookIntoWallet();
+  };
+  /** What would make a payment fail, before anything is created or sent. */
+  const problemWith = async (check: { amount: bigint; contract?: string; type?: NewPool['type'] }) => {
+    try {
+      await client.checkPayment({ wallet: payer, ...check });
+      return undefined;
+    } catch (error) {
+      return problemOf(error, token);
+    }
+  };
+  // The same attempt to make the same pool has the same key, so that it is made once, whatever happens to the answer.
+  const attempt = useRef({ body: '', idempotencyKey: '' });
+  const create = async (pool: NewPool): Promise<Problem | undefined> => {
+    const amount = BigInt(pool.initialDeposit);
+    const problem = await problemWith({ amount, type: pool.type });
+    if (problem) return problem;
+    const body = JSON.stringify(pool);
+    if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
+    const { idempotencyKey } = attempt.current;
+    try {
+      const { id, depositId } = await client.pools.create(pool, { idempotencyKey });
+      attempt.current.body = '';
+      void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
+      return undefined;
+    } catch (error) {
+      return problemOf(error, token);
+    }
+  };
+
+  const pools: PoolActions = {
+    pay: ({ id }, deposit) =>
+      void pay(TITLES.deposit, (options) => client.pay(id, { ...deposit, ...options })),
+    deposit: async ({ id, contractAddress }, amount) => {
+      const problem = await problemWith({ amount, contract: contractAddress });
+      if (!problem) void pay(TITLES.deposit, (options) => client.pay(id, { amount, ...options }));
+      return problem;
+    },
+    withdraw: ({ id }, amount) =>
+      void pay(TITLES.withdraw, (options) => client.withdraw(id, { amount, ...options })),
+    claim: ({ id }) => void pay(TITLES.claimYield, (options) => client.claim(id, options)),
+    cancel: ({ id }) =>
+      void run('Cancel the pool', ['Remove the pool'], async () => {
+        await client.api.DELETE('/pools/{id}', { params: { path: { id } } });
+        await isSeen(({ pools: { data } }) => data.every((pool) => pool.id !== id));
+        return 'The pool is gone.';
+      }),
+    accrue:
+      local &&
+      ((pool: PoolItem): void =>
+        void run('Add yield', ['Pay yield into the pool', 'Seen by the service'], async ({ next }) => {
+          await local.accrue(pool);
+          next();
+          await isSeen(({ pools: { data } }) =>
+            data.some(({ id, totalYield }) => id === pool.id && totalYield !== pool.totalYield),
+          );
+          return 'The pool has earned 5 %.';
+        })),
+  };
+
+  const lottery: LotteryActions = {
+    buy: (count) => void pay(TITLES.buyTickets, (options) => client.buyTickets(count, options)),
+    settle: (draw, due) => {
+      const [title, settle] = (
+        {
+          claim: [TITLES.claimPrize, (options: PayOptions) => client.claimPrize(draw, options)],
+          refund: [TITLES.refund, (options: PayOptions) => client.refund(draw, options)],
+          complete: [TITLES.completeDraw, (options: PayOptions) => client.completeDraw(draw, options)],
+          cancel: [TITLES.cancelDraw, (options: PayOptions) => client.cancelDraw(draw, options)],
+        } as const
+      )[due];
+      void pay(title, settle);
+    },
+    all: async () => (await client.lottery.mine({ limit: 100 })).data,
+    local: local && {
+      openShort: () =>
+        void run('One-minute draw', ['Open a draw with a prize', 'Seen by the service'], async ({ next }) => {
+          const before = state.data!.draw;
+          await local.openShortDraw(before);
+          next();
+          await isSeen(
+            ({ draw }) => draw !== null && draw.drawId !== before?.drawId && draw.prizePool !== '0',
+          );
+          return 'Buy tickets within a minute, then end the draw.';
+        }),
+      end: (draw) =>
+        void run(
+          'End the draw',
+          ['Close it and pick the winner', 'Seen by the service'],
+          async ({ next }) => {
+            await local.endDraw(draw);
+            next();
+            const isDraw = (each: { drawId: number; contract: string }): boolean =>
+              each.drawId === draw.drawId && each.contract === draw.contract;
+            let won: Start['winners']['data'][number] | undefined;
+            await isSeen(({ winners }) => (won = winners.data.find(isDraw)) !== undefined);
+            if (!won) return 'The winner shows here once the service has seen it.';
+            return won.winner === address
+              ? `You have won ${withSymbol(won.prize, token)}!`
+              : `Another saver has won ${withSymbol(won.prize, token)}.`;
+          },
+        ),
+    },
+  };
+
+  const fund =
+    local &&
+    ((): void =>
+      void run('Test tokens', ['Mint 1,000 tokens on the local chain'], async () => {
+        await local.fund(address);
+        return 'They are in your wallet.';
+      }));
+
+  return {
+    ...{ pools, lottery, create, fund },
+    job: job?.id === hidden ? undefined : job,
+    closeJob: () => hide(job?.id),
+  };
+}

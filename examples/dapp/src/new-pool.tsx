@@ -1,0 +1,112 @@
+import type { NewPool, PoolType } from '@pooled-savings/client';
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { isAddress } from 'viem';
+import { Dialog, ProblemText } from './dialog.js';
+import type { Problem } from './errors.js';
+import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
+import { type Token, readAmount, shortAddress } from './format.js';
+import { TYPES } from './pools.js';
+
+const SHORT_ENOUGH = 14;
+
+/** Asks for everything about a new pool. */
+export function NewPoolDialog({
+  token,
+  most,
+  onClose,
+  onCreate,
+}: {
+  token: Token;
+  /** In the wallet; null if that is not known. */
+  most: bigint | null;
+  onClose: () => void;
+  /** Resolves to what is wrong; then there is no pool. */
+  onCreate: (pool: NewPool) => Promise<Problem | undefined>;
+}) {
+  const [type, setType] = useState<PoolType>('individual');
+  const [text, setText] = useState('25');
+  const [members, setMembers] = useState('');
+  const [autoCompound, setAutoCompound] = useState(false);
+  const { busy, problem, amountWrong, submit } = useSubmit(onClose);
+  const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);
+  const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const read = readAmount(text, token);
+    const named = type === 'individual' ? [] : members.split(/[\s,;]+/).filter(Boolean);
+    const strange = named.find((each) => !isAddress(each, { strict: false }));
+    const fine = check({
+      amount: 'wrong' in read ? read.wrong : tooMuch(read.units, most, token),
+      members:
+        strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
+    });
+    if (!fine || 'wrong' in read) return;
+    const initialDeposit = read.units.toString();
+    submit(() => onCreate({ type, initialDeposit, autoCompound, members: named }));
+  };
+  return (
+    <Dialog title="New pool" onClose={onClose}>
+      <form ref={form} onSubmit={send} noValidate>
+        <fieldset class="types">
+          <legend>Type</legend>
+          {Object.entries(TYPES).map(([value, { name, text: what, sign }]) => (
+            <label key={value}>
+              <input
+                type="radio"
+                name="type"
+                checked={value === type}
+                onChange={() => setType(value as PoolType)}
+              />
+              <span class={`sign ${value}`} aria-hidden="true">
+                {sign}
+              </span>
+              <span>
+                <strong>{name}</strong>
+                <small>{what}</small>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <AmountField
+          label="First deposit"
+          says="You pay"
+          token={token}
+          text={text}
+          setText={setText}
+          wrong={wrong.amount ?? amountWrong}
+        />
+        {type !== 'individual' && (
+          <Field label="Members, one address a line" wrong={wrong.members}>
+            {(description) => (
+              <textarea
+                {...description}
+                rows={2}
+                placeholder="0x…"
+                value={members}
+                spellcheck={false}
+                onInput={(event) => setMembers(event.currentTarget.value)}
+              />
+            )}
+          </Field>
+        )}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={autoCompound}
+            onChange={(event) => setAutoCompound(event.currentTarget.checked)}
+          />
+          <span>
+            Yield is meant to stay in the pool
+            <small>A note for now: no contract pays it in by itself.</small>
+          </span>
+        </label>
+        {problem && <ProblemText problem={problem} />}
+        <div class="actions">
+          <button type="submit" class="main" disabled={busy}>
+            {busy ? 'Looking at your wallet…' : 'Create and pay'}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

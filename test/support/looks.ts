@@ -1,0 +1,55 @@
+import { source } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/** Collects the shifts of the layout from the start of the page on. Call before `goto`. */
+export const watchShifts = (page: Page): Promise<unknown> =>
+  page.addInitScript(`(() => {
+    window.layoutShifts = [];
+    const keep = (list) => window.layoutShifts.push(...list.getEntries().map(({ value, hadRecentInput, sources }) =>
+      ({ value, hadRecentInput, nodes: sources.map(({ node }) => node?.nodeName) })));
+    new PerformanceObserver(keep).observe({ type: 'layout-shift', buffered: true });
+  })()`);
+
+/** How far the page moved without being asked to, all together: more than CLS, which takes the worst five seconds. */
+export const shiftOf = (page: Page): Promise<number> =>
+  page.evaluate(
+    'window.layoutShifts.filter((each) => !each.hadRecentInput).reduce((sum, each) => sum + each.value, 0)',
+  );
+
+/** What axe finds critical or serious, with where. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(source);
+  // Colours that are still changing over have no contrast yet.
+  await page.evaluate('Promise.all(document.getAnimations().map((each) => each.effect.getTiming().iterations === Infinity || each.finished))');
+  return page.evaluate(`axe.run().then(({ violations }) => violations
+    .filter(({ impact }) => impact === 'critical' || impact === 'serious')
+    .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`);
+}
+
+/** Words that are on two lines, and what sticks out of the screen. */
+export const brokenWords = (page: Page): Promise<string[]> =>
+  page.evaluate(`(() => {
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const { currentNode: node } = texts;
+      if (!node.parentElement.checkVisibility() || node.parentElement.closest('.unseen, svg')) continue;
+      for (const { 0: word, index } of node.data.matchAll(/[\\p{L}\\p{N}]+/gu)) {
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        if (range.getClientRects().length > 1) found.push(word);
+      }
+    }
+    const { scrollWidth } = document.documentElement;
+    return scrollWidth > innerWidth ? [...found, 'wide: ' + scrollWidth] : found;
+  })()`);
+
+/** What can be pressed, and is smaller than 24 by 24 pixels. */
+export const smallTargets = (page: Page): Promise<string[]> =>
+  page.evaluate(`[...document.querySelectorAll('a, button, input, textarea, select, summary')]
+    .map((each) => each.closest('label') ?? each)
+    .filter((each) => each.checkVisibility())
+    .map((each) => ({ name: each.innerText || each.ariaLabel, box: each.getBoundingClientRect() }))
+    .filter(({ box }) => box.width < 24 || box.height < 24)
+    .map(({ name, box }) => name + ' ' + box.width + ' x ' + box.height)`);

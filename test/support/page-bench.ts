@@ -1,0 +1,68 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { parseEther } from 'viem';
+import { createIndexer } from '#indexer/indexer.setup';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type Dapp, serveDapp } from '#dev/dapp';
+import {
+  type DevClient,
+  type Deployment,
+  connect,
+  deployContracts,
+  devKey,
+  execute,
+  read,
+  seedDraws,
+} from '#dev/deploy';
+import { TestApp, settings } from './app';
+
+/** The example page with service, indexer and chain, each of which a test may stop and start. */
+export class PageBench {
+  readonly app = new TestApp();
+  anvil: AnvilNode;
+  deployment: Deployment;
+  /** Owns the contracts. */
+  keeper: DevClient;
+  dapp: Dapp;
+  private indexer?: NestFastifyApplication;
+  private chain: Record<string, string>;
+
+  async start(overrides: NodeJS.ProcessEnv = {}): Promise<void> {
+    this.anvil = await startAnvil();
+    this.deployment = await deployContracts(this.anvil.url);
+    await seedDraws(this.anvil.url, this.deployment);
+    this.keeper = await connect(this.anvil.url);
+    await this.mint(devKey().address, parseEther('1000'));
+    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
+    this.chain = { RPC_URL: this.anvil.url, POOL_CONTRACTS: contracts.join(',') };
+    await this.app.start({ ...this.chain, NODE_ENV: 'development', ...overrides });
+    await this.app.listen();
+    await this.startIndexer();
+    this.dapp = await serveDapp({ api: `http://127.0.0.1:${this.app.port}`, rpcUrl: this.anvil.url });
+  }
+
+  async stop(): Promise<void> {
+    await this.dapp?.stop();
+    await this.stopIndexer();
+    await this.app.stop();
+    await this.anvil?.stop();
+  }
+
+  async startIndexer(): Promise<void> {
+    const environment = settings(this.app.database.url, this.chain);
+    this.indexer ??= await createIndexer(environment, pino({ level: 'silent' }));
+  }
+
+  async stopIndexer(): Promise<void> {
+    await this.indexer?.close();
+    this.indexer = undefined;
+  }
+
+  async mint(to: string, amount: bigint): Promise<void> {
+    await execute(this.keeper, 'TestToken', this.deployment.token, 'mint', [to, amount]);
+  }
+
+  tokensOf(address: string): Promise<bigint> {
+    return read(this.keeper, 'TestToken', this.deployment.token, 'balanceOf', [address]);
+  }
+}

@@ -7,7 +7,7 @@ import { bytes16 } from '#values/bytes16';
 import { settings, until } from './support/app';
 import { useChain } from './support/chain-bench';
 import { newHash } from './support/ledger';
-import { type PublishedRow, READ_ALL } from './support/outbox';
+import { type Fields, type PublishedRow, READ_ALL } from './support/outbox';
 import { PaperChain, Written } from './support/paper-chain';
 
 const NONE = `0x${'0'.repeat(32)}` as const;
@@ -74,7 +74,7 @@ describe('a hash that was told', () => {
     ]);
     expect(rows.map(({ status }) => status)).toEqual(['PENDING', 'PENDING', 'PENDING']);
     const events = (await bench.sql<PublishedRow>(READ_ALL)).flatMap(
-      ({ items }) => items as Record<string, unknown>[],
+      ({ items }) => items as Fields[],
     );
     for (const id of gone)
       expect(

@@ -3,7 +3,7 @@ import { Verification } from '#verify/verify';
 import { type SignedIn, served, useApp } from './support/app';
 import { addTransaction, newHash } from './support/ledger';
 import { lookUpOnly } from './support/lists';
-import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './support/outbox';
+import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from './support/outbox';
 import { differences, recountedAnalytics } from './support/recount';
 
 const app = useApp();
@@ -113,7 +113,7 @@ describe('cancelling a pool', () => {
     const { id, depositId } = await create();
     await cancel(id);
     const rows = await app.sql<PublishedRow>(READ_ALL);
-    const last = rows.at(-1)!.items.at(-1) as Record<string, unknown>;
+    const last = rows.at(-1)!.items.at(-1) as Fields;
     const about = { poolId: id, transactionId: depositId, account: owner.address };
     expect(last).toMatchObject({ topic: 'pool.cancelled', ...about });
   });

@@ -1,6 +1,6 @@
 import { type SignedIn, TEN, useApp } from './support/app';
 import { newHash } from './support/ledger';
-import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from './support/outbox';
+import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from './support/outbox';
 
 const app = useApp();
 let owner: SignedIn;
@@ -47,7 +47,7 @@ const everywhere = (value: unknown): unknown[] => Array<unknown>(7).fill(value);
 /** Of this pool's deposit, oldest first. */
 const told = async (): Promise<unknown[]> =>
   (await app.sql<PublishedRow>(READ_ALL))
-    .flatMap(({ items }) => items as Record<string, unknown>[])
+    .flatMap(({ items }) => items as Fields[])
     .filter(({ topic, poolId }) => topic === 'deposit.submitted' && poolId === pool.id);
 
 /** As the indexer does. */

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get a nonce for any wallet
-         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.
+         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in. A page that wants a nonce at each load takes it from `/users/nonce`, which does not count toward the limit of `/auth`.
          */
         get: operations["auth_nonce"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.
+         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.
          */
         post: operations["auth_logout"];
         delete?: never;
@@ -102,6 +102,70 @@ export interface paths {
          * @description Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.
          */
         post: operations["auth_logoutAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/nonce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a nonce for any wallet, at each load of a page
+         * @description As `GET /auth/nonce`, but it does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that take a nonce before anybody wants to sign in.
+         */
+        get: operations["usersessions_nonce"];
+        put?: never;
+        /**
+         * Get a nonce for a wallet, at each load of a page
+         * @description As `POST /auth/nonce`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_nonceFor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out
+         * @description As `POST /auth/logout`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/logout/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out everywhere
+         * @description As `POST /auth/logout/all`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_logoutAll"];
         delete?: never;
         options?: never;
         head?: never;
@@ -448,7 +512,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a wallet sends to get its money back from a cancelled draw
+         * What a wallet sends to get a refund from a cancelled draw
          * @description All that this wallet paid into the draw, for tickets and as gifts.
          */
         get: operations["drawcalls_refund"];
@@ -939,7 +1003,448 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "pool.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A pool was created, by POST /pools or by its first payment
+         * @description A pool was created, by POST /pools or by its first payment. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_pool_created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.submitted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Who is to pay a deposit told the hash of the payment, or that it will not come
+         * @description Who is to pay a deposit told the hash of the payment, or that it will not come. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_submitted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment into a pool is on the chain
+         * @description A payment into a pool is on the chain. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_confirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A withdrawal from a pool is on the chain
+         * @description A withdrawal from a pool is on the chain. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_withdrawal_confirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "yield.accrued": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A pool has earned
+         * @description A pool has earned. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_yield_accrued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "yield.claimed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A member has claimed what it earned
+         * @description A member has claimed what it earned. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_yield_claimed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * No payment came in time
+         * @description No payment came in time. A late one still confirms the deposit. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_expired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "pool.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Nothing was paid into a pool, and its owner took it away
+         * @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_pool_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "transaction.reverted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A reorganisation took back an event
+         * @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_transaction_reverted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tickets for a draw are sold
+         * @description Tickets for a draw are sold. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_opened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "tickets.issued": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The caller has bought tickets
+         * @description The caller has bought tickets. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_tickets_issued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw sells no more tickets, and is about to be drawn
+         * @description A draw sells no more tickets, and is about to be drawn. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw has a winner
+         * @description A draw has a winner. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_completed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw will have no winner
+         * @description A draw will have no winner. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "prize.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The winner of a draw has the prize
+         * @description The winner of a draw has the prize. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_prize_paid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What the caller paid into a cancelled draw, for tickets and as gifts, came back
+         * @description What the caller paid into a cancelled draw, for tickets and as gifts, came back. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_refunded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.paused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is paused
+         * @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_paused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is sent nothing any more
+         * @description A webhook of the caller is sent nothing any more. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_disabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.resumed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is sent everything again
+         * @description A webhook of the caller is sent everything again. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_resumed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Events were left out: read again what you keep
+         * @description Events were left out: read again what you keep. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The owner of the webhook asked for a test
+         * @description The owner of the webhook asked for a test. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Proves that the server wants what is sent
+         * @description Proves that the server wants what is sent. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         NonceResponse: {
@@ -978,6 +1483,11 @@ export interface components {
              * @example Validation failed
              */
             error: string;
+            /**
+             * @description The same as `error`
+             * @example Validation failed
+             */
+            message: string;
             /**
              * @description What went wrong, for programs: it stays while texts change
              * @example validation_failed
@@ -1096,10 +1606,7 @@ export interface components {
             webhooks: components["schemas"]["WebhookOfUser"][];
         };
         LogoutAllRequest: {
-            /**
-             * @description Deletes the webhooks of the user too
-             * @default false
-             */
+            /** @description Deletes the webhooks of the user too; not, if left out */
             webhooks?: boolean;
         };
         LogoutAllResponseEnvelope: {
@@ -1203,10 +1710,7 @@ export interface components {
             type: "individual" | "cooperative" | "lottery" | "rotating";
             /** @description Smallest token units, at least the minimum deposit */
             initialDeposit: string;
-            /**
-             * @description Whether yield is to be paid in again
-             * @default false
-             */
+            /** @description Whether yield is to be paid in again; not, if left out */
             autoCompound?: boolean;
             /** @description Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped */
             members?: string[];
@@ -2085,9 +2589,565 @@ export interface components {
                 };
             };
         };
+        /** @description A pool was created, by POST /pools or by its first payment */
+        PoolCreatedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            amount?: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "pool.created";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Who is to pay a deposit told the hash of the payment, or that it will not come */
+        DepositSubmittedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /** @description null: it was taken back, or failed */
+            txHash: string | null;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.submitted";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A payment into a pool is on the chain */
+        DepositConfirmedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.confirmed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A withdrawal from a pool is on the chain */
+        WithdrawalConfirmedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "withdrawal.confirmed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A pool has earned */
+        YieldAccruedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            blockNumber: number;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "yield.accrued";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A member has claimed what it earned */
+        YieldClaimedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "yield.claimed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description No payment came in time. A late one still confirms the deposit */
+        DepositExpiredEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.expired";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again */
+        PoolCancelledEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            amount?: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "pool.cancelled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @enum {string} */
+        Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
+        /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
+        TransactionRevertedEvent: {
+            /** Format: uuid */
+            poolId?: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash?: string;
+            blockNumber?: number;
+            /** @description Who paid, withdrew or claimed */
+            account?: string;
+            amount?: string;
+            drawId?: number;
+            /** @description Draw ids are unique only within a contract */
+            contract?: string;
+            /** @description How many tickets this purchase added */
+            tickets?: string;
+            winner?: string;
+            prize?: string;
+            /** @example deposit.confirmed */
+            reverted: components["schemas"]["Topic"];
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "transaction.reverted";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Tickets for a draw are sold */
+        DrawOpenedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.opened";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description The caller has bought tickets */
+        TicketsIssuedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            account: string;
+            /** @description How many tickets this purchase added */
+            tickets: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "tickets.issued";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw sells no more tickets, and is about to be drawn */
+        DrawClosedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.closed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw has a winner */
+        DrawCompletedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            winner: string;
+            prize: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.completed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw will have no winner */
+        DrawCancelledEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.cancelled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description The winner of a draw has the prize */
+        PrizePaidEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /** @description Who got it */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "prize.paid";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description What the caller paid into a cancelled draw, for tickets and as gifts, came back */
+        DrawRefundedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /** @description Who got it */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.refunded";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers */
+        WebhookPausedEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Why the last attempt failed
+             * @example the server answered 503
+             */
+            reason: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.paused";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is sent nothing any more */
+        WebhookDisabledEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Why the last attempt failed
+             * @example the server answered 503
+             */
+            reason: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.disabled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is sent everything again */
+        WebhookResumedEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.resumed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        WebhookNotice: {
+            /** @example 0000000002f1-00000000001a-0001 */
+            id: string;
+            /**
+             * @example test
+             * @enum {string}
+             */
+            topic: "reload" | "test";
+            /** Format: date-time */
+            occurredAt: string;
+        };
+        WebhookChallenge: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            topic: "challenge";
+            /** Format: date-time */
+            occurredAt: string;
+            /**
+             * @description What the answer has to repeat
+             * @example q3Fh0Vw9c1sK7yJtB2mXzA
+             */
+            challenge: string;
+        };
+        ChallengeAnswer: {
+            /** @example q3Fh0Vw9c1sK7yJtB2mXzA */
+            challenge: string;
+        };
+        /** @description What happened. `topic` tells which fields there are */
+        EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositSubmittedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["PoolCancelledEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["PrizePaidEvent"] | components["schemas"]["DrawRefundedEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
     };
     responses: never;
-    parameters: never;
+    parameters: {
+        /**
+         * @description Names the delivery, the same in all attempts
+         * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+         */
+        "Webhook-Id": string;
+        /**
+         * @description When it was signed, Unix time
+         * @example 1763701789
+         */
+        "Webhook-Timestamp": string;
+        /**
+         * @description By Standard Webhooks; two of them while a secret rotates
+         * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+         */
+        "Webhook-Signature": string;
+        /**
+         * @description The same in the form of Stripe
+         * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+         */
+        "Savings-Signature": string;
+    };
     requestBodies: never;
     headers: {
         /**
@@ -2116,7 +3176,7 @@ export interface components {
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Seconds until the window ends
+         * @description Seconds from now until the window ends, not a time of day
          * @example 412
          */
         "X-RateLimit-Reset": number;
@@ -2787,6 +3847,533 @@ export interface operations {
         };
     };
     auth_logoutAll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhooks": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogoutAllRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "ended": "all",
+                     *         "webhooks": [
+                     *           {
+                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *             "url": "https://backend.example.org/savings-events",
+                     *             "ended": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_nonce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nonce": "w8KpXs2Rb7QeT4vN",
+                     *       "success": true,
+                     *       "data": {
+                     *         "nonce": "w8KpXs2Rb7QeT4vN"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NonceResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_nonceFor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NonceRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nonce": "w8KpXs2Rb7QeT4vN",
+                     *       "success": true,
+                     *       "data": {
+                     *         "nonce": "w8KpXs2Rb7QeT4vN"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NonceResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "ended": "session"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogoutResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_logoutAll: {
         parameters: {
             query?: never;
             header?: never;
@@ -5874,6 +7461,7 @@ export interface operations {
     drawcalls_claim: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6037,6 +7625,7 @@ export interface operations {
     drawcalls_refund: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6200,6 +7789,7 @@ export interface operations {
     drawcalls_complete: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -6363,6 +7953,7 @@ export interface operations {
     drawcalls_cancel: {
         parameters: {
             query: {
+                /** @description Which draw of the contract */
                 drawId: number;
                 /** @description The lottery contract that holds the draw; by default the newest */
                 contract?: string;
@@ -9819,6 +11410,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -9871,6 +11463,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -9940,6 +11533,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -10001,6 +11595,1369 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    on_pool_created: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "pool.created",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PoolCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_submitted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.submitted",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositSubmittedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_confirmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.confirmed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositConfirmedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_withdrawal_confirmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "withdrawal.confirmed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WithdrawalConfirmedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_yield_accrued: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "blockNumber": 4211,
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "yield.accrued",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["YieldAccruedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_yield_claimed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "yield.claimed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["YieldClaimedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_expired: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.expired",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_pool_cancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "pool.cancelled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PoolCancelledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_transaction_reverted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "tickets": "25000000000000000000",
+                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "prize": "35000000000000000000",
+                 *       "reverted": "deposit.confirmed",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "transaction.reverted",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TransactionRevertedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_opened: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.opened",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawOpenedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_tickets_issued: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "tickets": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "tickets.issued",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TicketsIssuedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_closed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.closed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawClosedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_completed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "prize": "35000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.completed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_cancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.cancelled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawCancelledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_prize_paid: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "prize.paid",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PrizePaidEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_refunded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.refunded",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawRefundedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_paused: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "reason": "the server answered 503",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.paused",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookPausedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_disabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "reason": "the server answered 503",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.disabled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookDisabledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_resumed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.resumed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookResumedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_reload: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "reload",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookNotice"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_test: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "test",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookNotice"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_challenge: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "topic": "challenge",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z",
+                 *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChallenge"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChallengeAnswer"];
                 };
             };
         };

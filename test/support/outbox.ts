@@ -87,7 +87,8 @@ export const TOLD = `
     WHERE outcome = 'APPLIED' AND draw_id IS NOT NULL AND kind <> 'PrizeFunded'
   ) told ORDER BY what COLLATE "C"`;
 
-type Fields = LedgerEvent & Record<string, unknown>;
+/** Those of any topic. */
+export type Fields = LedgerEvent & Record<string, unknown>;
 
 function describe(topic: string, event: Fields): string {
   const parts: Record<string, string[]> = {

@@ -97,6 +97,9 @@ export class Chain1767312000000 implements MigrationInterface {
         WHERE outcome NOT IN ('WAITING', 'APPLIED');
       CREATE INDEX chain_events_not_in_ledger_idx ON chain_events (pool_id)
         WHERE outcome IN ('OVERDRAW', 'REFUSED', 'FAILED');
+      -- What accounts paid in for ids that no pool of the contract has.
+      CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
+        WHERE outcome IN ('UNKNOWN_POOL', 'REFUSED') AND kind IN ('Deposited', 'Withdrawn');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
 
       CREATE TABLE set_aside_counts (

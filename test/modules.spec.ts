@@ -170,6 +170,7 @@ const WRITTEN_BY_INDEXER = [
   'chain_blocks',
   'chain_contracts',
   'chain_cursor',
+  'chain_events',
   'chain_facts',
   'lottery_draws',
   'lottery_tickets',

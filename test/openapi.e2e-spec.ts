@@ -83,6 +83,7 @@ it('the document has the endpoints of the contract', async () => {
       'DELETE /pools/{id}/membership',
       'GET /transactions',
       'GET /transactions/{hash}',
+      'GET /users/me/stray-deposits',
       'POST /auth/logout',
       'POST /auth/logout/all',
       'POST /auth/nonce',

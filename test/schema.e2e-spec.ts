@@ -16,6 +16,7 @@ import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
 import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
+import { LIST_STRAY_DEPOSITS } from '#features/payments/stray-deposits.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
@@ -253,6 +254,10 @@ const FILL = `
   INSERT INTO pool_weights SELECT ${id('pool', 'n')}, 1, 1, 10, 1, 1 FROM generate_series(1, ${ROWS}) n;
   INSERT INTO accrual_rates SELECT ${id('pool', 'n')}, number, 1, 1, 1
     FROM generate_series(1, ${ROWS / 5}) n, generate_series(1, 10) number;
+  INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+    account, amount, outcome)
+    SELECT n, 0, '', now(), '', ${hex('0', 40)}, n, 'Deposited', ${id('nowhere', 'n')}, ${hex('n % 1000', 40)}, 1,
+      'UNKNOWN_POOL' FROM generate_series(1, ${ROWS}) n;
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex('n % 1000', 40)}, 1 FROM generate_series(1, ${ROWS}) n;
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;`;
 
@@ -408,6 +413,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(unpaid.TAKE_SUBMISSION_BACK, { id: "md5('tx7')::uuid", caller, hash: null }),
     run(unpaid.CANCEL_POOL, { pool, caller }),
     run(DRAW_TO_CALL, {}),
+    run(LIST_STRAY_DEPOSITS, { caller, limit: 20, offset: 0 }),
     run(DRAW_OF_CALL, { drawId: 7, contract: null, caller }),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),

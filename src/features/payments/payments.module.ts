@@ -3,6 +3,10 @@ import { CallsController } from './calls.controller';
 import { CallsService } from './calls.service';
 import { DrawCallsController } from './draw-calls.controller';
 import { DrawCallsService } from './draw-calls.service';
+import { StrayDepositsController } from './stray-deposits.controller';
 
-@Module({ controllers: [CallsController, DrawCallsController], providers: [CallsService, DrawCallsService] })
+@Module({
+  controllers: [CallsController, DrawCallsController, StrayDepositsController],
+  providers: [CallsService, DrawCallsService],
+})
 export class PaymentsModule {}

@@ -1,0 +1,20 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { PageQuery } from '#platform/answers/pagination';
+import { AMOUNT } from '#ledger/chain/amount';
+import { ContractCall } from './calls.dto';
+
+export class ListStrayDepositsQuery extends PageQuery {}
+
+export class StrayDepositItem {
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$', description: 'The contract that has the money' })
+  contract: string;
+  @ApiProperty({
+    format: 'uuid',
+    description: 'The id that it was paid in for: no pool of the contract has it',
+  })
+  poolId: string;
+  @ApiProperty({ pattern: AMOUNT, description: 'What can be withdrawn, in smallest token units' })
+  amount: string;
+  @ApiProperty({ type: [ContractCall], description: 'What a wallet sends to withdraw all of it' })
+  calls: ContractCall[];
+}

@@ -1,0 +1,35 @@
+import { statement } from '#platform/postgres/statement';
+import { KNOWN_CHAIN } from '#ledger/chain/chain.sql';
+
+/** What an account still has in a contract under an id that no pool of the contract has. */
+export interface StrayDeposit {
+  contract: string;
+  poolId: string;
+  amount: string;
+}
+
+/**
+ * All of the caller's, by contract and id. The events are those that the indexer sets aside: of ids that are of no pool,
+ * and of a pool that belongs to another contract. Always one row.
+ */
+export const LIST_STRAY_DEPOSITS = statement<
+  { caller: string; limit: number; offset: number },
+  { total: number; chainId: string | null; data: StrayDeposit[] }
+>(
+  'list_stray_deposits',
+  { caller: 'text', limit: 'bigint', offset: 'bigint' },
+  `
+    WITH stray AS MATERIALIZED (
+      SELECT e.contract, e.pool_id, sum(CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END) AS amount
+      FROM chain_events e
+      WHERE e.account = :caller AND e.outcome IN ('UNKNOWN_POOL', 'REFUSED') AND e.kind IN ('Deposited', 'Withdrawn')
+        AND (e.outcome = 'UNKNOWN_POOL'
+          OR NOT EXISTS (SELECT FROM pools p WHERE p.id = e.pool_id AND p.contract_address = e.contract))
+      GROUP BY 1, 2 HAVING sum(CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END) > 0
+    )
+    SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM ${KNOWN_CHAIN} chain) AS "chainId",
+      coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')
+        AS data
+    FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT :limit OFFSET :offset) s`,
+  { chargedTo: 'caller' },
+);

@@ -418,7 +418,7 @@ const DERIVED: Record<string, string> = {
 };
 
 const POOLS = `
-  -- For each row, because only the API creates pools, through create_pools.
+  -- For each row, because only the API creates many pools, through create_pools.
   CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF (${Object.keys(DERIVED)

@@ -164,10 +164,12 @@ const CANCELLING = `
     SELECT t.* INTO deposit FROM transactions t
     WHERE t.pool_id = pool AND t.status IN ('PENDING', 'EXPIRED') FOR UPDATE;
     IF EXISTS (SELECT FROM submissions s WHERE s.transaction_id = deposit.id) THEN RETURN 'submitted'; END IF;
-    IF gone.deposit_count > (deposit.id IS NOT NULL)::integer OR gone.withdrawal_count > 0 OR gone.claim_count > 0
+    IF gone.deposit_count > (deposit.id IS NOT NULL)::integer OR deposit.account <> owner OR gone.withdrawal_count > 0 OR gone.claim_count > 0
       OR EXISTS (SELECT FROM positions o WHERE o.pool_id = pool)
       OR EXISTS (SELECT FROM yield_accruals y WHERE y.pool_id = pool)
-      -- Events without effect: the contract has money of the pool that the ledger lacks.
+      -- The contract has money of the pool that the ledger lacks: events without effect, or without confirmations.
+      OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.contract = gone.contract_address
+        AND e.outcome = 'WAITING')
       OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.contract = gone.contract_address
         AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')) THEN
       RETURN 'not_empty';

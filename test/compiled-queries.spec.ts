@@ -29,7 +29,11 @@ import { ListTicketsQuery } from '#features/lottery/tickets.dto';
 import { DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from '#features/payments/calls.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
 import { ListPositionsQuery } from '#features/positions/positions.dto';
-import { ListTransactionsQuery, TRANSACTION_CURSOR } from '#features/transactions/transactions.dto';
+import {
+  ListTransactionsQuery,
+  TRANSACTION_CURSOR,
+  TakeBackQuery,
+} from '#features/transactions/transactions.dto';
 import { ListDeliveriesQuery, ListWebhooksQuery } from '#features/webhooks/webhooks.dto';
 
 type Query = Record<string, unknown>;
@@ -38,7 +42,7 @@ type Dto = new () => object;
 const OF_THE_SERVICE: Dto[] = [
   ...[DepositCallsQuery, EventsQuery, ListDeliveriesQuery, ListPoolsQuery, ListPositionsQuery],
   ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
-  ...[TicketCallsQuery, WithdrawCallsQuery, PageQuery],
+  ...[TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];
 
 /** Fields with what a module may add to them. */
@@ -76,7 +80,12 @@ const NUMBERS = ['1', '2', '100', '101', '0', '007', '1e1', '-1', '0x10', '21474
 const TIMES = ['2026-01-31', '2026-01-31T12:00:00Z', '2026-02-30', 'now'];
 const VALUES: Record<string, readonly string[]> = {
   ...{ page: NUMBERS, limit: NUMBERS, size: NUMBERS, sizes: NUMBERS, count: NUMBERS },
-  ...{ poolId: [ID, 'x'], transaction: [ID], type: [...TRANSACTION_TYPES, 'lottery', 'x'] },
+  ...{
+    hash: [`0x${'7'.repeat(64)}`, '0x7'],
+    poolId: [ID, 'x'],
+    transaction: [ID],
+    type: [...TRANSACTION_TYPES, 'lottery', 'x'],
+  },
   ...{ status: [...TRANSACTION_STATUSES, 'x'], from: TIMES, to: TIMES, since: TIMES },
   ...{ order: ['asc', 'desc', 'up'], after: CURSORS, ticket: ['t'.repeat(100), 't'.repeat(101)] },
   ...{ topics: [TOPICS[0], `${TOPICS[0]},${TOPICS[1]}`, 'x,', ','], lastEventId: ['1', '2'.repeat(101)] },

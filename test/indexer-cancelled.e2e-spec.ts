@@ -72,6 +72,7 @@ describe('a payment into a pool that was cancelled', () => {
     pay();
     await written.apply(chain);
     expect(await pools()).toEqual([{ ...back, status: 'PENDING', pending_balance: '100' }]);
+    expect(await cancel()).toBe('not_empty');
     chain.add();
     chain.add();
     await written.apply(chain);

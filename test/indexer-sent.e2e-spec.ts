@@ -1,7 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { createIndexer } from '#indexer/indexer.setup';
-import { DUE } from '#indexer/submissions/submissions.sql';
+import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
 import { artifacts, receiptOf } from '#dev/deploy';
 import { bytes16 } from '#values/bytes16';
 import { settings, until } from './support/app';
@@ -115,8 +115,41 @@ describe('a hash that was told', () => {
 
 describe('turns', () => {
   const written = new Written();
-  beforeAll(() => written.start(new PaperChain()));
+  const chain = new PaperChain();
+  beforeAll(() => written.start(chain));
   afterAll(() => written.stop());
+
+  it('conclude nothing of another hash, nor from a block that the ledger has left, and wait longer each time', async () => {
+    const id = '01a1fc82-0000-7000-8000-000000000001';
+    const [{ hash }] = chain.blocks;
+    const tell = (): Promise<unknown> =>
+      written.sql(
+        `INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, 'h', now(), now())`,
+        [id, `0x${'1'.repeat(40)}`],
+      );
+    const conclude = async (verdict: string, of = 'h', block = hash): Promise<unknown> => {
+      await written.sql(CONCLUDE, [[id], [of], [verdict], [null], [null], 0, block]);
+      const [row] = await written.sql<{ checks: number; known: boolean; seconds: number }>(
+        'SELECT checks, known, extract(epoch FROM check_at - now())::int AS seconds FROM submissions',
+      );
+      return row && [row.checks, row.known, row.seconds];
+    };
+    await tell();
+    expect(await conclude('over', 'another')).toEqual([0, false, 0]);
+    expect(await conclude('over', 'h', 'another')).toEqual([0, false, 0]);
+    expect(await conclude('undecided')).toEqual([0, false, 40]);
+    expect(await conclude('unknown')).toEqual([1, false, 40]);
+    expect(await conclude('unknown')).toEqual([2, false, 80]);
+    // Once it was seen, it has to be unknown as often again.
+    expect(await conclude('open')).toEqual([1, true, 40]);
+    for (let n = 2; n < 9; n++)
+      expect(await conclude('open')).toEqual([n, true, Math.min(40 * 2 ** (n - 1), 3600)]);
+    for (let n = 1; n < 8; n++)
+      expect(await conclude('unknown')).toEqual([n, false, Math.min(40 * 2 ** (n - 1), 3600)]);
+    expect(await conclude('unknown')).toBeUndefined();
+    await tell();
+    expect(await conclude('over')).toBeUndefined();
+  });
 
   it('are fair to accounts, bounded, and take the oldest and the newest of each', async () => {
     const account = (n: number): string => `0x${`${n}`.padStart(40, '0')}`;

@@ -219,6 +219,7 @@ describe('calls', () => {
     expect(await send(await calls(id, `deposit?transaction=${depositId}`))).toHaveLength(2);
     expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED' });
     await bench.rpc('evm_increaseTime', 60);
+    await execute(bench.owner, 'TestToken', bench.deployment.token, 'approve', [other, 500n]);
     await execute(bench.owner, 'SavingsPool', other, 'accrueYield', [bytes16(id), 500n, 100]);
     for (const call of ['withdraw?amount=1', 'claim']) await goesThere(call);
   });

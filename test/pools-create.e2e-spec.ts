@@ -81,6 +81,7 @@ describe('a valid request', () => {
         txHash: null,
         blockNumber: null,
         status: 'PENDING',
+        submitted: null,
         createdAt: pool.createdAt,
         from: me.address,
       },

@@ -57,4 +57,6 @@ export const TAKE_SUBMISSION_BACK = statement<
 export const CANCEL_POOL = statement<
   { pool: string; caller: string },
   { outcome: 'cancelled' | 'forbidden' | 'submitted' | 'not_empty' | null }
->('cancel_pool', { pool: 'uuid', caller: 'text' }, 'SELECT cancel_pool(:pool, :caller) AS outcome');
+>('cancel_pool', { pool: 'uuid', caller: 'text' }, 'SELECT cancel_pool(:pool, :caller) AS outcome', {
+  chargedTo: 'caller',
+});

@@ -23,7 +23,7 @@ const endpoint = (answers: Record<string, unknown>): WatchedEndpoint =>
       rpc: {
         settled: (calls: [string][]) =>
           answers.fails
-            ? Promise.reject(answers.fails as Error)
+            ? Promise.reject(answers.fails)
             : Promise.resolve(
                 calls.map(([name]) =>
                   name in answers ? answers[name] : name === 'eth_getBlockByNumber' ? header(APPLIED) : null,

@@ -20,10 +20,10 @@ export class UsersService {
     return new JsonText(row.data);
   }
 
-  /** Like `me`, plus the time when the token expires unless its session ends earlier. @throws as `me` */
-  async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
+  /** Like `me`, plus when the token expires unless its session ends earlier, and for which chain it is. @throws as `me` */
+  async profile({ userId, exp, chainId }: Session): Promise<JsonText<Profile>> {
     const expiresAt = new Date(Math.min(exp, LAST_TIME_S) * 1000).toISOString();
-    const row = await this.database.read(PROFILE, { user: userId, expiresAt });
+    const row = await this.database.read(PROFILE, { user: userId, expiresAt, chainId: chainId ?? null });
     if (!row) throw invalidToken();
     return new JsonText(row.data);
   }

@@ -11,6 +11,7 @@ import {
 } from 'viem';
 import { SignInRefused } from '#features/auth/sign-in-refused';
 import { parseSiweMessage } from '#features/auth/siwe';
+import { inStandardForm } from '#features/auth/siwe-forms';
 import { isSignedByKey } from '#features/auth/wallet-signature';
 import { useApp } from './support/app';
 import { type MessageFields, newWallet, siweMessage } from './support/wallet';
@@ -46,10 +47,30 @@ describe('signature', () => {
     expect(await withSignature((signature) => twin(twin(signature)))).toBe(200);
   });
 
-  it('in the compact form of EIP-2098 is refused', async () => {
+  it('in the compact form of EIP-2098 is accepted, whichever key it is, and not as its twin', async () => {
     const compact = (signature: Hex): Hex =>
       compactSignatureToHex(signatureToCompactSignature(parseSignature(signature)));
-    expect(await withSignature(compact)).toBe(401);
+    const seen = new Set<number | undefined>();
+    while (seen.size < 2) {
+      const made = (signature: Hex): Hex => {
+        seen.add(parseSignature(signature).yParity);
+        return compact(signature);
+      };
+      expect(await withSignature(made)).toBe(200);
+    }
+    // The other recovery id is the highest bit of the 33rd byte.
+    const flip = (signature: Hex): string => {
+      const digit = parseInt(compact(signature)[66], 16) ^ 8;
+      return compact(signature).slice(0, 66) + digit.toString(16) + compact(signature).slice(67);
+    };
+    expect(await withSignature(flip)).toBe(401);
+    expect(await withSignature((signature) => `${compact(signature)}00`)).toBe(401);
+    const high = (signature: Hex): string => {
+      const { r, s, yParity } = parseSignature(signature);
+      const twin = ORDER - BigInt(s);
+      return `${r}${(twin | (yParity ? 0n : 1n << 255n)).toString(16).padStart(64, '0')}`;
+    };
+    expect(await withSignature(high)).toBe(401);
   });
 
   it.each<[string, (signature: Hex) => unknown]>([
@@ -59,6 +80,7 @@ describe('signature', () => {
     ['words', () => 'signature'],
     ['half a byte short', (signature) => signature.slice(0, -1)],
     ['a byte short', (signature) => signature.slice(0, -2)],
+    ['two bytes short', (signature) => signature.slice(0, -4)],
     ['a byte long', (signature) => `${signature}00`],
     ['zeros', () => `0x${'00'.repeat(65)}`],
     ['r zero', (signature) => `0x${'00'.repeat(32)}${signature.slice(66)}`],
@@ -141,6 +163,14 @@ describe('signature', () => {
 
 const rules = { domains: [] };
 
+/** Its letters in the other case, but the first. */
+function withoutChecksum(address: string): string {
+  const swap = (each: string): string =>
+    each === each.toLowerCase() ? each.toUpperCase() : each.toLowerCase();
+  const first = address.slice(2).search(/[a-f]/i) + 3;
+  return `0x${address.slice(2, first)}${address.slice(first).replace(/[a-f]/gi, swap)}`;
+}
+
 describe('EIP-4361 form', () => {
   const base = { address: wallet.address, nonce: 'abcdefgh12345678' };
   const good = siweMessage(base);
@@ -168,7 +198,7 @@ describe('EIP-4361 form', () => {
   const altered: [string, string][] = [
     ['no domain', good.replace('app.example.org wants', ' wants')],
     ['no address', good.replace(wallet.address, '')],
-    ['address not in EIP-55', good.replace(wallet.address, wallet.address.toLowerCase())],
+    ['address not in EIP-55', good.replace(wallet.address, withoutChecksum(wallet.address))],
     ['no URI', good.replace(/URI: .*\n/, '')],
     ['version 2', good.replace('Version: 1', 'Version: 2')],
     ['no version', good.replace('Version: 1\n', '')],
@@ -222,11 +252,15 @@ describe('published vector', () => {
     (_, { message, fields }) => {
       const present = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
       expect({ ...parseSiweMessage(message, rules, then) }).toMatchObject(present);
+      expect(inStandardForm(message)).toBe(message);
     },
   );
-  it.each(load<string>('parsing_negative.json'))('does not parse: %s', (_, message) =>
-    expect(refusal(() => parseSiweMessage(message, rules, then))).toBe('malformed'),
-  );
+  it.each(load<string>('parsing_negative.json'))('does not parse: %s', (name, message) => {
+    expect(refusal(() => parseSiweMessage(message, rules, then))).toBe('malformed');
+    // What wallets write in other ways is none of these, but for the address in lower case.
+    const read = refusal(() => parseSiweMessage(inStandardForm(message), rules, then));
+    expect(read).toBe(name === 'address not EIP-55' ? undefined : 'malformed');
+  });
   it.each(load<Signed>('verification_positive.json'))('verifies: %s', async (_, fields) =>
     expect(await accepts(fields)).toBe(true),
   );

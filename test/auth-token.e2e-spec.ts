@@ -43,6 +43,7 @@ describe('token', () => {
     expect(rest).toEqual({
       userId: user.user.id,
       address: user.address,
+      chainId: 1,
       generation: 0,
       exp: (iat as number) + 7 * 86_400,
     });
@@ -54,7 +55,7 @@ describe('token', () => {
     const me = (await app.get('/auth/me', user)).body.data;
     const { status, body } = await app.get('/users/me', user);
     const tokenExpiresAt = new Date((claimsOf(user.token).exp as number) * 1000).toISOString();
-    expect([status, body]).toEqual([200, { success: true, data: { ...me, tokenExpiresAt } }]);
+    expect([status, body]).toEqual([200, { success: true, data: { ...me, tokenExpiresAt, chainId: 1 } }]);
   });
 
   it('is accepted with any case of the scheme, more than once', async () => {

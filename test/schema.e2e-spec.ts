@@ -519,8 +519,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(deliveries.REMOVE_OLD_DELIVERIES, { after: null, batch: 20 }),
     run(deliveries.REMOVE_OLD_WEBHOOK_EVENTS, { after: null, batch: 20 }),
     run(deliveries.FORGET_PREVIOUS_SECRETS, { after: null, batch: 20 }),
-    run(PROFILE, { user, expiresAt }),
-    run(START, { ...me, expiresAt }),
+    run(PROFILE, { user, expiresAt, chainId: 1 }),
+    run(START, { ...me, expiresAt, chainId: 1 }),
     run(transactions.TRANSACTION_BY_ID, { id: "md5('transaction7')::uuid", caller }),
     run(transactions.TRANSACTION_BY_HASH, { hash: `0x${'7'.padStart(64, '0')}`, caller }),
   ];

@@ -39,7 +39,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a signed message
-         * @description Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.
+         * @description Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). The address may be all in lower case, the second empty line may be missing where there is no statement, and the chain may be written `eip155:1`. Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.
          */
         post: operations["auth_verify"];
         delete?: never;
@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * Who the caller is, and how long
-         * @description As `/auth/me`, and when the token ends. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.
+         * @description As `/auth/me`, and when the token ends, and the chain that was signed in with. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.
          */
         get: operations["users_profile"];
         put?: never;
@@ -957,6 +957,11 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description Which fields or parts, at most 20 */
             details?: components["schemas"]["ErrorDetailBody"][];
+            /**
+             * @description Why, in more detail: only in development
+             * @example expired
+             */
+            reason?: string;
         };
         NonceRequest: {
             /** @description The only wallet that the nonce will sign in */
@@ -1000,7 +1005,7 @@ export interface components {
              */
             message: string;
             /**
-             * @description Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010
+             * @description Hex; of an EOA (65 bytes, or 64 as in EIP-2098, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010
              * @example 0xb4a421170b06dd54c8cf44f9e993e23958f4999d35f3c0e926fc76239f47378c088cc53bd6955226f973e975959ca56222365a04b451e25bce0409d58acb718b1b
              */
             signature: string;
@@ -1094,6 +1099,11 @@ export interface components {
              * @description Unless the session is ended before
              */
             tokenExpiresAt: string;
+            /**
+             * @description The chain that the signed message named; null for a token without one
+             * @example 1
+             */
+            chainId: number | null;
         };
         ProfileEnvelope: {
             /** @enum {boolean} */
@@ -2842,7 +2852,8 @@ export interface operations {
                      *         "poolCount": 1,
                      *         "totalDeposits": "25000000000000000000",
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
-                     *         "tokenExpiresAt": "2026-11-21T05:09:49.118Z"
+                     *         "tokenExpiresAt": "2026-11-21T05:09:49.118Z",
+                     *         "chainId": 1
                      *       }
                      *     }
                      */

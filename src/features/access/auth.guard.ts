@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { TokenExpiredError } from '@nestjs/jwt';
 import { AuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
-import { invalidToken } from '#platform/errors/errors';
+import { ApiError, invalidToken } from '#platform/errors/errors';
 import type { Sparing } from '#platform/limits/spared';
 import { AccessSettings } from './access.settings';
 import type { Session } from './current-user';
@@ -54,17 +54,31 @@ export class JwtAuthGuard extends AuthGuard('jwt') implements Sparing {
     return true;
   }
 
-  /** The session of a valid token. Whether it lives the database knows, and is asked behind the limits. */
-  async spares(context: ExecutionContext): Promise<string | undefined> {
+  /** The session that the token names. Whether it lives only the database may know. */
+  nameOf(context: ExecutionContext): Promise<string | undefined> {
+    return this.tried(context, async (request) => {
+      const known = this.sessions.verified(request.headers.authorization ?? '');
+      return (known ?? (await this.signedIn(context, request))).session.sessionId;
+    });
+  }
+
+  /** @throws the error of pg when the database is down */
+  async mayPass(context: ExecutionContext): Promise<boolean> {
+    return (await this.tried(context, () => this.authenticate(context))) === true;
+  }
+
+  /** Looks at the token of a request that is not let in yet. @returns undefined if the token is refused */
+  private async tried<Result>(
+    context: ExecutionContext,
+    look: (request: AuthenticatedRequest) => Result | Promise<Result>,
+  ): Promise<Result | undefined> {
     const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
     try {
-      const header = request.headers.authorization ?? '';
-      const { session } = this.sessions.verified(header) ?? (await this.signedIn(context, request));
-      return session.sessionId;
-    } catch {
-      return undefined;
+      return await look(request);
+    } catch (error) {
+      if (error instanceof ApiError && error.getStatus() === 401) return undefined;
+      throw error;
     } finally {
-      // He is not let in yet.
       request.user = undefined;
     }
   }

@@ -15,6 +15,8 @@ export interface Session extends AuthenticatedUser {
   generation: number;
   /** Unix time in seconds. */
   exp: number;
+  /** The chain of the message that was signed. A token may come without. */
+  chainId?: number;
 }
 
 export const CurrentUser = createParamDecorator(

@@ -36,7 +36,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
 
   /** @returns false, which refuses the token, when the claims are not those that this service writes */
   validate(request: Parameters<typeof tokenOf>[0], claims: Record<string, unknown>): Session | false {
-    const { userId, address, exp, generation = 0, jti = digestId(tokenOf(request) ?? '') } = claims;
+    const { userId, address, exp, chainId, generation = 0, jti = digestId(tokenOf(request) ?? '') } = claims;
     if (typeof userId !== 'string' || !UUID.test(userId)) return false;
     if (typeof address !== 'string' || !ADDRESS.test(address)) return false;
     if (typeof exp !== 'number') return false;
@@ -47,6 +47,7 @@ export class JwtStrategy extends PassportStrategy(Strategy) {
       userId: userId.toLowerCase(),
       address: address.toLowerCase(),
       exp,
+      chainId: Number.isSafeInteger(chainId) ? (chainId as number) : undefined,
       generation,
       sessionId: jti.toLowerCase(),
     };

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, HttpException, Post, Req } from '@nestjs/common';
 import { ApiBody } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
@@ -24,6 +24,7 @@ import {
   VerifyResponse,
 } from './auth.dto';
 import { AuthService } from './auth.service';
+import { AuthSettings } from './auth.settings';
 import { SignInRefused } from './sign-in-refused';
 import { SignOut } from './sign-out';
 import { scanSiweMessage } from './siwe';
@@ -35,6 +36,7 @@ export class AuthController {
     private readonly auth: AuthService,
     private readonly users: UsersService,
     private readonly signOut: SignOut,
+    private readonly settings: AuthSettings,
     @InjectMetric('sign_ins_total') private readonly signIns: Counter<'result'>,
   ) {}
 
@@ -71,7 +73,7 @@ export class AuthController {
   @ApiData(VerifyResponse, {
     summary: 'Sign in with a signed message',
     description:
-      'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
+      'Takes the EIP-4361 message exactly as it was signed, and its signature (`personal_sign`, EIP-191; contract wallets by EIP-1271 and ERC-6492). The address may be all in lower case, the second empty line may be missing where there is no statement, and the chain may be written `eip155:1`. Answers with the bearer token of all other requests. Whatever is wrong with either gives the same 401, and does not use the nonce up.',
     topLevelCopy: true,
     errors: [400, 'authentication_failed', 413, 415, 'busy'],
   })
@@ -93,8 +95,16 @@ export class AuthController {
         'sign-in refused',
       );
       // The message may be valid, so the client should try again.
-      throw reason === 'busy' ? namedError('busy') : authenticationFailed();
+      throw reason === 'busy' ? namedError('busy') : this.failure(error);
     }
+  }
+
+  /** One text for every reason. A developer gets to know which: a wrong chain id hits everyone who copies an example. */
+  private failure({ explanation }: SignInRefused): HttpException {
+    const failed = authenticationFailed();
+    if (this.settings.NODE_ENV !== 'development') return failed;
+    const { message, code } = failed;
+    return new HttpException({ message, code, reason: explanation }, failed.getStatus());
   }
 
   @Get('me')

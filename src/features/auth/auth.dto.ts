@@ -44,7 +44,8 @@ export class VerifyRequest {
   message: string;
   @ApiProperty({
     maxLength: MAX_SIGNATURE,
-    description: 'Hex; of an EOA (65 bytes, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010',
+    description:
+      'Hex; of an EOA (65 bytes, or 64 as in EIP-2098, low s), EIP-1271 or ERC-6492 wallet, not ERC-8010',
     example: EXAMPLE_SIGNATURE,
   })
   signature: string;

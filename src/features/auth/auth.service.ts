@@ -11,6 +11,7 @@ import { AuthSettings } from './auth.settings';
 import { MAX_MESSAGE, MAX_SIGNATURE, type NonceResponse, type VerifyResponse } from './auth.dto';
 import { SignInRefused } from './sign-in-refused';
 import { type SiweClaims, parseSiweMessage, scanSiweMessage } from './siwe';
+import { inStandardForm } from './siwe-forms';
 import { ContractWallets, isSignature, isSignedByKey } from './wallet-signature';
 
 @Injectable()
@@ -47,31 +48,32 @@ export class AuthService {
     if (!claims) throw new SignInRefused('malformed');
     const { nonce, address } = claims;
     if (!(await this.database.read(FIND_NONCE, { nonce, address }))) throw new SignInRefused('nonce');
-    const { signer, isSigned } = await this.turns.run(() => {
-      const signer = this.parse(message, claims);
-      return { signer, isSigned: isSignedByKey(message, signer, signature) };
+    const { signer, chainId, isSigned } = await this.turns.run(() => {
+      const { signer, chainId } = this.parse(message, claims);
+      return { signer, chainId, isSigned: isSignedByKey(message, signer, signature) };
     });
     if (!isSigned && !(await this.contracts.verify(message, signer, signature)))
       throw new SignInRefused('signature');
-    return this.signIn(nonce, address);
+    return this.signIn(nonce, address, chainId);
   }
 
-  /** @returns the address that must have signed the message */
-  private parse(message: string, { nonce, address }: SiweClaims): Address {
-    const { SIWE_DOMAINS: domains, CHAIN_ID: chainId, NODE_ENV } = this.environment;
-    const siwe = parseSiweMessage(message, { domains, chainId, strict: NODE_ENV === 'production' });
+  /** @returns the address that must have signed the message, and the chain that it names */
+  private parse(message: string, { nonce, address }: SiweClaims): { signer: Address; chainId: number } {
+    const { SIWE_DOMAINS: domains, CHAIN_ID, NODE_ENV } = this.environment;
+    const rules = { domains, chainId: CHAIN_ID, strict: NODE_ENV === 'production' };
+    const siwe = parseSiweMessage(inStandardForm(message), rules);
     // The signed message must have the nonce and the address that were looked up.
     if (siwe.nonce !== nonce || siwe.address.toLowerCase() !== address) throw new SignInRefused('malformed');
-    return siwe.address as Address;
+    return { signer: siwe.address as Address, chainId: siwe.chainId };
   }
 
-  private async signIn(nonce: string, address: string): Promise<VerifyResponse> {
+  private async signIn(nonce: string, address: string, chainId: number): Promise<VerifyResponse> {
     const newId = uuidv7();
     const values = { nonces: [nonce], addresses: [address], newIds: [newId] };
     const row = (await this.database.writeJoined(SIGN_IN, values)).find(({ signIn }) => signIn === newId);
     if (!row) throw new SignInRefused('nonce');
     const { signIn: _, generation, ...user } = row;
-    const claims = { userId: user.id, address: user.address, generation, jti: randomUUID() };
+    const claims = { userId: user.id, address: user.address, chainId, generation, jti: randomUUID() };
     // Signing needs no thread, and `signAsync` would send the few bytes through streams.
     return { token: this.jwt.sign(claims), user };
   }

@@ -18,7 +18,7 @@ export interface SiweClaims {
 }
 
 // Lines end with a line feed, and the statement is one line followed by an empty one: a valid message matches once.
-const NONCE = /\nChain ID: \d{1,32}\nNonce: ([a-zA-Z0-9]{8,64})\nIssued At: /;
+const NONCE = /\nChain ID: (?:eip155:)?\d{1,32}\nNonce: ([a-zA-Z0-9]{8,64})\nIssued At: /;
 
 /** Characters: a host name (253), scheme, port and the fixed words. It is the part that is slowest to parse. */
 const MAX_FIRST_LINE = 512;
@@ -45,23 +45,35 @@ export function parseSiweMessage(text: string, rules: SiweRules, now = new Date(
   let message: SiweMessage;
   try {
     message = new SiweMessage(text);
-  } catch {
-    throw new SignInRefused('malformed');
+  } catch (error) {
+    throw new SignInRefused('malformed', `the message is not EIP-4361: ${firstLine(error)}`);
   }
   const { domains, chainId, strict } = rules;
   if (domains.length > 0) {
-    if (!domains.includes(message.domain)) throw new SignInRefused('domain');
+    const listed = `not one of SIWE_DOMAINS (${domains.join(', ')})`;
+    if (!domains.includes(message.domain))
+      throw new SignInRefused('domain', `the domain ${message.domain} is ${listed}`);
     // EIP-4361: the URI names the subject of the signing. With a foreign URI, the message was made for another site.
-    if (!domains.includes(hostOf(message.uri))) throw new SignInRefused('uri');
+    if (!domains.includes(hostOf(message.uri)))
+      throw new SignInRefused('uri', `the host of the URI ${message.uri} is ${listed}`);
   }
   if (strict) checkOrigin(message);
-  if (chainId !== undefined && message.chainId !== chainId) throw new SignInRefused('chain');
+  if (chainId !== undefined && message.chainId !== chainId)
+    throw new SignInRefused('chain', `Chain ID is ${message.chainId}, and CHAIN_ID is ${chainId}`);
+  if (!Number.isSafeInteger(message.chainId)) throw new SignInRefused('chain', 'there is no such chain');
   const issued = message.issuedAt ? new Date(message.issuedAt).getTime() : NaN;
   if (strict && !(issued <= now.getTime() + CLOCK_SKEW_MS)) throw new SignInRefused('not_yet_valid');
   if (message.notBefore && !(now >= new Date(message.notBefore))) throw new SignInRefused('not_yet_valid');
   if (message.expirationTime && !(now < new Date(message.expirationTime))) throw new SignInRefused('expired');
   return message;
 }
+
+/** What the parser found first. It lists all in one text, the whole result at its end. */
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : '')
+    .split('\n')
+    .find((line) => line !== '' && !line.startsWith('Invalid message'))
+    ?.slice(0, 200) ?? 'it cannot be parsed';
 
 /** Hosts of this machine. They need no certificate. */
 const LOCAL = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;

@@ -2,6 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import {
   type Address,
   type Hex,
+  bytesToHex,
   encodeDeployData,
   erc6492SignatureValidatorAbi,
   erc6492SignatureValidatorByteCode,
@@ -10,7 +11,6 @@ import {
   isErc6492Signature,
   isHex,
   keccak256,
-  size,
   slice,
 } from 'viem';
 import { recover } from 'tiny-secp256k1';
@@ -34,22 +34,33 @@ export const isSignature = (signature: string): signature is Hex =>
   isHex(signature) && signature.length % 2 === 0 && !signature.endsWith(ERC8010_SUFFIX);
 
 /**
- * Verifies an EIP-191 signature of a key (EOA) without the chain. Policy: 65 bytes with low s; the compact form of
- * EIP-2098 is refused.
+ * Verifies an EIP-191 signature of a key (EOA) without the chain. Policy: low s; 65 bytes, or the same in the 64 bytes of
+ * EIP-2098.
  */
 export function isSignedByKey(message: string, address: Address, signature: Hex): boolean {
-  if (size(signature) !== 65 || BigInt(slice(signature, 32, 64)) > HALF_ORDER) return false;
-  const bytes = hexToBytes(signature);
-  const recovery = RECOVERY_IDS.get(bytes[64]);
-  if (recovery === undefined) return false;
+  const parts = partsOf(hexToBytes(signature));
+  if (!parts || BigInt(bytesToHex(parts.rs.subarray(32))) > HALF_ORDER) return false;
   try {
     // libsecp256k1, because what viem uses takes six times as long, in which nobody else is served.
-    const key = recover(hexToBytes(hashMessage(message)), bytes.subarray(0, 64), recovery, false);
+    const key = recover(hexToBytes(hashMessage(message)), parts.rs, parts.recovery, false);
     return key !== null && slice(keccak256(key.subarray(1)), 12) === address.toLowerCase();
   } catch {
     // A part of the signature is zero or not below the order, or r is on no point of the curve.
     return false;
   }
+}
+
+/** r and s, 32 bytes each, and which of two keys it is. */
+function partsOf(signature: Uint8Array): { rs: Uint8Array; recovery: 0 | 1 } | undefined {
+  const rs = signature.slice(0, 64);
+  if (signature.length === 64) {
+    // EIP-2098: a low s leaves its highest bit free for the recovery id.
+    const recovery = (rs[32] >> 7) as 0 | 1;
+    rs[32] &= 0x7f;
+    return { rs, recovery };
+  }
+  const recovery = signature.length === 65 ? RECOVERY_IDS.get(signature[64]) : undefined;
+  return recovery === undefined ? undefined : { rs, recovery };
 }
 
 /** Simultaneous checks on the chain. A hanging node delays each by seconds, and more checks would only wait too. */

@@ -14,8 +14,9 @@ export class StartService {
   constructor(private readonly database: Database) {}
 
   /** @throws ApiError 401 if the user no longer exists */
-  async read({ userId: user, address: caller, exp }: Session): Promise<JsonText<StartPage>> {
-    const row = await this.database.read(START, { user, caller, expiresAt: expiryOf(exp) });
+  async read({ userId: user, address: caller, exp, chainId }: Session): Promise<JsonText<StartPage>> {
+    const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
+    const row = await this.database.read(START, { user, caller, ...token });
     if (!row) throw invalidToken('token_revoked');
     const { xid, position, item, seen } = row;
     const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);

@@ -39,9 +39,12 @@ export interface StartRow extends Lists {
  * What the parts of the service tell of a caller, and the place of events that follow, all of one moment: one statement
  * has one snapshot. Each part is the statement of the part's own endpoint. No row: the user no longer exists.
  */
-export const START = statement<{ user: string; caller: string; expiresAt: string }, StartRow>(
+export const START = statement<
+  { user: string; caller: string; expiresAt: string; chainId: number | null },
+  StartRow
+>(
   'start',
-  { user: 'uuid', caller: 'text', expiresAt: 'text' },
+  { user: 'uuid', caller: 'text', expiresAt: 'text', chainId: 'bigint' },
   `
     SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw, here.*,
       ${LIST_NAMES.map((name) => `${name}.data AS "${name}", ${name}.total AS "${name}Total"`).join(`,

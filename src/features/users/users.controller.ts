@@ -14,7 +14,7 @@ export class UsersController {
   @ApiData(Profile, {
     summary: 'Who the caller is, and how long',
     description:
-      'As `/auth/me`, and when the token ends. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.',
+      'As `/auth/me`, and when the token ends, and the chain that was signed in with. It does not count toward the limit of `/auth`, so a page may ask whenever it loads.',
     errors: [401],
   })
   profile(@CurrentUser() session: Session): Promise<JsonText<Profile>> {

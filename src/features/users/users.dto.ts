@@ -12,4 +12,11 @@ export class MeResponse {
 export class Profile extends MeResponse {
   @ApiProperty({ format: 'date-time', description: 'Unless the session is ended before' })
   tokenExpiresAt: string;
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'The chain that the signed message named; null for a token without one',
+    example: 1,
+  })
+  chainId: number | null;
 }

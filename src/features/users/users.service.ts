@@ -23,9 +23,10 @@ export class UsersService {
     return new JsonText(row.data);
   }
 
-  /** Like `me`, plus the time when the token expires unless its session ends earlier. @throws as `me` */
-  async profile({ userId, exp }: Session): Promise<JsonText<Profile>> {
-    const row = await this.database.read(PROFILE, { user: userId, expiresAt: expiryOf(exp) });
+  /** Like `me`, plus when the token expires unless its session ends earlier, and for which chain it is. @throws as `me` */
+  async profile({ userId, exp, chainId }: Session): Promise<JsonText<Profile>> {
+    const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
+    const row = await this.database.read(PROFILE, { user: userId, ...token });
     if (!row) throw invalidToken();
     return new JsonText(row.data);
   }

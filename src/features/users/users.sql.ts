@@ -15,12 +15,15 @@ export const ME = statement<{ user: string }, { data: string }>(
   { onStandby: true, chargedTo: 'user' },
 );
 
-/** `expiresAt` is the expiry of the token. */
-export const PROFILE = statement<{ user: string; expiresAt: string }, { data: string }>(
+/** `expiresAt` and `chainId` are those of the token. */
+export const PROFILE = statement<
+  { user: string; expiresAt: string; chainId: number | null },
+  { data: string }
+>(
   'profile',
-  { user: 'uuid', expiresAt: 'text' },
+  { user: 'uuid', expiresAt: 'text', chainId: 'bigint' },
   `
-    SELECT json_build_object(${PROFILE_FIELDS}, 'tokenExpiresAt', :expiresAt)::text AS data
+    SELECT json_build_object(${PROFILE_FIELDS}, 'tokenExpiresAt', :expiresAt, 'chainId', :chainId)::text AS data
     FROM users u WHERE u.id = :user`,
   { onStandby: true, chargedTo: 'user' },
 );

@@ -46,7 +46,7 @@ export const ERRORS = {
   authentication_failed: named(
     401,
     'Authentication failed',
-    'Message, signature or nonce are not good; why is only in the log',
+    'Message, signature or nonce are not good; why is in the log, and in development in `reason`',
   ),
   unauthorized: named(401, 'Unauthorized', 'Refused for another reason'),
   forbidden: named(403, 'Forbidden', 'The caller may not do this, or not see it'),

@@ -84,10 +84,10 @@ export class RateLimiter {
   }
 
   private async isSpared(by: Sparing, context: ExecutionContext, windowMs: number): Promise<boolean> {
-    const spared = await by.spares(context);
-    if (spared === undefined) return false;
-    const { hits } = await this.storage.count(trackerKey(spared), `spared:${windowMs}`, SPARED, windowMs);
-    return hits <= SPARED;
+    const name = await by.nameOf(context);
+    if (name === undefined) return false;
+    const { hits } = await this.storage.count(trackerKey(name), `spared:${windowMs}`, SPARED, windowMs);
+    return hits <= SPARED && by.mayPass(context);
   }
 
   private count(limit: Limit, client: string): Counted | Promise<Counted> {

@@ -7,7 +7,9 @@ export interface Sparing {
    * A name of the caller that nobody can make up, or undefined. Is asked for every request beyond the limits, so it
    * must be cheap: no query.
    */
-  spares(context: ExecutionContext): Promise<string | undefined>;
+  nameOf(context: ExecutionContext): Promise<string | undefined>;
+  /** Whether the caller of that name may pass. Is asked a few times in a window for each name. */
+  mayPass(context: ExecutionContext): Promise<boolean>;
 }
 
 const SPARED_BY = 'limits:spared-by';

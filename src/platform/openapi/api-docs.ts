@@ -29,6 +29,12 @@ export class ErrorResponse {
   code: ErrorCode;
   @ApiProperty({ type: [ErrorDetailBody], required: false, description: 'Which fields or parts, at most 20' })
   details?: ErrorDetailBody[];
+  @ApiProperty({
+    required: false,
+    description: 'Why, in more detail: only in development',
+    example: 'expired',
+  })
+  reason?: string;
 }
 
 interface Options {

@@ -9,7 +9,14 @@ import { signedInAccount } from './account.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
 import { exclusively } from './lock.js';
-import { type Payment, type PaymentRequest, type PaymentStore, isLastStep, isUnderWay } from './payment.js';
+import {
+  type Payment,
+  type PaymentRequest,
+  type PaymentStore,
+  isLastStep,
+  isSent,
+  isUnderWay,
+} from './payment.js';
 import { carryOut, submittedHash } from './payment-run.js';
 import { depositOf, sameCallSince } from './search.js';
 import type { SendOptions } from './send.js';
@@ -122,7 +129,7 @@ export class Payments {
    */
   async cancel(id: string): Promise<boolean> {
     const payment = await this.find(id);
-    if (!payment || !isUnderWay(payment) || (payment.hash !== undefined && isLastStep(payment))) return false;
+    if (!payment || !isUnderWay(payment) || isSent(payment)) return false;
     await this.put({ ...payment, state: 'cancelled' });
     this.running.get(id)?.abort(new DOMException('The payment was cancelled', 'AbortError'));
     return true;
@@ -176,9 +183,9 @@ export class Payments {
 
   /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
   private async sentOf(payment: Payment, wallet: Payer | undefined): Promise<Payment | undefined> {
-    const { trace, hash, account, state } = payment;
+    const { trace, account } = payment;
     if (!isLastStep(payment) || !trace || !account) return undefined;
-    if ((hash || trace.batch) && (state === 'sent' || state === 'mined')) return payment;
+    if (isSent(payment)) return payment;
     // The wallet was asked, and the answer was not heard: the page was left meanwhile.
     const config = await this.context.config();
     const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);

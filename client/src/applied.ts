@@ -1,3 +1,4 @@
+import * as change from './changes.js';
 import type { EventPayload, Topic } from './events.js';
 import type { Start } from './types.js';
 
@@ -8,20 +9,28 @@ const read = (): undefined => undefined;
 const nothing = (start: Start): Start => start;
 
 const RULES: { readonly [Name in Topic]: Rule<Name> } = {
+  // Not told: its type, its members.
   'pool.created': read,
-  'deposit.submitted': read,
-  'deposit.confirmed': read,
-  'withdrawal.confirmed': read,
+  'deposit.submitted': change.submitted,
+  'deposit.confirmed': change.deposited,
+  'withdrawal.confirmed': change.withdrawn,
+  // Not told: how much of it is whose.
   'yield.accrued': read,
-  'yield.claimed': read,
-  'deposit.expired': read,
+  'yield.claimed': change.claimed,
+  'deposit.expired': change.expired,
+  // Not told: which pool takes its place in the list.
   'pool.cancelled': read,
+  // Not told: what is there instead.
   'transaction.reverted': read,
+  // Not told: price and time.
   'draw.opened': read,
+  // Not told: what others bought, and the prize.
   'tickets.issued': read,
-  'draw.closed': read,
+  'draw.closed': change.closed,
+  // Not told: how many tickets won, and of how many.
   'draw.completed': read,
   'draw.cancelled': read,
+  // Not told: what is left to be paid out.
   'prize.paid': read,
   'draw.refunded': read,
   'webhook.paused': nothing,

@@ -1,4 +1,4 @@
-import type { Page, Request, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { parseEther } from 'viem';
 import { devKey } from '#dev/deploy';
 import { PHONE, type WatchedPage, useBrowser } from '../support/browser';

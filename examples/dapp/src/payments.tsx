@@ -146,12 +146,13 @@ function Elapsed({ since }: { since: number }) {
 
 /** Everything that is being paid, or has ended unseen. */
 export function UnderWay({ token, data, paying }: Omit<Context, 'explorer'>) {
-  if (paying.payments.length === 0) return null;
+  const listed = paying.payments.filter((each) => each !== paying.shown);
+  if (listed.length === 0) return null;
   return (
     <section class="card under-way" aria-labelledby="under-way">
       <h2 id="under-way">Under way</h2>
       <ul class="rows">
-        {paying.payments.map((shown) => (
+        {listed.map((shown) => (
           <li key={shown.payment.id} data-payment={shown.payment.kind}>
             <span>
               {TITLES[shown.payment.kind]}{' '}

@@ -1,0 +1,297 @@
+import type { Page } from 'playwright-core';
+import { type Hash, parseEther } from 'viem';
+import { anvilRpc } from '#dev/deploy';
+import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
+import { PageBench } from '../support/page-bench';
+import { type TestWallet, changeAccount, changeChain, replace } from '../support/test-wallet';
+import { newWallet } from '../support/wallet';
+
+const WAIT_MS = Number(process.env.WAIT ?? 45_000);
+const THOUSAND = parseEther('1000');
+
+jest.setTimeout(180_000);
+const browser = useBrowser();
+const bench = new PageBench();
+beforeAll(() => bench.start());
+afterEach(async () => {
+  await bench.startIndexer();
+  await anvilRpc(bench.keeper, 'evm_setAutomine', true);
+});
+afterAll(() => bench.stop());
+
+/** A wallet with tokens and ether, of a saver who is new here. */
+async function richWallet(fields: Partial<TestWallet> = {}): Promise<TestWallet> {
+  const account = newWallet();
+  await bench.mint(account.address, THOUSAND);
+  await anvilRpc(bench.keeper, 'anvil_setBalance', account.address, '0x8ac7230489e80000');
+  return { account, chainId: bench.anvil.chainId, rpcUrl: bench.anvil.url, asked: [], ...fields };
+}
+async function signedIn(wallet: TestWallet, options: PageOptions = {}): Promise<WatchedPage> {
+  const page = await browser.open(bench.dapp.url, { wallet, ...options });
+  page.setDefaultTimeout(WAIT_MS);
+  await press(page, 'Connect Test wallet');
+  await page.getByRole('button', { name: 'New pool' }).waitFor();
+  return page;
+}
+const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+const dialog = (page: Page, text: string | RegExp): Promise<void> =>
+  page.getByRole('dialog').getByText(text).waitFor();
+const card = (page: Page, text: string | RegExp): Promise<void> =>
+  page.locator('[data-pool]').getByText(text).waitFor();
+/** Creates a pool, up to where the wallet is asked. */
+async function newPool(page: Page, amount: string): Promise<void> {
+  await press(page, 'New pool');
+  await page.getByLabel('First deposit').fill(amount);
+  await press(page, 'Create and pay');
+}
+/** What the chain has taken from the wallet. */
+const spent = async ({ account }: TestWallet): Promise<bigint> =>
+  THOUSAND - (await bench.tokensOf(account.address));
+const sent = ({ asked }: TestWallet): number =>
+  asked!.filter((method) => method === 'eth_sendTransaction').length;
+const mining = (on: boolean): Promise<unknown> => anvilRpc(bench.keeper, 'evm_setAutomine', on);
+const mine = (): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine');
+
+/** The transaction of the account that waits to be mined. */
+async function pendingOf({ account }: TestWallet): Promise<Hash> {
+  for (;;) {
+    const { pending } = (await anvilRpc(bench.keeper, 'txpool_content')) as {
+      pending: Record<string, Record<string, { hash: Hash }>>;
+    };
+    const own = Object.entries(pending).find(
+      ([from]) => from.toLowerCase() === account.address.toLowerCase(),
+    );
+    if (own) return Object.values(own[1])[0].hash;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+describe('an amount', () => {
+  it('is what it says by the locale: "10,5" is ten and a half in German', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet, { locale: 'de-DE' });
+    await press(page, 'New pool');
+    await page.getByLabel('First deposit').fill('10,5');
+    await dialog(page, 'You pay 10,5 TEST');
+    await press(page, 'Create and pay');
+    await dialog(page, '10,5 TEST have arrived.');
+    expect(await spent(wallet)).toBe(parseEther('10.5'));
+    await page.locator('[data-field="held"]', { hasText: /^10,5$/ }).waitFor();
+  });
+
+  it('is never guessed: "10,5" is refused in English, with what it can mean', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet, { locale: 'en-US' });
+    await newPool(page, '10,5');
+    await dialog(page, 'Did you mean 10.5? Please write it so');
+    const field = page.getByLabel('First deposit');
+    expect(await field.evaluate('(input) => document.activeElement === input')).toBe(true);
+    const ids = ((await field.getAttribute('aria-describedby')) ?? '').split(' ');
+    const texts = await Promise.all(ids.map((id) => page.locator(`[id="${id}"]`).innerText()));
+    expect(texts.join()).toContain('Did you mean 10.5');
+    await field.fill('1,234');
+    await dialog(page, 'You pay 1,234 TEST, not 1.234');
+    expect([sent(wallet), await spent(wallet)]).toEqual([0, 0n]);
+    expect(await page.locator('[data-pool]').count()).toBe(0);
+  });
+});
+
+describe('money in a draw', () => {
+  it('comes back from a cancelled draw, and a prize is paid, by a button each', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    const draw = async (): Promise<void> => {
+      await press(page, 'Start a one-minute draw');
+      await dialog(page, 'Buy tickets');
+      await press(page, 'Done');
+      await press(page, /^Buy for/);
+      await dialog(page, 'Good luck!');
+      await press(page, 'Done');
+      await page.locator('[data-field="tickets"]', { hasText: /^1$/ }).waitFor();
+    };
+    await draw();
+    // Another one begins, which cancels this one.
+    await draw();
+    await press(page, 'Take back 1 TEST');
+    await dialog(page, 'Your money is back in your wallet.');
+    await press(page, 'Done');
+    await page.getByText('Cancelled, refunded').waitFor();
+    expect(await spent(wallet)).toBe(parseEther('1'));
+
+    await press(page, 'End the draw now');
+    await dialog(page, 'You have won 26 TEST!');
+    await press(page, 'Done');
+    await press(page, 'Take 26 TEST');
+    await dialog(page, 'The prize is in your wallet.');
+    await press(page, 'Done');
+    await page.getByText('Won 26 TEST, paid').waitFor();
+    expect(await spent(wallet)).toBe(-parseEther('25'));
+    expect(await page.getByRole('button', { name: /^Take/ }).count()).toBe(0);
+  });
+});
+
+describe('a payment', () => {
+  it('is not offered again while the indexer is behind: here, after a reload, on another device', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    await bench.stopIndexer();
+    await newPool(page, '25');
+    await dialog(page, 'Paid. The service is catching up');
+    await press(page, 'Go on in the background');
+    await card(page, 'Paid, not confirmed yet');
+    const offers = page.getByRole('button', { name: /^Pay 25/ });
+    expect(await offers.count()).toBe(0);
+    await page.reload();
+    await card(page, 'Paid, not confirmed yet');
+    expect(await offers.count()).toBe(0);
+
+    const other = await signedIn({ ...wallet });
+    await card(other, 'Paid, not confirmed yet');
+    expect(await other.getByRole('button', { name: /^Pay 25/ }).count()).toBe(0);
+    await bench.startIndexer();
+    await card(other, 'Confirmed');
+    await card(page, 'Confirmed');
+    expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+
+  it('is not made by another account of the wallet, and the page says so', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    const b = await richWallet();
+    await changeAccount(page, wallet, b.account);
+    await page.getByText(/Your wallet is on 0x.{4}….{4}, and you signed in as 0x/).waitFor();
+    await newPool(page, '25');
+    await page.getByRole('dialog').getByText('Nothing was sent.').waitFor();
+    expect([sent(wallet), await spent(b)]).toEqual([0, 0n]);
+    expect(await page.locator('[data-pool]').count()).toBe(0);
+  });
+
+  it('changes the chain of a wallet that does not know it, and says so before', async () => {
+    const wallet = await richWallet({ chains: {} });
+    const page = await signedIn(wallet);
+    wallet.chains = { 1: undefined };
+    await changeChain(page, wallet, 1);
+    delete wallet.chains[bench.anvil.chainId];
+    await page.getByText('It will be asked to change over to Local chain when you pay.').waitFor();
+    await newPool(page, '25');
+    await dialog(page, '25 TEST have arrived.');
+    expect(wallet.asked).toContain('wallet_addEthereumChain');
+    expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+
+  it('asks a wallet that can batch once, and shows no step that it does not take', async () => {
+    const wallet = await richWallet({ batches: true });
+    const page = await signedIn(wallet);
+    wallet.asked = [];
+    await newPool(page, '25');
+    await dialog(page, '25 TEST have arrived.');
+    expect(wallet.asked.filter((method) => method !== 'eth_requestAccounts')).toEqual(['wallet_sendCalls']);
+    const steps = await page.getByRole('dialog').locator('.steps li').allInnerTexts();
+    expect(steps.map((step) => step.split('\n').find((line) => /\w{4}/.test(line)))).toEqual([
+      'Allow and pay in one',
+      'Confirmed by the service',
+    ]);
+  });
+
+  it('that the wallet speeds up arrives, once', async () => {
+    const wallet = await richWallet({ batches: true });
+    const page = await signedIn(wallet);
+    await newPool(page, '25');
+    await dialog(page, 'have arrived.');
+    await press(page, 'Done');
+    await press(page, 'Withdraw');
+    await page.getByLabel('Amount').fill('15');
+    await mining(false);
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    const first = await pendingOf(wallet);
+    await dialog(page, /sent \d+ s ago/);
+    await replace(wallet, first);
+    await mine();
+    await dialog(page, '15 TEST are back in your wallet.');
+    expect(await spent(wallet)).toBe(parseEther('10'));
+  });
+
+  it('that the wallet cancels is told, and can be made again', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    wallet.rejects = true;
+    await newPool(page, '25');
+    await dialog(page, 'You declined in the wallet.');
+    await press(page, 'Close');
+    wallet.rejects = false;
+    await mining(false);
+    await press(page, 'Pay 25 TEST');
+    await replace(wallet, await pendingOf(wallet), { cancel: true });
+    await mine();
+    await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
+    await page.getByRole('dialog').getByText('Close', { exact: true }).last().click();
+    await mining(true);
+    await press(page, 'Pay 25 TEST');
+    await dialog(page, '25 TEST have arrived.');
+    expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+
+  it('can be left while the wallet is open, goes on over a reload, and can be cancelled before it is sent', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    let confirm = (): void => undefined;
+    const hold = (): void => void (wallet.open = new Promise<void>((resolve) => (confirm = resolve)));
+    hold();
+    await newPool(page, '25');
+    await dialog(page, 'Confirm in your wallet');
+    await press(page, 'Go on in the background');
+    const underWay = page.locator('[data-payment="deposit"]');
+    await underWay.getByText('waits for your wallet').waitFor();
+    await page.reload();
+    await underWay.getByText('waits for your wallet').waitFor();
+    await underWay.getByRole('button', { name: 'Show' }).click();
+    await press(page, 'Cancel');
+    await dialog(page, 'Cancelled.');
+    await page.getByRole('dialog').getByText('Close', { exact: true }).last().click();
+    await underWay.waitFor({ state: 'detached' });
+    expect(await spent(wallet)).toBe(0n);
+    confirm();
+    wallet.open = undefined;
+
+    await press(page, 'Pay 25 TEST');
+    await mining(false);
+    await pendingOf(wallet).then(() => page.reload());
+    await underWay.getByText('sent').waitFor();
+    await mine();
+    await card(page, 'Confirmed');
+    expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+});
+
+describe('a pool', () => {
+  it('is not created if it could not be paid', async () => {
+    const wallet = await richWallet();
+    await anvilRpc(bench.keeper, 'anvil_setBalance', wallet.account.address, '0x0');
+    const page = await signedIn(wallet);
+    await newPool(page, '1001');
+    await dialog(page, 'At most 1,000 TEST');
+    await page.getByLabel('First deposit').fill('9.5');
+    await press(page, 'Create and pay');
+    await dialog(page, 'At least 10 TEST');
+    await page.getByLabel('First deposit').fill('25');
+    await press(page, 'Create and pay');
+    await dialog(page, 'too little to pay the fee');
+    await page.keyboard.press('Escape');
+    expect(await page.locator('[data-pool]').count()).toBe(0);
+  });
+
+  it('that was never paid can be cancelled', async () => {
+    const wallet = await richWallet();
+    const page = await signedIn(wallet);
+    wallet.rejects = true;
+    await newPool(page, '25');
+    await dialog(page, 'You declined in the wallet.');
+    await press(page, 'Close');
+    await press(page, 'Cancel the pool');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the pool' }).click();
+    await dialog(page, 'The pool is gone.');
+    await press(page, 'Done');
+    await page.getByText('No pools yet').waitFor();
+  });
+});

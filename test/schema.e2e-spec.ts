@@ -631,7 +631,7 @@ describe('a hot statement reads few rows, by index', () => {
     for (const who of [memberOf50, heavyMember, heavyOwner, me]) {
       const { user: of, caller: by } = who;
       const parts = [
-        ...[run(PROFILE, { user: of, expiresAt }), run(USER_ANALYTICS, { user: of }), run(CURRENT_DRAW, {})],
+        ...[run(PROFILE, { user: of, expiresAt, chainId: 1 }), run(USER_ANALYTICS, { user: of }), run(CURRENT_DRAW, {})],
         run(pools.LIST_POOLS, { caller: by, ...limits, limit: 50 }),
         run(LIST_POSITIONS, { caller: by, limit: 100, offset: 0 }),
         run(transactions.LIST_TRANSACTIONS, { ...who, ...limits, limit: 8 }),
@@ -646,8 +646,7 @@ describe('a hot statement reads few rows, by index', () => {
         );
       let apart = 0;
       for (const part of parts) apart += rows(await planOf(part));
-      const together = rows(await planOf(run(START, { ...who, expiresAt })));
-      console.log(apart, together);
+      const together = rows(await planOf(run(START, { ...who, expiresAt, chainId: 1 })));
       expect(together).toBeLessThanOrEqual(1.1 * apart);
       read.push(together);
     }

@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Get a nonce for any wallet
-         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in.
+         * @description As POST, for clients that do not know the address yet: whichever wallet signs a message with it is signed in. A page that wants a nonce at each load takes it from `/users/nonce`, which does not count toward the limit of `/auth`.
          */
         get: operations["auth_nonce"];
         put?: never;
@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second.
+         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.
          */
         post: operations["auth_logout"];
         delete?: never;
@@ -102,6 +102,70 @@ export interface paths {
          * @description Ends every session that the caller was given so far, on all devices. Webhooks are of no session: the answer lists them, and `{"webhooks": true}` deletes them.
          */
         post: operations["auth_logoutAll"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/nonce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a nonce for any wallet, at each load of a page
+         * @description As `GET /auth/nonce`, but it does not count toward the limit of `/auth`: for RainbowKit, ConnectKit and others that take a nonce before anybody wants to sign in.
+         */
+        get: operations["usersessions_nonce"];
+        put?: never;
+        /**
+         * Get a nonce for a wallet, at each load of a page
+         * @description As `POST /auth/nonce`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_nonceFor"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out
+         * @description As `POST /auth/logout`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/logout/all": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign out everywhere
+         * @description As `POST /auth/logout/all`, but it does not count toward the limit of `/auth`.
+         */
+        post: operations["usersessions_logoutAll"];
         delete?: never;
         options?: never;
         head?: never;
@@ -143,7 +207,7 @@ export interface paths {
         put?: never;
         /**
          * Create a pool
-         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
+         * @description Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 422 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.
          */
         post: operations["pools_create"];
         delete?: never;
@@ -166,7 +230,11 @@ export interface paths {
         get: operations["pools_detail"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Cancel a pool that was never paid
+         * @description Its owner takes it away, with its pending deposit: it leaves the lists and totals of all. A second time it is the same. A payment that arrives after all brings it back as it was. 409 `deposit_submitted` while a payment is on its way: see DELETE /transactions/{id}/sent.
+         */
+        delete: operations["pools_cancel"];
         options?: never;
         head?: never;
         patch?: never;
@@ -312,6 +380,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/transactions/{id}/sent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell that the payment of a deposit was sent
+         * @description By the account that is to pay the deposit, as soon as its wallet gives a hash: all its devices see `submitted`, and GET /pools/{id}/calls/deposit refuses a second payment. Another hash takes the place of the first, as when a wallet speeds a transaction up; the same one again changes nothing. It confirms nothing. It ends when the deposit is on the chain, when the transaction failed or another took its place, when no node has known it for more than an hour, or with DELETE. Of a deposit that is on the chain already the answer is the deposit as it is.
+         */
+        post: operations["transactions_sent"];
+        /**
+         * Take back that the payment of a deposit was sent
+         * @description By the account that is to pay it, when the wallet has cancelled the transaction, or dropped it. The deposit can be paid again. If the transaction reaches the chain after all, it confirms the deposit all the same.
+         */
+        delete: operations["transactions_takeBack"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/pools/{id}/calls/deposit": {
         parameters: {
             query?: never;
@@ -321,7 +413,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to pay into a pool
-         * @description The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one.
+         * @description The approval of exactly this amount, then the deposit. With `transaction` the payment carries the id of that pending deposit of the caller, so that it confirms just this one. 409 `deposit_submitted` while a payment of it is on its way: see POST /transactions/{id}/sent.
          */
         get: operations["calls_deposit"];
         put?: never;
@@ -341,7 +433,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to take its money out of a pool
-         * @description The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving.
+         * @description The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving. What the contract must refuse is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_withdraw"];
         put?: never;
@@ -361,7 +453,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to claim its yield from a pool
-         * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving.
+         * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_claim"];
         put?: never;
@@ -541,7 +633,7 @@ export interface paths {
         };
         /**
          * Totals over all pools
-         * @description What all pools of the service hold and have yielded, whoever owns them.
+         * @description What all pools of the service hold and have yielded, whoever owns them. The operator may open it to requests without a token.
          */
         get: operations["analytics_pools"];
         put?: never;
@@ -624,6 +716,26 @@ export interface paths {
          * @description The draws into which the caller paid, for tickets or as a gift, with what came of them and what the caller may take out: those of the newest lottery contract first, of each the newest first.
          */
         get: operations["tickets_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/users/me/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All that a start page shows
+         * @description What the endpoints named below tell the caller, of one moment, in one request. With `cursor` as `Last-Event-ID` the stream goes on from that moment: what happened since comes once, and nothing that is in here comes again. The one exception: while a transaction of the database takes so long that more than 200 others end before it, what the later ones of these tell may be in both; an event that was applied already is known by its `transactionId`, or its `txHash` and `topic`.
+         */
+        get: operations["start_read"];
         put?: never;
         post?: never;
         delete?: never;
@@ -911,7 +1023,448 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "pool.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A pool was created, by POST /pools or by its first payment
+         * @description A pool was created, by POST /pools or by its first payment. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_pool_created"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.submitted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Who is to pay a deposit told the hash of the payment, or that it will not come
+         * @description Who is to pay a deposit told the hash of the payment, or that it will not come. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_submitted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment into a pool is on the chain
+         * @description A payment into a pool is on the chain. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_confirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A withdrawal from a pool is on the chain
+         * @description A withdrawal from a pool is on the chain. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_withdrawal_confirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "yield.accrued": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A pool has earned
+         * @description A pool has earned. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_yield_accrued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "yield.claimed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A member has claimed what it earned
+         * @description A member has claimed what it earned. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_yield_claimed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "deposit.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * No payment came in time
+         * @description No payment came in time. A late one still confirms the deposit. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_deposit_expired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "pool.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Nothing was paid into a pool, and its owner took it away
+         * @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_pool_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "transaction.reverted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A reorganisation took back an event
+         * @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_transaction_reverted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tickets for a draw are sold
+         * @description Tickets for a draw are sold. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_opened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "tickets.issued": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The caller has bought tickets
+         * @description The caller has bought tickets. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_tickets_issued"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw sells no more tickets, and is about to be drawn
+         * @description A draw sells no more tickets, and is about to be drawn. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw has a winner
+         * @description A draw has a winner. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_completed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A draw will have no winner
+         * @description A draw will have no winner. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "prize.paid": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The winner of a draw has the prize
+         * @description The winner of a draw has the prize. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_prize_paid"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "draw.refunded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What the caller paid into a cancelled draw, for tickets and as gifts, came back
+         * @description What the caller paid into a cancelled draw, for tickets and as gifts, came back. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_draw_refunded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.paused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is paused
+         * @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_paused"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is sent nothing any more
+         * @description A webhook of the caller is sent nothing any more. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_disabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.resumed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A webhook of the caller is sent everything again
+         * @description A webhook of the caller is sent everything again. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_webhook_resumed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    reload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Events were left out: read again what you keep
+         * @description Events were left out: read again what you keep. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_reload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The owner of the webhook asked for a test
+         * @description The owner of the webhook asked for a test. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    challenge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Proves that the server wants what is sent
+         * @description Proves that the server wants what is sent. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_challenge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         NonceResponse: {
@@ -929,7 +1482,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -950,6 +1503,11 @@ export interface components {
              * @example Validation failed
              */
             error: string;
+            /**
+             * @description The same as `error`
+             * @example Validation failed
+             */
+            message: string;
             /**
              * @description What went wrong, for programs: it stays while texts change
              * @example validation_failed
@@ -1073,10 +1631,7 @@ export interface components {
             webhooks: components["schemas"]["WebhookOfUser"][];
         };
         LogoutAllRequest: {
-            /**
-             * @description Deletes the webhooks of the user too
-             * @default false
-             */
+            /** @description Deletes the webhooks of the user too; not, if left out */
             webhooks?: boolean;
         };
         LogoutAllResponseEnvelope: {
@@ -1110,6 +1665,11 @@ export interface components {
             success: true;
             data: components["schemas"]["Profile"];
         };
+        Submitted: {
+            hash: string;
+            /** Format: date-time */
+            at: string;
+        };
         TransactionSummary: {
             /** Format: uuid */
             id: string;
@@ -1119,6 +1679,8 @@ export interface components {
             txHash: string | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
         };
@@ -1178,10 +1740,7 @@ export interface components {
             type: "individual" | "cooperative" | "lottery" | "rotating";
             /** @description Smallest token units, at least the minimum deposit */
             initialDeposit: string;
-            /**
-             * @description Whether yield is to be paid in again
-             * @default false
-             */
+            /** @description Whether yield is to be paid in again; not, if left out */
             autoCompound?: boolean;
             /** @description Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped */
             members?: string[];
@@ -1241,6 +1800,15 @@ export interface components {
             success: true;
             data: components["schemas"]["YieldReport"];
         };
+        CancelledPoolId: {
+            /** Format: uuid */
+            id: string;
+        };
+        CancelledPoolIdEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["CancelledPoolId"];
+        };
         LeftPool: {
             /** Format: uuid */
             poolId: string;
@@ -1296,6 +1864,8 @@ export interface components {
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
             /** @description The wallet whose money it is */
@@ -1325,6 +1895,8 @@ export interface components {
             blockNumber: number | null;
             /** @enum {string} */
             status: "PENDING" | "CONFIRMED" | "EXPIRED";
+            /** @description The payment that was told for it, while it is pending: its hash, and since when. null once it is on the chain, failed or was replaced. Nothing but the chain says that it was paid */
+            submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
             /** @description The wallet whose money it is */
@@ -1342,6 +1914,13 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["TransactionDetail"];
+        };
+        SentRequest: {
+            /**
+             * @description What the wallet gave for the transaction that pays the deposit
+             * @example 0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060
+             */
+            hash: string;
         };
         ContractCall: {
             /** @enum {string} */
@@ -1384,6 +1963,33 @@ export interface components {
             data: components["schemas"]["StrayDepositItem"][];
             pagination: components["schemas"]["Pagination"];
         };
+        ChainCurrency: {
+            /** @example Ether */
+            name: string;
+            /** @example ETH */
+            symbol: string;
+            decimals: number;
+        };
+        ChainInfo: {
+            /** @example 31337 */
+            id: number;
+            /** @example Local chain */
+            name: string;
+            /** @description What fees are paid in */
+            currency: components["schemas"]["ChainCurrency"];
+            /**
+             * @description Nodes that wallets may use, the preferred one first; may be empty
+             * @example [
+             *       "http://127.0.0.1:8545"
+             *     ]
+             */
+            rpcUrls: string[];
+            /**
+             * @description Shows a transaction at `/tx/<hash>`
+             * @example https://explorer.example.org
+             */
+            explorerUrl: string | null;
+        };
         TokenInfo: {
             address: string;
             /** @description Empty if the token has none */
@@ -1407,6 +2013,16 @@ export interface components {
             /** @description Older ones, whose pools stay */
             rotating: string[];
         };
+        ContractMinimums: {
+            /** @description null until the indexer has read it, or if the contract has none */
+            individual: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            cooperative: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            lottery: string | null;
+            /** @description null until the indexer has read it, or if the contract has none */
+            rotating: string | null;
+        };
         SignInRules: {
             /** @description Hosts that may ask for a signature; empty: any */
             domains: string[];
@@ -1418,6 +2034,8 @@ export interface components {
         ClientConfig: {
             /** @description null until the indexer has read it from the chain */
             chainId: number | null;
+            /** @description What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain */
+            chain: components["schemas"]["ChainInfo"] | null;
             /** @description null until the indexer has read it from the chain */
             token: components["schemas"]["TokenInfo"] | null;
             /** @description Of new pools */
@@ -1425,7 +2043,11 @@ export interface components {
             formerContracts: components["schemas"]["FormerContracts"];
             /** @description Smallest first deposit of a pool, in smallest token units */
             minimumDeposit: string;
+            /** @description Smallest deposit that the contracts take, and smallest withdrawal that leaves something */
+            contractMinimums: components["schemas"]["ContractMinimums"];
             signIn: components["schemas"]["SignInRules"];
+            /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
+            publicStatistics: boolean;
             /** @description The chain of this machine; in development only */
             rpcUrl?: string;
         };
@@ -1619,6 +2241,54 @@ export interface components {
             data: components["schemas"]["DrawEntry"][];
             pagination: components["schemas"]["Pagination"];
         };
+        FirstPageOfPoolItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["PoolItem"][];
+        };
+        FirstPageOfPositionItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["PositionItem"][];
+        };
+        FirstPageOfTransactionItem: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["TransactionItem"][];
+        };
+        FirstPageOfDrawEntry: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["DrawEntry"][];
+        };
+        FirstPageOfWinner: {
+            pagination: components["schemas"]["Pagination"];
+            data: components["schemas"]["Winner"][];
+        };
+        StartPage: {
+            /** @description As `GET /users/me` */
+            user: components["schemas"]["Profile"];
+            /** @description As `GET /analytics/user` */
+            analytics: components["schemas"]["UserAnalytics"];
+            /** @description As `GET /pools?limit=50` */
+            pools: components["schemas"]["FirstPageOfPoolItem"];
+            /** @description As `GET /users/me/positions?limit=100` */
+            positions: components["schemas"]["FirstPageOfPositionItem"];
+            /** @description As `GET /transactions?limit=8` */
+            transactions: components["schemas"]["FirstPageOfTransactionItem"];
+            /** @description As `GET /lottery/current`; null if no draw is open */
+            draw: components["schemas"]["CurrentDraw"] | null;
+            /** @description As `GET /lottery/me?limit=5` */
+            entries: components["schemas"]["FirstPageOfDrawEntry"];
+            /** @description As `GET /lottery/winners?limit=3` */
+            winners: components["schemas"]["FirstPageOfWinner"];
+            /**
+             * @description A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event
+             * @example 0000000003e9-000000000011-0001
+             */
+            cursor: string;
+        };
+        StartPageEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["StartPage"];
+        };
         CreatedWebhook: {
             /** Format: uuid */
             id: string;
@@ -1634,7 +2304,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -1698,7 +2368,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
         };
         CreatedWebhookEnvelope: {
             /** @enum {boolean} */
@@ -1720,7 +2390,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -1790,7 +2460,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /**
              * @description false: DISABLED, nothing is sent; true ends that, and begins with a challenge
              * @example true
@@ -1831,7 +2501,7 @@ export interface components {
              * @example deposit.confirmed
              * @enum {string}
              */
-            topic: "pool.created" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
+            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
             /**
              * @example DELIVERED
              * @enum {string}
@@ -1968,9 +2638,565 @@ export interface components {
                 };
             };
         };
+        /** @description A pool was created, by POST /pools or by its first payment */
+        PoolCreatedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            amount?: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "pool.created";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Who is to pay a deposit told the hash of the payment, or that it will not come */
+        DepositSubmittedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /** @description null: it was taken back, or failed */
+            txHash: string | null;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.submitted";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A payment into a pool is on the chain */
+        DepositConfirmedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.confirmed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A withdrawal from a pool is on the chain */
+        WithdrawalConfirmedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "withdrawal.confirmed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A pool has earned */
+        YieldAccruedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            blockNumber: number;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "yield.accrued";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A member has claimed what it earned */
+        YieldClaimedEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash: string;
+            blockNumber: number;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "yield.claimed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description No payment came in time. A late one still confirms the deposit */
+        DepositExpiredEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** Format: uuid */
+            transactionId: string;
+            /** @enum {string} */
+            transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "deposit.expired";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again */
+        PoolCancelledEvent: {
+            /** Format: uuid */
+            poolId: string;
+            /** @description Who paid, withdrew or claimed */
+            account: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            amount?: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "pool.cancelled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @enum {string} */
+        Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
+        /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
+        TransactionRevertedEvent: {
+            /** Format: uuid */
+            poolId?: string;
+            /** Format: uuid */
+            transactionId?: string;
+            /** @enum {string} */
+            transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
+            txHash?: string;
+            blockNumber?: number;
+            /** @description Who paid, withdrew or claimed */
+            account?: string;
+            amount?: string;
+            drawId?: number;
+            /** @description Draw ids are unique only within a contract */
+            contract?: string;
+            /** @description How many tickets this purchase added */
+            tickets?: string;
+            winner?: string;
+            prize?: string;
+            /** @example deposit.confirmed */
+            reverted: components["schemas"]["Topic"];
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "transaction.reverted";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description Tickets for a draw are sold */
+        DrawOpenedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.opened";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description The caller has bought tickets */
+        TicketsIssuedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            account: string;
+            /** @description How many tickets this purchase added */
+            tickets: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "tickets.issued";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw sells no more tickets, and is about to be drawn */
+        DrawClosedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.closed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw has a winner */
+        DrawCompletedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            winner: string;
+            prize: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.completed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A draw will have no winner */
+        DrawCancelledEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.cancelled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description The winner of a draw has the prize */
+        PrizePaidEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /** @description Who got it */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "prize.paid";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description What the caller paid into a cancelled draw, for tickets and as gifts, came back */
+        DrawRefundedEvent: {
+            drawId: number;
+            /** @description Draw ids are unique only within a contract */
+            contract: string;
+            txHash: string;
+            blockNumber: number;
+            /** @description Who got it */
+            account: string;
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "draw.refunded";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is paused. It failed several times in a row: little is sent until it answers */
+        WebhookPausedEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Why the last attempt failed
+             * @example the server answered 503
+             */
+            reason: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.paused";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is sent nothing any more */
+        WebhookDisabledEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Why the last attempt failed
+             * @example the server answered 503
+             */
+            reason: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.disabled";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        /** @description A webhook of the caller is sent everything again */
+        WebhookResumedEvent: {
+            /** @description The owner */
+            account: string;
+            /** Format: uuid */
+            webhookId: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "webhook.resumed";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
+        WebhookNotice: {
+            /** @example 0000000002f1-00000000001a-0001 */
+            id: string;
+            /**
+             * @example test
+             * @enum {string}
+             */
+            topic: "reload" | "test";
+            /** Format: date-time */
+            occurredAt: string;
+        };
+        WebhookChallenge: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            topic: "challenge";
+            /** Format: date-time */
+            occurredAt: string;
+            /**
+             * @description What the answer has to repeat
+             * @example q3Fh0Vw9c1sK7yJtB2mXzA
+             */
+            challenge: string;
+        };
+        ChallengeAnswer: {
+            /** @example q3Fh0Vw9c1sK7yJtB2mXzA */
+            challenge: string;
+        };
+        /** @description What happened. `topic` tells which fields there are */
+        EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositSubmittedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["PoolCancelledEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["PrizePaidEvent"] | components["schemas"]["DrawRefundedEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
     };
     responses: never;
-    parameters: never;
+    parameters: {
+        /**
+         * @description Names the delivery, the same in all attempts
+         * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+         */
+        "Webhook-Id": string;
+        /**
+         * @description When it was signed, Unix time
+         * @example 1763701789
+         */
+        "Webhook-Timestamp": string;
+        /**
+         * @description By Standard Webhooks; two of them while a secret rotates
+         * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+         */
+        "Webhook-Signature": string;
+        /**
+         * @description The same in the form of Stripe
+         * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+         */
+        "Savings-Signature": string;
+    };
     requestBodies: never;
     headers: {
         /**
@@ -1999,7 +3225,7 @@ export interface components {
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Seconds until the window ends
+         * @description Seconds from now until the window ends, not a time of day
          * @example 412
          */
         "X-RateLimit-Reset": number;
@@ -2823,6 +4049,533 @@ export interface operations {
             };
         };
     };
+    usersessions_nonce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nonce": "w8KpXs2Rb7QeT4vN",
+                     *       "success": true,
+                     *       "data": {
+                     *         "nonce": "w8KpXs2Rb7QeT4vN"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NonceResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_nonceFor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NonceRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "nonce": "w8KpXs2Rb7QeT4vN",
+                     *       "success": true,
+                     *       "data": {
+                     *         "nonce": "w8KpXs2Rb7QeT4vN"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["NonceResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "ended": "session"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogoutResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    usersessions_logoutAll: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "webhooks": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["LogoutAllRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "ended": "all",
+                     *         "webhooks": [
+                     *           {
+                     *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *             "url": "https://backend.example.org/savings-events",
+                     *             "ended": false
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LogoutAllResponseEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
     users_profile: {
         parameters: {
             query?: never;
@@ -3006,6 +4759,10 @@ export interface operations {
                      *               "amount": "25000000000000000000",
                      *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *               "status": "PENDING",
+                     *               "submitted": {
+                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "at": "2026-11-21T05:09:49.118Z"
+                     *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z"
                      *             }
                      *           ]
@@ -3348,6 +5105,10 @@ export interface operations {
                      *             "amount": "25000000000000000000",
                      *             "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *             "status": "PENDING",
+                     *             "submitted": {
+                     *               "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "at": "2026-11-21T05:09:49.118Z"
+                     *             },
                      *             "createdAt": "2026-11-21T05:09:49.118Z"
                      *           }
                      *         ]
@@ -3410,6 +5171,176 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    pools_cancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the pool
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CancelledPoolIdEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4120,6 +6051,10 @@ export interface operations {
                      *           "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
+                     *           "submitted": {
+                     *             "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "at": "2026-11-21T05:09:49.118Z"
+                     *           },
                      *           "createdAt": "2026-11-21T05:09:49.118Z",
                      *           "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *         }
@@ -4280,6 +6215,10 @@ export interface operations {
                      *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
                      *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
@@ -4436,6 +6375,10 @@ export interface operations {
                      *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
                      *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
@@ -4501,6 +6444,364 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    transactions_sent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the transaction
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "hash": "0x5c504ed432cb51138bcf09aa5e8a410dd4a1e204ef84bfed1be16dfba1b22060"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SentRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *         "type": "DEPOSIT",
+                     *         "amount": "25000000000000000000",
+                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "blockNumber": 4211,
+                     *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
+                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *         "gasUsed": "84213",
+                     *         "gasPrice": "1000000007"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransactionDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    transactions_takeBack: {
+        parameters: {
+            query?: {
+                /** @description Only this one: another that was told meanwhile stays */
+                hash?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the transaction
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *         "type": "DEPOSIT",
+                     *         "amount": "25000000000000000000",
+                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "blockNumber": 4211,
+                     *         "status": "PENDING",
+                     *         "submitted": {
+                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "at": "2026-11-21T05:09:49.118Z"
+                     *         },
+                     *         "createdAt": "2026-11-21T05:09:49.118Z",
+                     *         "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "confirmedAt": "2026-11-21T05:09:49.118Z",
+                     *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *         "gasUsed": "84213",
+                     *         "gasPrice": "1000000007"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TransactionDetailEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -4837,6 +7138,19 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
             /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
             429: {
                 headers: {
@@ -4978,6 +7292,19 @@ export interface operations {
             };
             /** @description Not found */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -6011,6 +8338,19 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "chainId": 31337,
+                     *         "chain": {
+                     *           "id": 31337,
+                     *           "name": "Local chain",
+                     *           "currency": {
+                     *             "name": "Ether",
+                     *             "symbol": "ETH",
+                     *             "decimals": 18
+                     *           },
+                     *           "rpcUrls": [
+                     *             "http://127.0.0.1:8545"
+                     *           ],
+                     *           "explorerUrl": "https://explorer.example.org"
+                     *         },
                      *         "token": {
                      *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *           "symbol": "SAVE",
@@ -6029,12 +8369,19 @@ export interface operations {
                      *           "rotating": []
                      *         },
                      *         "minimumDeposit": "25000000000000000000",
+                     *         "contractMinimums": {
+                     *           "individual": "25000000000000000000",
+                     *           "cooperative": "25000000000000000000",
+                     *           "lottery": "25000000000000000000",
+                     *           "rotating": "25000000000000000000"
+                     *         },
                      *         "signIn": {
                      *           "domains": [],
                      *           "chainId": 31337,
                      *           "nonceLifetimeSeconds": 600,
                      *           "tokenLifetimeSeconds": 604800
-                     *         }
+                     *         },
+                     *         "publicStatistics": false
                      *       }
                      *     }
                      */
@@ -6869,6 +9216,308 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DrawEntryList"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    start_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "user": {
+                     *           "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *           "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *           "poolCount": 1,
+                     *           "totalDeposits": "25000000000000000000",
+                     *           "createdAt": "2026-11-21T05:09:49.118Z",
+                     *           "tokenExpiresAt": "2026-11-21T05:09:49.118Z",
+                     *           "chainId": 1
+                     *         },
+                     *         "analytics": {
+                     *           "totalDeposited": "25000000000000000000",
+                     *           "pendingDeposits": "0",
+                     *           "totalYield": "1312500000000000000",
+                     *           "yieldEarned": "1000000000000000000",
+                     *           "activePoolsCount": 1,
+                     *           "averageAPR": 5.25,
+                     *           "joinedAt": "2026-11-21T05:09:49.118Z",
+                     *           "chartData": {
+                     *             "deposits": [
+                     *               {
+                     *                 "date": "2026-11-21",
+                     *                 "amount": "25000000000000000000"
+                     *               }
+                     *             ],
+                     *             "yields": [
+                     *               {
+                     *                 "date": "2026-11-21",
+                     *                 "amount": "25000000000000000000"
+                     *               }
+                     *             ]
+                     *           }
+                     *         },
+                     *         "pools": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *               "type": "individual",
+                     *               "contractAddress": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *               "balance": "25000000000000000000",
+                     *               "createdAt": "2026-11-21T05:09:49.118Z",
+                     *               "pendingBalance": "0",
+                     *               "totalYield": "1312500000000000000",
+                     *               "apr": 5.25,
+                     *               "autoCompound": false,
+                     *               "lastUpdate": "2026-11-21T05:09:49.118Z",
+                     *               "members": 1,
+                     *               "recentTransactions": [
+                     *                 {
+                     *                   "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *                   "type": "DEPOSIT",
+                     *                   "amount": "25000000000000000000",
+                     *                   "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                   "status": "PENDING",
+                     *                   "submitted": {
+                     *                     "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                     "at": "2026-11-21T05:09:49.118Z"
+                     *                   },
+                     *                   "createdAt": "2026-11-21T05:09:49.118Z"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           ]
+                     *         },
+                     *         "positions": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *               "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *               "deposited": "30000000000000000000",
+                     *               "withdrawn": "5000000000000000000",
+                     *               "balance": "25000000000000000000",
+                     *               "earned": "1312500000000000000",
+                     *               "claimed": "1000000000000000000",
+                     *               "claimable": "312500000000000000",
+                     *               "blockNumber": 4211,
+                     *               "blockTime": "2026-11-21T05:09:49.118Z"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "transactions": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                     *               "type": "DEPOSIT",
+                     *               "amount": "25000000000000000000",
+                     *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "blockNumber": 4211,
+                     *               "status": "PENDING",
+                     *               "submitted": {
+                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "at": "2026-11-21T05:09:49.118Z"
+                     *               },
+                     *               "createdAt": "2026-11-21T05:09:49.118Z",
+                     *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "draw": {
+                     *           "drawId": 2,
+                     *           "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *           "prizePool": "35000000000000000000",
+                     *           "ticketPrice": "1000000000000000000",
+                     *           "participants": 3,
+                     *           "totalTickets": 10,
+                     *           "totalTicketsExact": "10",
+                     *           "drawTime": "2026-11-21T05:09:49.118Z",
+                     *           "status": "ACTIVE",
+                     *           "due": null
+                     *         },
+                     *         "entries": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "drawId": 2,
+                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *               "tickets": 5,
+                     *               "ticketsExact": "5",
+                     *               "totalTickets": 10,
+                     *               "totalTicketsExact": "10",
+                     *               "ticketPrice": "1000000000000000000",
+                     *               "spent": "5000000000000000000",
+                     *               "gifts": "0",
+                     *               "status": "ACTIVE",
+                     *               "drawTime": "2026-11-21T05:09:49.118Z",
+                     *               "won": false,
+                     *               "prize": "35000000000000000000",
+                     *               "paid": false,
+                     *               "refundable": "0",
+                     *               "due": null
+                     *             }
+                     *           ]
+                     *         },
+                     *         "winners": {
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           },
+                     *           "data": [
+                     *             {
+                     *               "drawId": 2,
+                     *               "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                     *               "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *               "prize": "35000000000000000000",
+                     *               "tickets": 5,
+                     *               "ticketsExact": "5",
+                     *               "totalTickets": 10,
+                     *               "totalTicketsExact": "10",
+                     *               "drawnAt": "2026-11-21T05:09:49.118Z"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "cursor": "0000000003e9-000000000011-0001"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StartPageEnvelope"];
                 };
             };
             /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
@@ -8961,6 +11610,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -9013,6 +11663,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -9082,6 +11733,7 @@ export interface operations {
                      * @example {
                      *       "success": false,
                      *       "error": "Request header fields too large",
+                     *       "message": "Request header fields too large",
                      *       "code": "bad_request"
                      *     }
                      */
@@ -9143,6 +11795,1369 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    on_pool_created: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "pool.created",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PoolCreatedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_submitted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.submitted",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositSubmittedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_confirmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.confirmed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositConfirmedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_withdrawal_confirmed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "withdrawal.confirmed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WithdrawalConfirmedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_yield_accrued: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "blockNumber": 4211,
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "yield.accrued",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["YieldAccruedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_yield_claimed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "yield.claimed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["YieldClaimedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_deposit_expired: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "deposit.expired",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DepositExpiredEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_pool_cancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "pool.cancelled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PoolCancelledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_transaction_reverted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "transactionType": "DEPOSIT",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "tickets": "25000000000000000000",
+                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "prize": "35000000000000000000",
+                 *       "reverted": "deposit.confirmed",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "transaction.reverted",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TransactionRevertedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_opened: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.opened",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawOpenedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_tickets_issued: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "tickets": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "tickets.issued",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TicketsIssuedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_closed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.closed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawClosedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_completed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "prize": "35000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.completed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawCompletedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_cancelled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.cancelled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawCancelledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_prize_paid: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "prize.paid",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PrizePaidEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_draw_refunded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "drawId": 2,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "blockNumber": 4211,
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "draw.refunded",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DrawRefundedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_paused: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "reason": "the server answered 503",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.paused",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookPausedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_disabled: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "reason": "the server answered 503",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.disabled",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookDisabledEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_webhook_resumed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "webhookId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "webhook.resumed",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookResumedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_reload: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "reload",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookNotice"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_test: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "test",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookNotice"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_challenge: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                 *       "topic": "challenge",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z",
+                 *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChallenge"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "challenge": "q3Fh0Vw9c1sK7yJtB2mXzA"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ChallengeAnswer"];
                 };
             };
         };

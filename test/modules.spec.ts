@@ -176,6 +176,7 @@ const WRITTEN_BY_INDEXER = [
   'lottery_tickets',
   'pool_weights',
   'positions',
+  'submissions',
   'transactions',
   'yield_accruals',
 ];

@@ -10,10 +10,15 @@ const ownWebhook: Preparation = async (app, user) => {
   return { id: body.data.id as string };
 };
 
+const ownDeposit: Preparation = async (app, user) => ({
+  id: (await app.createPool(user)).depositId as string,
+});
+
 /** By operation id. */
 export const PREPARATIONS: Record<string, Preparation> = {
   pools_detail: ownPool,
   pools_yieldReport: ownPool,
+  transactions_sent: ownDeposit,
   webhooks_get: ownWebhook,
   webhooks_rotate: ownWebhook,
   webhooks_update: ownWebhook,

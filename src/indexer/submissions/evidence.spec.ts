@@ -22,7 +22,7 @@ const endpoint = (answers: Record<string, unknown>): WatchedEndpoint =>
     source: {
       rpc: {
         settled: (calls: [string][]) =>
-          answers.fails
+          answers.fails instanceof Error
             ? Promise.reject(answers.fails)
             : Promise.resolve(
                 calls.map(([name]) =>

@@ -228,6 +228,7 @@ describe('tickets', () => {
     expect(JSON.parse(refused.body)).toEqual({
       success: false,
       error: 'Invalid token',
+      message: 'Invalid token',
       code: 'invalid_token',
     });
   });
@@ -259,7 +260,12 @@ it('allows a user so many streams at once, others theirs, and gives the place ba
   await until(() => refused.ended);
   expect([refused.status, JSON.parse(refused.body)]).toEqual([
     429,
-    { success: false, error: 'Too many open event streams', code: 'too_many_connections' },
+    {
+      success: false,
+      error: 'Too many open event streams',
+      message: 'Too many open event streams',
+      code: 'too_many_connections',
+    },
   ]);
   expect((await follow(stranger)).status).toBe(200);
   readers[0].close();

@@ -30,6 +30,7 @@ async function send(...lines: string[]): Promise<Answer> {
 const refused = (message: string): unknown => ({
   success: false,
   error: 'Validation failed',
+  message: 'Validation failed',
   code: 'bad_request',
   details: [{ field: 'host', message }],
 });

@@ -1515,24 +1515,24 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfPoolItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["PoolItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfPositionItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["PositionItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfTransactionItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["TransactionItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfDrawEntry: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["DrawEntry"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfWinner: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["Winner"][];
+            pagination: components["schemas"]["Pagination"];
         };
         StartPage: {
             /** @description As `GET /users/me` */
@@ -6167,12 +6167,6 @@ export interface operations {
                      *           }
                      *         },
                      *         "pools": {
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           },
                      *           "data": [
                      *             {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
@@ -6197,15 +6191,15 @@ export interface operations {
                      *                 }
                      *               ]
                      *             }
-                     *           ]
-                     *         },
-                     *         "positions": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "positions": {
                      *           "data": [
                      *             {
                      *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
@@ -6219,15 +6213,15 @@ export interface operations {
                      *               "blockNumber": 4211,
                      *               "blockTime": "2026-11-21T05:09:49.118Z"
                      *             }
-                     *           ]
-                     *         },
-                     *         "transactions": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "transactions": {
                      *           "data": [
                      *             {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
@@ -6240,7 +6234,13 @@ export interface operations {
                      *               "createdAt": "2026-11-21T05:09:49.118Z",
                      *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           }
                      *         },
                      *         "draw": {
                      *           "drawId": 2,
@@ -6254,12 +6254,6 @@ export interface operations {
                      *           "status": "ACTIVE"
                      *         },
                      *         "entries": {
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           },
                      *           "data": [
                      *             {
                      *               "drawId": 2,
@@ -6275,15 +6269,15 @@ export interface operations {
                      *               "won": false,
                      *               "prize": "35000000000000000000"
                      *             }
-                     *           ]
-                     *         },
-                     *         "winners": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "winners": {
                      *           "data": [
                      *             {
                      *               "drawId": 2,
@@ -6296,7 +6290,13 @@ export interface operations {
                      *               "totalTicketsExact": "10",
                      *               "drawnAt": "2026-11-21T05:09:49.118Z"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           }
                      *         },
                      *         "cursor": "0000000003e9-000000000011-0001"
                      *       }

@@ -37,10 +37,17 @@ const NOT_EXPORTED = {
     "Of another feature, use entities, statements, settings, module and service, and access's guard, current user, sessions and lifetimes, and the answer of users.",
 };
 
+/** The start page is made of others' answers, so it names them. */
+const NOT_AN_ANSWER = {
+  ...NOT_EXPORTED,
+  regex: NOT_EXPORTED.regex.replace('(entity|sql|settings)', '(entity|sql|settings|dto)'),
+};
+
 const boundaries = [
   ...STOREYS.slice(0, -1).map((storey) =>
     boundary([`src/${storey}/**/*.ts`], [above(storey), ...(storey === 'features' ? [NOT_EXPORTED] : [])]),
   ),
+  boundary(['src/features/start/*.ts'], [above('features'), NOT_AN_ANSWER]),
   boundary(['src/dev/**/*.ts'], []),
   // Entries of production.
   boundary(['src/*.ts'], [above('api')]),

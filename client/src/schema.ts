@@ -2242,24 +2242,24 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfPoolItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["PoolItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfPositionItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["PositionItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfTransactionItem: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["TransactionItem"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfDrawEntry: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["DrawEntry"][];
+            pagination: components["schemas"]["Pagination"];
         };
         FirstPageOfWinner: {
-            pagination: components["schemas"]["Pagination"];
             data: components["schemas"]["Winner"][];
+            pagination: components["schemas"]["Pagination"];
         };
         StartPage: {
             /** @description As `GET /users/me` */
@@ -9369,12 +9369,6 @@ export interface operations {
                      *           }
                      *         },
                      *         "pools": {
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           },
                      *           "data": [
                      *             {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
@@ -9403,15 +9397,15 @@ export interface operations {
                      *                 }
                      *               ]
                      *             }
-                     *           ]
-                     *         },
-                     *         "positions": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "positions": {
                      *           "data": [
                      *             {
                      *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
@@ -9425,15 +9419,15 @@ export interface operations {
                      *               "blockNumber": 4211,
                      *               "blockTime": "2026-11-21T05:09:49.118Z"
                      *             }
-                     *           ]
-                     *         },
-                     *         "transactions": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "transactions": {
                      *           "data": [
                      *             {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
@@ -9450,7 +9444,13 @@ export interface operations {
                      *               "createdAt": "2026-11-21T05:09:49.118Z",
                      *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           }
                      *         },
                      *         "draw": {
                      *           "drawId": 2,
@@ -9465,12 +9465,6 @@ export interface operations {
                      *           "due": null
                      *         },
                      *         "entries": {
-                     *           "pagination": {
-                     *             "page": 1,
-                     *             "limit": 20,
-                     *             "total": 1,
-                     *             "pages": 1
-                     *           },
                      *           "data": [
                      *             {
                      *               "drawId": 2,
@@ -9490,15 +9484,15 @@ export interface operations {
                      *               "refundable": "0",
                      *               "due": null
                      *             }
-                     *           ]
-                     *         },
-                     *         "winners": {
+                     *           ],
                      *           "pagination": {
                      *             "page": 1,
                      *             "limit": 20,
                      *             "total": 1,
                      *             "pages": 1
-                     *           },
+                     *           }
+                     *         },
+                     *         "winners": {
                      *           "data": [
                      *             {
                      *               "drawId": 2,
@@ -9511,7 +9505,13 @@ export interface operations {
                      *               "totalTicketsExact": "10",
                      *               "drawnAt": "2026-11-21T05:09:49.118Z"
                      *             }
-                     *           ]
+                     *           ],
+                     *           "pagination": {
+                     *             "page": 1,
+                     *             "limit": 20,
+                     *             "total": 1,
+                     *             "pages": 1
+                     *           }
                      *         },
                      *         "cursor": "0000000003e9-000000000011-0001"
                      *       }

@@ -1,43 +1,50 @@
+import type { Type } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Pagination } from '#platform/answers/pagination';
+import { UserAnalytics } from '#features/analytics/analytics.dto';
+import { CurrentDraw, Winner } from '#features/lottery/lottery.dto';
+import { DrawEntry } from '#features/lottery/tickets.dto';
+import { PoolItem } from '#features/pools/pools.dto';
+import { PositionItem } from '#features/positions/positions.dto';
+import { TransactionItem } from '#features/transactions/transactions.dto';
 import { Profile } from '#features/users/users.dto';
 import { LIMITS, type StartList } from './start.sql';
 
-/** The schemas of other parts, by name: what is here is what they say. */
-const ref = (schema: string): { $ref: string } => ({ $ref: `#/components/schemas/${schema}` });
-
-class FirstPage {
-  @ApiProperty({ type: Pagination }) pagination: Pagination;
+interface FirstPage<T> {
+  data: T[];
+  pagination: Pagination;
 }
 
-/** The class of a first page with items of a schema. */
-function firstPageOf(schema: string): new () => FirstPage {
-  class OfItems extends FirstPage {
-    @ApiProperty({ type: 'array', items: ref(schema) }) data: unknown[];
+/** The class of a first page of items. */
+function firstPageOf<T>(item: Type<T>): Type<FirstPage<T>> {
+  class OfItems implements FirstPage<T> {
+    @ApiProperty({ type: [item] }) data: T[];
+    @ApiProperty({ type: Pagination }) pagination: Pagination;
   }
-  Object.defineProperty(OfItems, 'name', { value: `FirstPageOf${schema}` });
+  Object.defineProperty(OfItems, 'name', { value: `FirstPageOf${item.name}` });
   return OfItems;
 }
 
-const list = (name: StartList, path: string, schema: string): ApiPropertyOptions => ({
-  type: firstPageOf(schema),
+const list = (name: StartList, path: string, item: Type): ApiPropertyOptions => ({
+  type: firstPageOf(item),
   description: `As \`GET ${path}?limit=${LIMITS[name]}\``,
 });
 
 export class StartPage {
   @ApiProperty({ type: Profile, description: 'As `GET /users/me`' }) user: Profile;
-  @ApiProperty({ allOf: [ref('UserAnalytics')], description: 'As `GET /analytics/user`' }) analytics: unknown;
-  @ApiProperty(list('pools', '/pools', 'PoolItem')) pools: FirstPage;
-  @ApiProperty(list('positions', '/users/me/positions', 'PositionItem')) positions: FirstPage;
-  @ApiProperty(list('transactions', '/transactions', 'TransactionItem')) transactions: FirstPage;
+  @ApiProperty({ type: UserAnalytics, description: 'As `GET /analytics/user`' }) analytics: UserAnalytics;
+  @ApiProperty(list('pools', '/pools', PoolItem)) pools: FirstPage<PoolItem>;
+  @ApiProperty(list('positions', '/users/me/positions', PositionItem)) positions: FirstPage<PositionItem>;
+  @ApiProperty(list('transactions', '/transactions', TransactionItem))
+  transactions: FirstPage<TransactionItem>;
   @ApiProperty({
-    allOf: [ref('CurrentDraw')],
+    type: CurrentDraw,
     nullable: true,
     description: 'As `GET /lottery/current`; null if no draw is open',
   })
-  draw: unknown;
-  @ApiProperty(list('entries', '/lottery/me', 'DrawEntry')) entries: FirstPage;
-  @ApiProperty(list('winners', '/lottery/winners', 'Winner')) winners: FirstPage;
+  draw: CurrentDraw | null;
+  @ApiProperty(list('entries', '/lottery/me', DrawEntry)) entries: FirstPage<DrawEntry>;
+  @ApiProperty(list('winners', '/lottery/winners', Winner)) winners: FirstPage<Winner>;
   @ApiProperty({
     description:
       'A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event',

@@ -1,4 +1,4 @@
-import { statement } from './statement';
+import { partOf, statement } from './statement';
 
 interface Two {
   a: number;
@@ -13,6 +13,8 @@ describe('statement', () => {
       name: 'two',
       text: 'SELECT ($1::text), ($2::integer), ($1::text) AS x',
       parameters: ['b', 'a'],
+      source: 'SELECT :b, :a, :b AS x',
+      parameterTypes: { a: 'integer', b: 'text' },
     });
   });
 
@@ -44,6 +46,19 @@ describe('statement', () => {
     ['x=:a AND y<:b', 'x=($1::integer) AND y<($2::text)'],
   ])('finds those in %j', (text, numbered) => {
     expect(two(text)).toBe(numbered);
+  });
+
+  it('is a part of another one, with some parameters fixed and the others under their names', () => {
+    const part = statement<Two, object>(
+      'two',
+      { a: 'integer', b: 'text' },
+      `SELECT ':a'::text, :a, /* :b */ :b || :a`,
+    );
+    expect(partOf(part, { a: 7 })).toBe(`SELECT ':a'::text, (7::integer), /* :b */ :b || (7::integer)`);
+    expect(partOf(part, { b: null })).toBe(`SELECT ':a'::text, :a, /* :b */ (null::text) || :a`);
+    expect(partOf(part, {})).toBe(part.source);
+    // @ts-expect-error what callers say is no part of a text
+    partOf(part, { b: 'x' });
   });
 
   it('does not load with an unknown name, or with an unused parameter', () => {

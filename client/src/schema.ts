@@ -3652,7 +3652,7 @@ export interface operations {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *               "type": "DEPOSIT",
                      *               "amount": "25000000000000000000",
-                     *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "status": "PENDING",
                      *               "createdAt": "2026-11-21T05:09:49.118Z"
                      *             }
@@ -3994,7 +3994,7 @@ export interface operations {
                      *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *             "type": "DEPOSIT",
                      *             "amount": "25000000000000000000",
-                     *             "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *             "status": "PENDING",
                      *             "createdAt": "2026-11-21T05:09:49.118Z"
                      *           }
@@ -4765,7 +4765,7 @@ export interface operations {
                      *           "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *           "type": "DEPOSIT",
                      *           "amount": "25000000000000000000",
-                     *           "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
                      *           "createdAt": "2026-11-21T05:09:49.118Z",
@@ -4925,7 +4925,7 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -5054,7 +5054,7 @@ export interface operations {
             path: {
                 /**
                  * @description Hash of the chain transaction
-                 * @example 0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2
+                 * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
                  */
                 hash: string;
             };
@@ -5081,7 +5081,7 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -9082,7 +9082,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -9146,7 +9146,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -9270,7 +9270,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -9396,7 +9396,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -9465,7 +9465,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.opened",
@@ -9526,7 +9526,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "tickets": "25000000000000000000",
@@ -9589,7 +9589,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.closed",
@@ -9650,7 +9650,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "prize": "35000000000000000000",
@@ -9713,7 +9713,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.cancelled",

@@ -4757,7 +4757,7 @@ export interface operations {
                      *               "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *               "type": "DEPOSIT",
                      *               "amount": "25000000000000000000",
-                     *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "status": "PENDING",
                      *               "submitted": {
                      *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
@@ -5103,7 +5103,7 @@ export interface operations {
                      *             "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *             "type": "DEPOSIT",
                      *             "amount": "25000000000000000000",
-                     *             "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *             "status": "PENDING",
                      *             "submitted": {
                      *               "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
@@ -6048,7 +6048,7 @@ export interface operations {
                      *           "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *           "type": "DEPOSIT",
                      *           "amount": "25000000000000000000",
-                     *           "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
                      *           "submitted": {
@@ -6212,7 +6212,7 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
@@ -6345,7 +6345,7 @@ export interface operations {
             path: {
                 /**
                  * @description Hash of the chain transaction
-                 * @example 0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2
+                 * @example 0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8
                  */
                 hash: string;
             };
@@ -6372,7 +6372,7 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
@@ -11958,7 +11958,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -12022,7 +12022,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -12146,7 +12146,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -12334,7 +12334,7 @@ export interface operations {
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -12403,7 +12403,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.opened",
@@ -12464,7 +12464,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "tickets": "25000000000000000000",
@@ -12527,7 +12527,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.closed",
@@ -12588,7 +12588,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "prize": "35000000000000000000",
@@ -12651,7 +12651,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.cancelled",

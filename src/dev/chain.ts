@@ -13,6 +13,7 @@ import {
   seedDraws,
 } from './deploy';
 import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
+import { payExample } from './examples';
 import { claimPort } from './ports';
 
 /** Where wallets expect a local chain. */
@@ -48,7 +49,8 @@ export async function startChain(
     if (!kept) tell('Deploying the contracts');
     const deployment = kept ? known : await deployContracts(anvil.url);
     if (!kept) {
-      await execute(client, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1000')]);
+      await execute(client, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1025')]);
+      await payExample(anvil.url, deployment);
       await seedDraws(anvil.url, deployment);
       writeFileSync(file, JSON.stringify(deployment, null, 2));
     }

@@ -11,6 +11,7 @@ import { localRpcUrl } from '#features/config/wallet-chain';
 import { type LocalChain, startChain } from './chain';
 import { serveDapp } from './dapp';
 import { devKey } from './deploy';
+import { seedExamples } from './examples';
 import { beAlone, takePorts } from './ports';
 import { commandOf, parentOf } from './processes';
 import { startPostgres } from './postgres';
@@ -60,6 +61,7 @@ async function main(): Promise<void> {
   tell('Migrating the database');
   await migrate(environment.DATABASE_URL!);
   if (chain) await heal(chain, environment);
+  if (chain && !process.env.DATABASE_URL) await seedExamples(environment.DATABASE_URL!, chain.deployment);
   tell('Starting the API');
   await run('main.js', environment);
   if (environment.RPC_URL) {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getAddress } from 'viem';
@@ -5,6 +6,8 @@ import { useApp } from '../support/app';
 import { PHONE, type WatchedPage, useBrowser } from '../support/browser';
 import type { TestWallet } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
+
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 
 const wallet = (fields: Partial<TestWallet> = {}): TestWallet => ({
   account: newWallet(),
@@ -79,6 +82,30 @@ describe('/docs in a browser', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(PHONE.width);
     expect(page.complaints).toEqual([]);
   });
+
+  it.each(['light', 'dark'] as const)(
+    'has nothing critical for axe, and follows the system: %s',
+    async (scheme) => {
+      const page = await browser.open(url());
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.getByText('Create a pool').waitFor();
+      await page.locator('[id="operations-Pools-pools_create"] .opblock-summary-control').click();
+      await page.getByRole('button', { name: 'Execute' }).waitFor();
+      const { light, findings } = await page.evaluate<{ light: boolean; findings: string[] }>(`(async () => {
+      ${AXE}
+      const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+      const [red, green, blue] = getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number);
+      return {
+        light: red + green + blue > 3 * 128,
+        findings: violations
+          .filter(({ impact }) => impact === 'critical')
+          .map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 200)).join(' | ')),
+      };
+    })()`);
+      expect([light, findings]).toEqual([scheme === 'light', []]);
+      expect(page.complaints).toEqual([]);
+    },
+  );
 
   it('works behind a prefix that a proxy takes away', async () => {
     const proxy = createServer((incoming, outgoing) => {

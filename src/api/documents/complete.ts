@@ -12,7 +12,7 @@ import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
 import { codeOf } from '#platform/errors/errors';
 import { ERRORS_OF_OPERATION, HAS_ETAG } from '#platform/openapi/api-docs';
 import { type DocumentedError, errorBody, statusOf, usualErrors } from '#platform/openapi/documented-errors';
-import { exampleOf } from './examples';
+import { HASH_EXAMPLE, ID_EXAMPLE, exampleOf } from './examples';
 
 const JSON_TYPE = 'application/json';
 const integer = { type: 'integer' } as const;
@@ -55,10 +55,9 @@ const LIMITED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Rese
 const PATH_PARAMETERS: Record<string, { description: string; example: string }> = {
   hash: {
     description: 'Hash of the chain transaction',
-    example: '0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2',
+    example: HASH_EXAMPLE,
   },
 };
-const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
 
 /**
  * Adds what can be derived to every operation: headers, the named errors of each status, examples, and descriptions of

@@ -4,9 +4,11 @@ import { byPoolType } from '#values/types';
 
 export type Schema = SchemaObject | ReferenceObject;
 
+/** What a development service has from its start: `src/dev/examples.ts`. Its chain gives that payment that hash. */
+export const ID_EXAMPLE = '01a1fc82-bdbe-7705-b6e7-18a25150920b';
+export const HASH_EXAMPLE = '0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8';
+export const AMOUNT_EXAMPLE = '25000000000000000000';
 const ADDRESS = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8';
-const HASH = '0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2';
-const AMOUNT = '25000000000000000000';
 
 /** For fields whose type does not say what they look like. The same name has the same example everywhere. */
 const BY_NAME: Record<string, unknown> = {
@@ -22,7 +24,7 @@ const BY_NAME: Record<string, unknown> = {
   to: '0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0',
   winner: ADDRESS,
   members: 1,
-  txHash: HASH,
+  txHash: HASH_EXAMPLE,
   blockNumber: 4_211,
   chainId: 31_337,
   symbol: 'SAVE',
@@ -36,7 +38,7 @@ const BY_NAME: Record<string, unknown> = {
   apy: 5.39,
   averageAPR: 5.25,
   uptime: 86_400,
-  poolId: '01a1fc82-bdbe-7705-b6e7-18a25150920b',
+  poolId: ID_EXAMPLE,
   poolCount: 1,
   activePoolsCount: 1,
   totalPools: 4,
@@ -73,7 +75,7 @@ const BY_FORMAT: Record<string, unknown> = {
 };
 
 /** Tried in this order; the first one that matches a DTO's pattern is used. */
-const BY_PATTERN = [AMOUNT, ADDRESS, HASH, '0x'];
+const BY_PATTERN = [AMOUNT_EXAMPLE, ADDRESS, HASH_EXAMPLE, '0x'];
 
 /**
  * An example for a schema, built from the examples of its fields. A field's example is its own `example` or `default`,

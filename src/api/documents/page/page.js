@@ -11,6 +11,26 @@ const rules = {
   chainId: Number(root.dataset.chainId) || undefined,
 };
 
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const paint = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', paint);
+paint();
+
+/** The page's library leaves fields without a name, and makes them anew as operations open. */
+const nameFields = () => {
+  for (const field of root.querySelectorAll(':is(select, textarea, input):not([aria-label])')) {
+    const row = field.closest('tr[data-param-name]');
+    const name = row?.dataset.paramName ?? NAMES.find(([selector]) => field.matches(selector))?.[1];
+    field.setAttribute('aria-label', name ?? (field.placeholder || 'Value'));
+  }
+};
+const NAMES = [
+  ['#servers', 'Server'],
+  ['.examples-select-element', 'Example'],
+  ['.body-param__text', 'Request body'],
+];
+new MutationObserver(nameFields).observe(root, { childList: true, subtree: true });
+
 const ready = fetch(url)
   .then((answer) => answer.json())
   .then((spec) => show({ ...spec, servers: [{ url: base }] }));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { announcement, developing, hostOf, settings as settingsOf } from './settings';
+import { announcement, developing, hostOf, settings as settingsOf } from '#dev/settings';
 
 const MADE = {
   DATABASE_URL: 'postgres://savings:made@127.0.0.1:5432/savings',
@@ -21,7 +21,7 @@ describe('npm start', () => {
   });
 
   it('stays on this machine with .env.example copied to .env', () => {
-    expect(hostOf(parseEnv(readFileSync(join(__dirname, '../../.env.example'), 'utf8')))).toBe('127.0.0.1');
+    expect(hostOf(parseEnv(readFileSync(join(__dirname, '../.env.example'), 'utf8')))).toBe('127.0.0.1');
   });
 
   it('starts the service with the given settings, and creates the others', () => {

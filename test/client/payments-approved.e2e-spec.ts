@@ -204,13 +204,13 @@ it('changes an allowance that is left over at once, and of tokens that refuse th
     [old, ['approve', 'approve', 'deposit']],
   ] as [Address, string[]][]) {
     const { address: pool } = await deploy(saver, artifacts.SavingsPool, [token, saver.account.address, 1n]);
-    const abi = [...artifacts.TestToken.abi, ...artifacts.SavingsPool.abi];
+    const abi: Abi = [...artifacts.TestToken.abi, ...artifacts.SavingsPool.abi];
     const call = <const Name extends string>(name: Name, to: Address, args: unknown[]) =>
       ({
         name,
         chainId: 31337,
         to,
-        data: encodeFunctionData({ abi, functionName: name, args }),
+        data: encodeFunctionData({ abi, functionName: name as string, args }),
         value: '0',
       }) as const;
     const { data } = call('mint', token, [saver.account.address, 1000n]);

@@ -6,9 +6,10 @@ import type { Api, ClientConfig } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { signedInAccount } from './account.js';
+import { abiOf } from './contract-errors.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
-import { exclusively } from './lock.js';
+import { exclusively, heldBy } from './lock.js';
 import {
   type Payment,
   type PaymentRequest,
@@ -16,9 +17,11 @@ import {
   isLastStep,
   isSent,
   isUnderWay,
+  lockOf,
+  transactionOf,
 } from './payment.js';
 import { carryOut, submittedHash } from './payment-run.js';
-import { depositOf, sameCallSince } from './search.js';
+import { depositOf, hasSucceeded, sameCallSince } from './search.js';
 import type { SendOptions } from './send.js';
 import { Teller } from './teller.js';
 
@@ -29,9 +32,6 @@ export interface PaymentContext {
 }
 
 export type ResumeOptions = SendOptions & { wallet?: Payer };
-
-/** Clients with the same store know of each other's payments. */
-const HELD = new WeakMap<PaymentStore, Set<string>>();
 const TAKE_BACK_MS = 5_000;
 const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
@@ -43,15 +43,15 @@ export class Payments {
   private readonly held: Set<string>;
   private readonly teller: Teller;
   private turn: Promise<unknown> = Promise.resolve();
-  private knownAbi?: Promise<Abi>;
+  private readonly abi: () => Promise<Abi>;
 
   constructor(
     private readonly context: PaymentContext,
     private readonly store: PaymentStore,
   ) {
     this.teller = new Teller(context.api);
-    this.held = HELD.get(store) ?? new Set();
-    HELD.set(store, this.held);
+    this.abi = abiOf(context.api);
+    this.held = heldBy(store);
   }
 
   /** Of the account that is signed in, newest first. */
@@ -163,12 +163,14 @@ export class Payments {
         signal: end.signal,
         api: this.context.api,
         config: await this.context.config(),
-        abi: () => this.abi(),
+        abi: this.abi,
         teller: this.teller,
         onChange: async (payment) => {
           await this.put(payment);
           onChange?.(payment);
           if (payment.state === 'mined') void this.settle(payment, options.wallet);
+          // The wallet has sent what was given up.
+          if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(from.id, options.wallet);
         },
         whileListed: async (change) => {
           const payment = await this.find(from.id);
@@ -190,9 +192,13 @@ export class Payments {
     const config = await this.context.config();
     const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);
     if (client) await changeChain(client, trace.chainId, config);
-    const found = (await depositOf(reader, account, trace)) ?? (await sameCallSince(reader, account, trace));
-    if (!found) return undefined;
-    const sent = { ...payment, state: 'sent', hash: found.hash, sentAt: Date.now() } as const;
+    const hash =
+      (await depositOf(reader, account, trace))?.hash ??
+      payment.hash ??
+      (await sameCallSince(reader, account, trace))?.hash;
+    // What was reverted has paid nothing.
+    if (!hash || !(await hasSucceeded(reader, hash))) return undefined;
+    const sent = { ...payment, state: 'sent', hash, sentAt: Date.now() } as const;
     await this.put(sent);
     return sent;
   }
@@ -216,24 +222,17 @@ export class Payments {
       } catch (error) {
         if ((error as Error).name !== 'TransactionReceiptNotFoundError') continue;
         await this.put({ ...payment, state: 'sent' });
-        await this.resume(id, { wallet }).catch(() => undefined);
-        return;
+        return this.goOn(id, wallet);
       }
     }
   }
 
-  private async find(id: string): Promise<Payment | undefined> {
-    return (await this.list()).find((each) => each.id === id);
+  private goOn(id: string, wallet: Payer | undefined): void {
+    this.resume(id, { wallet }).catch(() => undefined);
   }
 
-  private abi(): Promise<Abi> {
-    this.knownAbi ??= this.context.api
-      .GET('/config/abi')
-      .then(({ data }) => Object.values(data!.data).flat() as unknown as Abi);
-    return this.knownAbi.catch(() => {
-      this.knownAbi = undefined;
-      return [];
-    });
+  private async find(id: string): Promise<Payment | undefined> {
+    return (await this.list()).find((each) => each.id === id);
   }
 
   /** A payment never fails because it could not be written down. */
@@ -249,9 +248,3 @@ export class Payments {
     for (const listener of this.listeners) listener(list);
   }
 }
-
-const transactionOf = (payment: PaymentRequest): string | undefined =>
-  payment.kind === 'deposit' ? payment.transaction : undefined;
-
-/** Of the deposit if it was announced: it must not be paid twice, by whichever payment. */
-const lockOf = (payment: Payment): string => `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;

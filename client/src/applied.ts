@@ -9,7 +9,7 @@ const read = (): undefined => undefined;
 const nothing = (start: Start): Start => start;
 
 /** Topics that a service may have whose document this client was not made from. */
-type Later = 'deposit.submitted' | 'prize.paid' | 'draw.refunded';
+type Later = 'deposit.submitted' | 'pool.cancelled' | 'prize.paid' | 'draw.refunded';
 
 const RULES: { readonly [Name in Topic]: Rule<Name> } & Readonly<Record<Later, Rule<never>>> = {
   // Not told: its type, its members.
@@ -21,6 +21,8 @@ const RULES: { readonly [Name in Topic]: Rule<Name> } & Readonly<Record<Later, R
   'yield.accrued': read,
   'yield.claimed': change.claimed,
   'deposit.expired': change.expired,
+  // Not told: which of several lists it was in.
+  'pool.cancelled': read,
   // Not told: what is there instead.
   'transaction.reverted': read,
   // Not told: price and time.

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { Page, Request, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import pino from 'pino';
 import { parseEther } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
@@ -222,35 +222,6 @@ describe('the example page, with service, indexer and chain', () => {
     await done(page, '25 TEST have arrived.');
     await page.getByText('Waiting for payment').waitFor({ state: 'detached' });
     expect(faults(page)).toEqual([]);
-  });
-
-  it('keeps what a newer read showed when the answer to an older one comes later', async () => {
-    const account = newWallet();
-    const saver = await app.signIn(account);
-    const page = await open({ wallet: walletOf({ account }) });
-    await press(page, 'Connect Test wallet');
-    await page.getByRole('button', { name: 'New pool' }).waitFor();
-    let release = (): void => undefined;
-    const released = new Promise<void>((resolve) => (release = resolve));
-    const older = new Promise<Request>((resolve) => {
-      const hold = async (route: Route): Promise<void> => {
-        const response = await route.fetch();
-        resolve(route.request());
-        await released;
-        await route.fulfill({ response });
-      };
-      void page.route('**/pools?*', hold, { times: 1 });
-    });
-    await app.createPool(saver);
-    const answer = (await older).response();
-    await app.createPool(saver);
-    const pools = page.locator('[data-pool]');
-    await pools.nth(1).waitFor();
-    release();
-    await (await answer)!.finished();
-    // What the page makes of it is drawn by the second frame.
-    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
-    expect(await pools.count()).toBe(2);
   });
 
   it('says by its code why nobody was signed in', async () => {

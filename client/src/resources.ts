@@ -67,7 +67,11 @@ export class Pools {
 
 /** Deposits, withdrawals and claims that the caller may read. */
 export class Transactions {
-  constructor(private readonly api: Api) {}
+  constructor(
+    private readonly api: Api,
+    /** Called with what the service has seen on the chain. */
+    private readonly onConfirmed?: (id: string) => unknown,
+  ) {}
 
   /** A page, newest first. */
   async list(
@@ -97,7 +101,10 @@ export class Transactions {
   async confirmed(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
     for (;;) {
       const transaction = await this.byId(id, { signal });
-      if (transaction.status === 'CONFIRMED') return transaction;
+      if (transaction.status === 'CONFIRMED') {
+        this.onConfirmed?.(id);
+        return transaction;
+      }
       if (transaction.status === 'EXPIRED') throw new DepositExpiredError(id);
       await wait(CONFIRMATION_POLL_MS, signal);
     }

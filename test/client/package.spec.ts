@@ -37,11 +37,13 @@ it('builds to modules that Node loads as they are, and that need nothing of Node
       encoding: 'utf8',
     });
     expect(answer).toBe('function');
-    for (const file of readdirSync(out).filter((name) => name.endsWith('.js'))) {
+    for (const file of readdirSync(out, { encoding: 'utf8', recursive: true }).filter((name) =>
+      name.endsWith('.js'),
+    )) {
       const imports = [...readFileSync(join(out, file), 'utf8').matchAll(/from '([^']+)'/g)].map(
         ([, from]) => from,
       );
-      for (const from of imports) expect(from).toMatch(/^(\.\/[\w-]+\.js|viem(\/\w+)?|openapi-fetch)$/);
+      for (const from of imports) expect(from).toMatch(/^(\.\.?(\/[\w-]+)+\.js|viem(\/\w+)?|openapi-fetch)$/);
     }
   } finally {
     rmSync(out, { recursive: true });

@@ -1,4 +1,5 @@
 import { type Abi, type Hex, decodeErrorResult, isHex, parseAbi } from 'viem';
+import type { Api } from '../types.js';
 import { ContractError } from './errors.js';
 import { texts, wrapped } from './wallet-errors.js';
 
@@ -43,4 +44,18 @@ function* revertData(error: unknown): Generator<Hex> {
     for (const [data] of text.matchAll(/0x[0-9a-f]{8,}/gi))
       // Not an address or a hash: data is a selector and whole words.
       if ((data.length - SELECTOR_LENGTH) % 64 === 0) yield data as Hex;
+}
+
+/** The service's ABI, asked for once, and only where an error needs it. */
+export function abiOf(api: Api): () => Promise<Abi> {
+  let known: Promise<Abi> | undefined;
+  return async () => {
+    known ??= api.GET('/config/abi').then(({ data }) => Object.values(data!.data).flat() as unknown as Abi);
+    try {
+      return await known;
+    } catch {
+      known = undefined;
+      return [];
+    }
+  };
 }

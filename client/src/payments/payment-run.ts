@@ -6,7 +6,7 @@ import { followBatch } from './batch.js';
 import { callsOf } from './calls.js';
 import { DepositSubmittedError } from './errors.js';
 import { addressOf, groundOf } from './ground.js';
-import { type Payment, isLastStep } from './payment.js';
+import { type Payment, isLastStep, isSent } from './payment.js';
 import { type Progress, Run, type SendOptions } from './send.js';
 import type { Teller } from './teller.js';
 
@@ -56,7 +56,7 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     const code = isSavingsError(error) ? error.code : 'wallet';
     if (signal.aborted) {
       // What was sent stays sent: only the wait for it has ended.
-      if (!payment.hash || !isLastStep(payment)) await change({ state: 'cancelled' });
+      if (!isSent(payment)) await change({ state: 'cancelled' });
     } else {
       await change({ state: 'failed', failure: { code, message: (error as Error).message } });
       if (transaction !== undefined && payment.hash && isLastStep(payment) && ENDED.has(code))
@@ -70,11 +70,11 @@ async function send(
   payment: Payment,
   { wallet, api, config, ...options }: CarryOutOptions & { tell: (progress: Progress) => Promise<void> },
 ): Promise<TransactionReceipt[]> {
-  const { hash, trace, account, state } = payment;
+  const { hash, trace, account } = payment;
   const { onChange: _, ...rest } = options;
   const run = (chainId: number): Run =>
     new Run(groundOf(wallet, chainId, config), { ...rest, config, account, onLate: options.tell });
-  if (trace && isLastStep(payment) && (state === 'sent' || state === 'mined')) {
+  if (trace && isSent(payment)) {
     const sent = run(trace.chainId);
     if (!hash) return followBatch(sent, callOf(payment), trace);
     const from = account ?? addressOf(await sent.account());

@@ -86,6 +86,10 @@ export const MOST_PAYMENTS = 50;
 export const isLastStep = ({ step }: Payment): boolean =>
   step !== undefined && step !== 'approve' && step !== 'permit';
 
+/** Whether the payment itself is on its way, and not only what comes before it. */
+export const isSent = (payment: Payment): boolean =>
+  isLastStep(payment) && (payment.state === 'sent' || payment.state === 'mined');
+
 export const isUnderWay = ({ state }: Payment): boolean =>
   state === 'checking' || state === 'wallet' || state === 'sent' || state === 'mined';
 

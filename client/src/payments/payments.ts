@@ -6,12 +6,20 @@ import type { Api, ClientConfig } from '../types.js';
 import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { signedInAccount } from './account.js';
+import { abiOf } from './contract-errors.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
 import { exclusively } from './lock.js';
-import { type Payment, type PaymentRequest, type PaymentStore, isLastStep, isUnderWay } from './payment.js';
+import {
+  type Payment,
+  type PaymentRequest,
+  type PaymentStore,
+  isLastStep,
+  isSent,
+  isUnderWay,
+} from './payment.js';
 import { carryOut, submittedHash } from './payment-run.js';
-import { depositOf, sameCallSince } from './search.js';
+import { depositOf, hasSucceeded, sameCallSince } from './search.js';
 import type { SendOptions } from './send.js';
 import { Teller } from './teller.js';
 
@@ -36,13 +44,14 @@ export class Payments {
   private readonly held: Set<string>;
   private readonly teller: Teller;
   private turn: Promise<unknown> = Promise.resolve();
-  private knownAbi?: Promise<Abi>;
+  private readonly abi: () => Promise<Abi>;
 
   constructor(
     private readonly context: PaymentContext,
     private readonly store: PaymentStore,
   ) {
     this.teller = new Teller(context.api);
+    this.abi = abiOf(context.api);
     this.held = HELD.get(store) ?? new Set();
     HELD.set(store, this.held);
   }
@@ -122,7 +131,7 @@ export class Payments {
    */
   async cancel(id: string): Promise<boolean> {
     const payment = await this.find(id);
-    if (!payment || !isUnderWay(payment) || (payment.hash !== undefined && isLastStep(payment))) return false;
+    if (!payment || !isUnderWay(payment) || isSent(payment)) return false;
     await this.put({ ...payment, state: 'cancelled' });
     this.running.get(id)?.abort(new DOMException('The payment was cancelled', 'AbortError'));
     return true;
@@ -156,12 +165,14 @@ export class Payments {
         signal: end.signal,
         api: this.context.api,
         config: await this.context.config(),
-        abi: () => this.abi(),
+        abi: this.abi,
         teller: this.teller,
         onChange: async (payment) => {
           await this.put(payment);
           onChange?.(payment);
           if (payment.state === 'mined') void this.settle(payment, options.wallet);
+          // The wallet has sent what was given up.
+          if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(from.id, options.wallet);
         },
         whileListed: async (change) => {
           const payment = await this.find(from.id);
@@ -176,16 +187,20 @@ export class Payments {
 
   /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
   private async sentOf(payment: Payment, wallet: Payer | undefined): Promise<Payment | undefined> {
-    const { trace, hash, account, state } = payment;
+    const { trace, account } = payment;
     if (!isLastStep(payment) || !trace || !account) return undefined;
-    if ((hash || trace.batch) && (state === 'sent' || state === 'mined')) return payment;
+    if (isSent(payment)) return payment;
     // The wallet was asked, and the answer was not heard: the page was left meanwhile.
     const config = await this.context.config();
     const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);
     if (client) await changeChain(client, trace.chainId, config);
-    const found = (await depositOf(reader, account, trace)) ?? (await sameCallSince(reader, account, trace));
-    if (!found) return undefined;
-    const sent = { ...payment, state: 'sent', hash: found.hash, sentAt: Date.now() } as const;
+    const hash =
+      (await depositOf(reader, account, trace))?.hash ??
+      payment.hash ??
+      (await sameCallSince(reader, account, trace))?.hash;
+    // What was reverted has paid nothing.
+    if (!hash || !(await hasSucceeded(reader, hash))) return undefined;
+    const sent = { ...payment, state: 'sent', hash, sentAt: Date.now() } as const;
     await this.put(sent);
     return sent;
   }
@@ -209,24 +224,17 @@ export class Payments {
       } catch (error) {
         if ((error as Error).name !== 'TransactionReceiptNotFoundError') continue;
         await this.put({ ...payment, state: 'sent' });
-        await this.resume(id, { wallet }).catch(() => undefined);
-        return;
+        return this.goOn(id, wallet);
       }
     }
   }
 
-  private async find(id: string): Promise<Payment | undefined> {
-    return (await this.list()).find((each) => each.id === id);
+  private goOn(id: string, wallet: Payer | undefined): void {
+    this.resume(id, { wallet }).catch(() => undefined);
   }
 
-  private abi(): Promise<Abi> {
-    this.knownAbi ??= this.context.api
-      .GET('/config/abi')
-      .then(({ data }) => Object.values(data!.data).flat() as unknown as Abi);
-    return this.knownAbi.catch(() => {
-      this.knownAbi = undefined;
-      return [];
-    });
+  private async find(id: string): Promise<Payment | undefined> {
+    return (await this.list()).find((each) => each.id === id);
   }
 
   /** A payment never fails because it could not be written down. */

@@ -3,12 +3,13 @@ import {
   type Client,
   type Hash,
   type Hex,
+  TransactionReceiptNotFoundError,
   decodeFunctionData,
   isAddressEqual,
   parseAbi,
   zeroHash,
 } from 'viem';
-import { getBlock, getBlockNumber, getLogs, getTransactionCount } from 'viem/actions';
+import { getBlock, getBlockNumber, getLogs, getTransactionCount, getTransactionReceipt } from 'viem/actions';
 import type { PaymentTrace } from './payment.js';
 
 export interface Found {
@@ -79,6 +80,15 @@ export async function depositOf(
   const [log] = await getLogs(reader, { address: to, event: DEPOSITED, args, fromBlock: BigInt(fromBlock) });
   return log && { hash: log.transactionHash };
 }
+
+export const hasSucceeded = async (reader: Client, hash: Hash): Promise<boolean> =>
+  getTransactionReceipt(reader, { hash }).then(
+    ({ status }) => status === 'success',
+    (error: unknown) => {
+      if (error instanceof TransactionReceiptNotFoundError) return false;
+      throw error;
+    },
+  );
 
 function referenceOf(data: Hex): [poolId?: Hex, ref?: Hex] {
   try {

@@ -6,7 +6,7 @@ import { PageBench } from '../support/page-bench';
 import type { TestWallet } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
 
-const WAIT_MS = Number(process.env.WAIT ?? 45_000);
+const WAIT_MS = 45_000;
 const MOST_SHIFT = 0.1;
 /** A shift that comes this late after an input counts as unasked for. */
 const NOT_RECENT_MS = 600;

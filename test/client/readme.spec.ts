@@ -15,11 +15,13 @@ declare const showEverythingAnew: () => Promise<void>;
 declare const body: string, request: Request, secret: string;
 `;
 
+const PAYING = ['formatAmount', 'parseAmount', 'webPayments', 'webTokens'];
+
 /** The examples of the README in their order, as one page of a reader. @returns what the compiler says */
 function compile(examples: string[]): string[] {
   const imports = /^import .*$/gm;
   const taken = examples.flatMap((code) => code.match(imports) ?? []);
-  const names = ['isSavingsError', 'verifyWebhook'].join(', ');
+  const names = ['isSavingsError', 'verifyWebhook', ...PAYING].join(', ');
   const [first, ...others] = examples.map((code) => code.replace(imports, ''));
   const text = [
     AROUND,

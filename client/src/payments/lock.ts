@@ -24,3 +24,12 @@ export async function exclusively<T>(
     held.delete(name);
   }
 }
+
+const HELD = new WeakMap<object, Set<string>>();
+
+/** Clients with the same store know of each other's payments. */
+export function heldBy(store: object): Set<string> {
+  const held = HELD.get(store) ?? new Set();
+  HELD.set(store, held);
+  return held;
+}

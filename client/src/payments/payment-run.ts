@@ -6,7 +6,7 @@ import { followBatch } from './batch.js';
 import { callsOf } from './calls.js';
 import { DepositSubmittedError } from './errors.js';
 import { addressOf, groundOf } from './ground.js';
-import { type Payment, isLastStep, isSent } from './payment.js';
+import { type Payment, isLastStep, isSent, transactionOf } from './payment.js';
 import { type Progress, Run, type SendOptions } from './send.js';
 import type { Teller } from './teller.js';
 
@@ -33,7 +33,7 @@ const ENDED = new Set([
 /** Carries a payment out, or the rest of it, and tells of each of its states. */
 export async function carryOut(from: Payment, options: CarryOutOptions): Promise<TransactionReceipt[]> {
   const { signal, teller, onChange, whileListed } = options;
-  const { transaction } = from.kind === 'deposit' ? from : { transaction: undefined };
+  const transaction = transactionOf(from);
   let payment = from;
   const change = async (changed: Partial<Payment>): Promise<void> => {
     payment = { ...payment, ...changed } as Payment;

@@ -90,6 +90,13 @@ export const isLastStep = ({ step }: Payment): boolean =>
 export const isSent = (payment: Payment): boolean =>
   isLastStep(payment) && (payment.state === 'sent' || payment.state === 'mined');
 
+export const transactionOf = (payment: PaymentRequest): string | undefined =>
+  payment.kind === 'deposit' ? payment.transaction : undefined;
+
+/** Of the deposit if it was announced: it must not be paid twice, by whichever payment. */
+export const lockOf = (payment: Payment): string =>
+  `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;
+
 export const isUnderWay = ({ state }: Payment): boolean =>
   state === 'checking' || state === 'wallet' || state === 'sent' || state === 'mined';
 

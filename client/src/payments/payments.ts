@@ -9,7 +9,7 @@ import { signedInAccount } from './account.js';
 import { abiOf } from './contract-errors.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
-import { exclusively } from './lock.js';
+import { exclusively, heldBy } from './lock.js';
 import {
   type Payment,
   type PaymentRequest,
@@ -17,6 +17,8 @@ import {
   isLastStep,
   isSent,
   isUnderWay,
+  lockOf,
+  transactionOf,
 } from './payment.js';
 import { carryOut, submittedHash } from './payment-run.js';
 import { depositOf, hasSucceeded, sameCallSince } from './search.js';
@@ -30,9 +32,6 @@ export interface PaymentContext {
 }
 
 export type ResumeOptions = SendOptions & { wallet?: Payer };
-
-/** Clients with the same store know of each other's payments. */
-const HELD = new WeakMap<PaymentStore, Set<string>>();
 const TAKE_BACK_MS = 5_000;
 const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
@@ -52,8 +51,7 @@ export class Payments {
   ) {
     this.teller = new Teller(context.api);
     this.abi = abiOf(context.api);
-    this.held = HELD.get(store) ?? new Set();
-    HELD.set(store, this.held);
+    this.held = heldBy(store);
   }
 
   /** Of the account that is signed in, newest first. */
@@ -250,9 +248,3 @@ export class Payments {
     for (const listener of this.listeners) listener(list);
   }
 }
-
-const transactionOf = (payment: PaymentRequest): string | undefined =>
-  payment.kind === 'deposit' ? payment.transaction : undefined;
-
-/** Of the deposit if it was announced: it must not be paid twice, by whichever payment. */
-const lockOf = (payment: Payment): string => `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;

@@ -5,22 +5,29 @@ import type { Page } from 'playwright-core';
 export const watchShifts = (page: Page): Promise<unknown> =>
   page.addInitScript(`(() => {
     window.layoutShifts = [];
-    const keep = (list) => window.layoutShifts.push(...list.getEntries().map(({ value, hadRecentInput, sources }) =>
-      ({ value, hadRecentInput, nodes: sources.map(({ node }) => node?.nodeName) })));
+    const keep = (list) => window.layoutShifts.push(...list.getEntries().filter((each) => !each.hadRecentInput));
     new PerformanceObserver(keep).observe({ type: 'layout-shift', buffered: true });
   })()`);
 
-/** How far the page moved without being asked to, all together: more than CLS, which takes the worst five seconds. */
+/** How far the page moved without being asked to: the worst five seconds, as CLS counts. */
 export const shiftOf = (page: Page): Promise<number> =>
-  page.evaluate(
-    'window.layoutShifts.filter((each) => !each.hadRecentInput).reduce((sum, each) => sum + each.value, 0)',
-  );
+  page.evaluate(`(() => {
+    let [worst, sum, first, last] = [0, 0, -Infinity, -Infinity];
+    for (const { value, startTime } of window.layoutShifts) {
+      if (startTime - last > 1000 || startTime - first > 5000) [sum, first] = [0, startTime];
+      [sum, last] = [sum + value, startTime];
+      worst = Math.max(worst, sum);
+    }
+    return worst;
+  })()`);
 
 /** What axe finds critical or serious, with where. */
 export async function axeFindings(page: Page): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(source);
   // Colours that are still changing over have no contrast yet.
-  await page.evaluate('Promise.all(document.getAnimations().map((each) => each.effect.getTiming().iterations === Infinity || each.finished))');
+  await page.evaluate(
+    'Promise.all(document.getAnimations().map((each) => each.effect.getTiming().iterations === Infinity || each.finished))',
+  );
   return page.evaluate(`axe.run().then(({ violations }) => violations
     .filter(({ impact }) => impact === 'critical' || impact === 'serious')
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`);

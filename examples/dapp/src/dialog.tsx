@@ -23,7 +23,12 @@ export function Dialog({
     <dialog ref={dialog} aria-labelledby="dialog-title" onClose={onClose}>
       <div class="dialog-head">
         <h2 id="dialog-title">{title}</h2>
-        <button type="button" class="quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
+        <button
+          type="button"
+          class="quiet"
+          aria-label="Close the dialog"
+          onClick={() => dialog.current?.close()}
+        >
           ✕
         </button>
       </div>

@@ -7,7 +7,6 @@ import {
   type ShownPayment,
   TITLES,
   isArrived,
-  isUnderWay,
   resultText,
   saysOf,
   stepText,
@@ -25,7 +24,7 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
   const { payment, problem, steps, isHere } = shown;
   const { id, kind, state, hash } = payment;
   const arrived = isArrived(payment, data);
-  const ended = arrived || !isUnderWay(payment);
+  const ended = arrived || state === 'failed' || state === 'cancelled';
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [ended]);
   const close = (): void => (ended ? paying.dismiss(id) : paying.show(undefined));

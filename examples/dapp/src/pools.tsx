@@ -166,8 +166,14 @@ function PoolCard({
         {amountText(paid, token)} <small>{token.symbol}</small>
       </p>
       <p class="muted">
-        {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
-        {pool.autoCompound && ' · marked as compounding'}
+        {pending?.submitted ? (
+          `${withSymbol(pending.amount, token)} sent ${dateText(pending.submitted.at)}`
+        ) : (
+          <>
+            {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
+            {pool.autoCompound && ' · marked as compounding'}
+          </>
+        )}
       </p>
       <dl>
         <div>
@@ -183,12 +189,6 @@ function PoolCard({
           <dd data-field="claimable">{amountText(claimable, token)}</dd>
         </div>
       </dl>
-      {pending?.submitted && (
-        <p class="muted">
-          {withSymbol(pending.amount, token)} were sent {dateText(pending.submitted.at)}. The service waits
-          for the chain.
-        </p>
-      )}
       <div class="actions">
         {showPayment ? (
           <button type="button" onClick={showPayment}>

@@ -61,9 +61,9 @@ export const ADD_TO_DRAWS = `
     participants = d.participants + s.participants
   FROM sums s WHERE d.contract = s.contract AND d.draw_id = s.draw_id`;
 
-/** SQL: the few events of a draw that set its stage. The condition has to be that of chain_events_draw_stage_idx. */
+/** SQL: the few events of a draw that set its stage. Their kinds have to be among those of chain_events_draw_stage_idx. */
 const STAGES = `chain_events e WHERE e.contract = w.contract AND e.draw_id = w.draw_id::numeric
-      AND e.outcome = 'APPLIED' AND e.kind IN (${kindsThat('draw', 'stage')})`;
+      AND e.outcome = 'APPLIED' AND e.kind IN (${kindsThat('stage')})`;
 
 /** Sets status, winner, payout and the block that picks the winner. */
 export const SET_STAGES = `

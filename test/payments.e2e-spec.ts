@@ -367,6 +367,8 @@ describe('the configuration', () => {
     expect(status).toBe(200);
     expect(body.data).toEqual({
       chainId: null,
+      chain: null,
+      publicStatistics: false,
       token: null,
       contracts: newest,
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },

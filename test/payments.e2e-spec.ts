@@ -419,6 +419,8 @@ describe('the configuration', () => {
     expect(status).toBe(200);
     expect(body.data).toEqual({
       chainId: null,
+      chain: null,
+      publicStatistics: false,
       token: null,
       contractMinimums: byPoolType(() => null),
       contracts: newest,

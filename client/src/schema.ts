@@ -4760,7 +4760,7 @@ export interface operations {
                      *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "status": "PENDING",
                      *               "submitted": {
-                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                 "at": "2026-11-21T05:09:49.118Z"
                      *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z"
@@ -5106,7 +5106,7 @@ export interface operations {
                      *             "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *             "status": "PENDING",
                      *             "submitted": {
-                     *               "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "at": "2026-11-21T05:09:49.118Z"
                      *             },
                      *             "createdAt": "2026-11-21T05:09:49.118Z"
@@ -6052,7 +6052,7 @@ export interface operations {
                      *           "blockNumber": 4211,
                      *           "status": "PENDING",
                      *           "submitted": {
-                     *             "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *             "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *             "at": "2026-11-21T05:09:49.118Z"
                      *           },
                      *           "createdAt": "2026-11-21T05:09:49.118Z",
@@ -6216,7 +6216,7 @@ export interface operations {
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
-                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "at": "2026-11-21T05:09:49.118Z"
                      *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -6376,7 +6376,7 @@ export interface operations {
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
-                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "at": "2026-11-21T05:09:49.118Z"
                      *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -6540,11 +6540,11 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
-                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "at": "2026-11-21T05:09:49.118Z"
                      *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -6716,11 +6716,11 @@ export interface operations {
                      *         "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *         "type": "DEPOSIT",
                      *         "amount": "25000000000000000000",
-                     *         "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *         "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *         "blockNumber": 4211,
                      *         "status": "PENDING",
                      *         "submitted": {
-                     *           "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *           "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *           "at": "2026-11-21T05:09:49.118Z"
                      *         },
                      *         "createdAt": "2026-11-21T05:09:49.118Z",
@@ -9387,10 +9387,10 @@ export interface operations {
                      *                   "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                      *                   "type": "DEPOSIT",
                      *                   "amount": "25000000000000000000",
-                     *                   "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                   "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                   "status": "PENDING",
                      *                   "submitted": {
-                     *                     "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                     "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                     "at": "2026-11-21T05:09:49.118Z"
                      *                   },
                      *                   "createdAt": "2026-11-21T05:09:49.118Z"
@@ -9434,11 +9434,11 @@ export interface operations {
                      *               "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                      *               "type": "DEPOSIT",
                      *               "amount": "25000000000000000000",
-                     *               "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *               "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "blockNumber": 4211,
                      *               "status": "PENDING",
                      *               "submitted": {
-                     *                 "hash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                     *                 "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                 "at": "2026-11-21T05:09:49.118Z"
                      *               },
                      *               "createdAt": "2026-11-21T05:09:49.118Z",
@@ -11897,7 +11897,7 @@ export interface operations {
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "deposit.submitted",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"
@@ -12712,7 +12712,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
@@ -12775,7 +12775,7 @@ export interface operations {
                  * @example {
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
-                 *       "txHash": "0x3d9af6e6f2b2a1f0f9b6dc3fb1b7cc7e1fa9b7d8a2f1d7b0c9d5c3f8e1a4b6c2",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",

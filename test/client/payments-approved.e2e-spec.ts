@@ -210,7 +210,7 @@ it('changes an allowance that is left over at once, and of tokens that refuse th
         name,
         chainId: 31337,
         to,
-        data: encodeFunctionData({ abi, functionName: name as string, args }),
+        data: encodeFunctionData({ abi, functionName: name, args }),
         value: '0',
       }) as const;
     const { data } = call('mint', token, [saver.account.address, 1000n]);

@@ -196,6 +196,9 @@ async function approvedFor(id: string, deposit: bigint): Promise<{ deposit: bigi
   return { deposit };
 }
 
+const encoded = (abi: Abi, functionName: string, args: unknown[]): Hex =>
+  encodeFunctionData({ abi, functionName, args });
+
 it('changes an allowance that is left over at once, and of tokens that refuse that by zero first', async () => {
   const { OldToken } = compile(['test/support/OldToken.sol']) as Record<string, { abi: Abi; bytecode: Hex }>;
   const { address: old } = await deploy(saver, OldToken);
@@ -210,7 +213,7 @@ it('changes an allowance that is left over at once, and of tokens that refuse th
         name,
         chainId: 31337,
         to,
-        data: encodeFunctionData({ abi, functionName: name as string, args }),
+        data: encoded(abi, name, args),
         value: '0',
       }) as const;
     const { data } = call('mint', token, [saver.account.address, 1000n]);

@@ -1,3 +1,4 @@
+import * as change from './changes.js';
 import type { EventPayload, Topic } from './events.js';
 import type { Start } from './types.js';
 
@@ -7,21 +8,32 @@ type Rule<Name extends Topic> = (start: Start, event: EventPayload<Name>) => Sta
 const read = (): undefined => undefined;
 const nothing = (start: Start): Start => start;
 
-const RULES: { readonly [Name in Topic]: Rule<Name> } = {
+/** Topics that a service may have whose document this client was not made from. */
+type Later = 'deposit.submitted' | 'pool.cancelled' | 'prize.paid' | 'draw.refunded';
+
+const RULES: { readonly [Name in Topic]: Rule<Name> } & Readonly<Record<Later, Rule<never>>> = {
+  // Not told: its type, its members.
   'pool.created': read,
-  'deposit.submitted': read,
-  'deposit.confirmed': read,
-  'withdrawal.confirmed': read,
+  'deposit.submitted': change.submitted,
+  'deposit.confirmed': change.deposited,
+  'withdrawal.confirmed': change.withdrawn,
+  // Not told: how much of it is whose.
   'yield.accrued': read,
-  'yield.claimed': read,
-  'deposit.expired': read,
+  'yield.claimed': change.claimed,
+  'deposit.expired': change.expired,
+  // Not told: which of several lists it was in.
   'pool.cancelled': read,
+  // Not told: what is there instead.
   'transaction.reverted': read,
+  // Not told: price and time.
   'draw.opened': read,
+  // Not told: what others bought, and the prize.
   'tickets.issued': read,
-  'draw.closed': read,
+  'draw.closed': change.closed,
+  // Not told: how many tickets won, and of how many.
   'draw.completed': read,
   'draw.cancelled': read,
+  // Not told: what is left to be paid out.
   'prize.paid': read,
   'draw.refunded': read,
   'webhook.paused': nothing,

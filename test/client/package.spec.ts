@@ -1,5 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -21,31 +29,59 @@ it('src/schema.ts is not stale; if it is: npm run schema -w client', () => {
   expect(readFileSync(join(CLIENT, 'src/schema.ts'), 'utf8')).toBe(readFileSync(file, 'utf8'));
 });
 
-it('builds to modules that Node loads as they are, and that need nothing of Node', () => {
+describe('the package, as npm has it', () => {
   // Beneath the client, so that it finds its dependencies.
-  const out = mkdtempSync(join(CLIENT, 'dist-'));
-  try {
-    run('typescript/bin/tsc', '-p', 'tsconfig.json', '--outDir', out);
-    const { exports: entries } = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8')) as {
-      exports: Record<string, Record<string, string>>;
+  const place = mkdtempSync(join(CLIENT, 'dist-'));
+  const out = join(place, 'node_modules/@pooled-savings/client');
+  afterAll(() => rmSync(place, { recursive: true }));
+
+  const node = (type: 'module' | 'commonjs', script: string): string =>
+    execFileSync(process.execPath, [`--input-type=${type}`, '-e', script], { cwd: place, encoding: 'utf8' });
+
+  beforeAll(() => {
+    run('typescript/bin/tsc', '-p', 'tsconfig.json', '--outDir', join(out, 'dist'));
+    run('typescript/bin/tsc', '-p', 'tsconfig.cjs.json', '--outDir', join(out, 'dist/cjs'));
+    writeFileSync(join(out, 'dist/cjs/package.json'), '{"type":"commonjs"}');
+    // Else the name would mean the package around it.
+    writeFileSync(join(place, 'package.json'), '{}');
+    copyFileSync(join(CLIENT, 'package.json'), join(out, 'package.json'));
+  }, 240_000);
+
+  it('has what its entries name, and needs nothing of Node', () => {
+    const { exports: entries, main } = JSON.parse(readFileSync(join(CLIENT, 'package.json'), 'utf8')) as {
+      exports: Record<string, Record<string, Record<string, string>>>;
+      main: string;
     };
-    for (const entry of Object.values(entries['.']))
-      expect(existsSync(join(out, entry.replace('./dist/', '')))).toBe(true);
-    const script = `import { SavingsClient } from ${JSON.stringify(join(out, 'index.js'))};
-      process.stdout.write(typeof new SavingsClient({ baseUrl: 'http://127.0.0.1' }).events);`;
-    const answer = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
-      encoding: 'utf8',
-    });
-    expect(answer).toBe('function');
-    for (const file of readdirSync(out, { encoding: 'utf8', recursive: true }).filter((name) =>
-      name.endsWith('.js'),
-    )) {
-      const imports = [...readFileSync(join(out, file), 'utf8').matchAll(/from '([^']+)'/g)].map(
-        ([, from]) => from,
-      );
-      for (const from of imports) expect(from).toMatch(/^(\.\.?(\/[\w-]+)+\.js|viem(\/\w+)?|openapi-fetch)$/);
+    const files = Object.values(entries['.']).flatMap((each) => Object.values(each));
+    for (const file of [...files, main]) expect(existsSync(join(out, file))).toBe(true);
+    const modules = readdirSync(join(out, 'dist'), { recursive: true, encoding: 'utf8' });
+    for (const file of modules.filter((name) => name.endsWith('.js'))) {
+      const text = readFileSync(join(out, 'dist', file), 'utf8');
+      for (const [, from] of text.matchAll(/(?:from |require\()['"]([^'"]+)['"]/g))
+        expect(from).toMatch(/^(\.{1,2}\/[\w/-]+\.js|viem(\/\w+)?|openapi-fetch)$/);
     }
-  } finally {
-    rmSync(out, { recursive: true });
-  }
-}, 120_000);
+  });
+
+  it.each([
+    ['module', `import { SavingsClient } from '@pooled-savings/client';`],
+    ['commonjs', `const { SavingsClient } = require('@pooled-savings/client');`],
+  ] as const)('is loaded by a %s, without a page, and keeps no process alive', (type, load) => {
+    const script = `${load}
+      const client = new SavingsClient({ baseUrl: 'http://127.0.0.1' });
+      process.stdout.write([typeof client.events, client.session.state.signedIn, client.webhooks !== undefined].join());`;
+    expect(node(type, script)).toBe('function,false,true');
+  });
+
+  it('knows the errors of its other copy', () => {
+    const script = `
+      import { createRequire } from 'node:module';
+      import { NoAnswerError, isSavingsError } from '@pooled-savings/client';
+      const other = createRequire(process.cwd() + '/x.js')('@pooled-savings/client');
+      const errors = [new NoAnswerError('no', undefined), new other.NoAnswerError('no', undefined), new Error('no'), null, 'x'];
+      const same = other.NoAnswerError === NoAnswerError;
+      process.stdout.write(JSON.stringify([same, ...errors.map((each) => [isSavingsError(each), other.isSavingsError(each)].join())]));`;
+    expect(JSON.parse(node('module', script))).toEqual([
+      ...[false, 'true,true', 'true,true', 'false,false', 'false,false', 'false,false'],
+    ]);
+  });
+});

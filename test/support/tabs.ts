@@ -72,7 +72,7 @@ export class Tab implements TabTools {
         line.hear = null;
         if (lines.includes(line)) lines.splice(lines.indexOf(line), 1);
       },
-    } as ReturnType<NonNullable<TabTools['channel']>>;
+    };
   };
 
   readonly locks = {
@@ -95,11 +95,11 @@ export class Tab implements TabTools {
         signal?.addEventListener('abort', () => {
           if (!queue.includes(waiting)) return;
           queue.splice(queue.indexOf(waiting), 1);
-          reject(signal.reason);
+          reject(signal.reason as Error);
         });
         this.browser.next(name);
       }),
-  } as unknown as NonNullable<TabTools['locks']>;
+  };
 
   /** Does something in this tab, once it is not frozen. */
   then(work: () => void): void {

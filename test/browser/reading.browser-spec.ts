@@ -1,0 +1,133 @@
+import type { Socket } from 'node:net';
+import type { Page } from 'playwright-core';
+import { type Dapp, serveDapp } from '#dev/dapp';
+import { TestApp } from '../support/app';
+import { useBrowser } from '../support/browser';
+import { HoldingProxy } from '../support/holding-proxy';
+import { addTransaction } from '../support/ledger';
+import { injectWallet } from '../support/test-wallet';
+import { newWallet } from '../support/wallet';
+
+const WAIT_MS = 60_000;
+/** As operators have it. All tests together stay below it, until one means not to. */
+const LIMIT = 100;
+
+/** Between page and service: what it holds back arrives later, as when the service is frozen. */
+class Frost extends HoldingProxy {
+  protected join(client: Socket, server: Socket): void {
+    client.on('data', (data) => this.later(() => server.write(data))).on('close', () => server.destroy());
+    server.on('data', (data) => this.later(() => client.write(data))).on('close', () => client.destroy());
+  }
+}
+
+describe('what the example page reads', () => {
+  const browser = useBrowser();
+  const app = new TestApp();
+  let frost: Frost;
+  let dapp: Dapp;
+
+  beforeAll(async () => {
+    await app.start({ NODE_ENV: 'development', RATE_LIMIT_GENERAL: String(LIMIT), RATE_LIMIT_AUTH: '1000' });
+    await app.listen();
+    frost = await Frost.start(`http://127.0.0.1:${app.port}`);
+    dapp = await serveDapp({ api: frost.url });
+  }, 120_000);
+  afterAll(async () => {
+    await dapp?.stop();
+    await frost?.stop();
+    await app.stop();
+  });
+
+  /** Paths that the page asks the service for, from now on. */
+  function watch(page: Page): string[] {
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (pathname.startsWith('/api/')) asked.push(pathname.slice('/api'.length));
+    });
+    return asked;
+  }
+
+  /** There is no chain here: the page gets the token of one. */
+  async function prepare(page: Page): Promise<Page> {
+    page.setDefaultTimeout(WAIT_MS);
+    await page.route('**/api/config', async (route) => {
+      const response = await route.fetch();
+      const { data, ...rest } = (await response.json()) as { data: object };
+      const token = { address: `0x${'1'.repeat(40)}`, symbol: 'TEST', decimals: 18 };
+      await route.fulfill({ response, json: { ...rest, data: { ...data, token, chainId: 31_337 } } });
+    });
+    return page;
+  }
+
+  async function tab(
+    account: ReturnType<typeof newWallet>,
+    beside?: Page,
+  ): Promise<{ page: Page; asked: string[] }> {
+    const page = await prepare(beside ? await beside.context().newPage() : await browser.open('about:blank'));
+    const asked = watch(page);
+    await injectWallet(page, { account, chainId: 31_337 });
+    await page.goto(dapp.url);
+    await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    return { page, asked };
+  }
+
+  it('is one call and one stream for all tabs, and nothing for events that say what they changed', async () => {
+    const account = newWallet();
+    const saver = await app.signIn(account);
+    const first = await tab(account);
+    expect(first.asked).toEqual(['/config', '/auth/nonce', '/auth/verify', '/users/me/start', '/events']);
+    const second = await tab(account, first.page);
+    expect(second.asked).toEqual(['/config', '/auth/nonce', '/auth/verify']);
+
+    const { id: poolId } = await app.createPool(saver);
+    for (const { page } of [first, second]) await page.locator(`[data-pool="${poolId}"]`).waitFor();
+    expect(first.asked.slice(5)).toEqual(['/users/me/start']);
+    const deposit = { poolId, account: account.address.toLowerCase(), amount: '7000000000000000000' };
+    for (let n = 1; n <= 3; n++) await addTransaction(app, deposit);
+    for (const { page } of [first, second])
+      await page.locator(`[data-pool="${poolId}"]`).getByText(/^21\b/).first().waitFor();
+    expect([first.asked.length, second.asked.length]).toEqual([6, 3]);
+
+    // The tab that led is gone: the other goes on where it was.
+    await first.page.close();
+    await addTransaction(app, deposit);
+    await second.page.locator(`[data-pool="${poolId}"]`).getByText(/^28\b/).first().waitFor();
+    expect(second.asked.slice(3)).toEqual(['/events']);
+  }, 180_000);
+
+  it('goes on by itself after a service that was frozen, and says so meanwhile', async () => {
+    const { page } = await tab(newWallet());
+    frost.hold();
+    const loaded = page.reload();
+    await page.getByText('The service does not answer.').waitFor();
+    frost.deliver();
+    await loaded;
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
+  }, 180_000);
+
+  it('bears twenty loads under the limit; beyond it every tab waits, and says until when', async () => {
+    const account = newWallet();
+    const first = await tab(account);
+    const before = first.asked.length;
+    for (let load = 0; load < 20; load++) {
+      await first.page.reload();
+      await first.page.getByText('Live', { exact: true }).waitFor();
+    }
+    expect(first.asked.length - before).toBeLessThanOrEqual(20 * 4);
+    const second = await tab(account, first.page);
+    // Another page of this machine uses up the rest.
+    for (let status = 200; status !== 429;) status = (await fetch(`${dapp.url}/api/config`)).status;
+    await first.page.reload();
+    for (const { page } of [first, second])
+      await page.getByText(/^Too many requests\. The page goes on at/).waitFor();
+    const [asked, ofSecond] = [first.asked.length, second.asked.length];
+    await second.page.reload();
+    await second.page.getByText(/^Too many requests\. The page goes on at/).waitFor();
+    expect(first.asked.length).toBe(asked);
+    // A page that is new asks once, and is told.
+    expect(second.asked.length).toBe(ofSecond + 1);
+  }, 240_000);
+});

@@ -1,0 +1,150 @@
+import { type Follower, SavingsClient, type Start, memoryTokens } from '@pooled-savings/client';
+import { isDeepStrictEqual } from 'node:util';
+import { TEN, type SignedIn, until, useApp } from '../support/app';
+import { addTransaction, newHash } from '../support/ledger';
+import { generator } from '../support/random';
+import { readable } from '../support/outbox';
+
+jest.setTimeout(120_000);
+/** After it what differs is not what comes late. */
+const LATE_MS = 10_000;
+
+const app = useApp();
+let owner: SignedIn;
+let member: SignedIn;
+let pool: string;
+
+/** What events cannot tell: when a pool changed last, and the block that positions are of. */
+function comparable({ cursor: _, ...start }: Start): unknown {
+  return JSON.parse(
+    JSON.stringify(start, (name, value: unknown) =>
+      ['lastUpdate', 'blockNumber', 'blockTime', 'tokenExpiresAt'].includes(name) ||
+      (name === 'submitted' && value === null)
+        ? undefined
+        : value,
+    ),
+  );
+}
+
+const change = (set: string, { address }: SignedIn, amount: string): Promise<unknown> =>
+  app.sql(`UPDATE positions SET ${set} WHERE pool_id = $1 AND address = $2`, [pool, address, amount]);
+
+/** A movement as the indexer writes it: the position, and the ledger. */
+async function move(
+  type: 'DEPOSIT' | 'WITHDRAWAL' | 'YIELD_CLAIM',
+  by: SignedIn,
+  amount: string,
+): Promise<void> {
+  const set = {
+    DEPOSIT: 'deposited = deposited + $3, balance = balance + $3',
+    WITHDRAWAL: 'withdrawn = withdrawn + $3, balance = balance - $3',
+    YIELD_CLAIM: 'claimed = claimed + $3, owed = owed - $3',
+  }[type];
+  await app.sql(`UPDATE positions SET ${set} WHERE pool_id = $1 AND address = $2`, [
+    pool,
+    by.address,
+    amount,
+  ]);
+  await addTransaction(app, { poolId: pool, account: by.address, type, amount });
+}
+
+const pay = (id: string): Promise<unknown> =>
+  app.sql(
+    `UPDATE transactions SET status = 'CONFIRMED', tx_hash = $2, block_number = 7, log_index = 0, confirmed_at = now()
+     WHERE id = $1`,
+    [id, newHash()],
+  );
+const expire = (id: string): Promise<unknown> =>
+  app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [id]);
+const announce = async (amount: string): Promise<string> =>
+  (await addTransaction(app, { poolId: pool, account: owner.address, status: 'PENDING', amount })).id;
+
+interface Watched {
+  client: SavingsClient;
+  follower: Follower;
+  asked: string[];
+}
+const open: Follower[] = [];
+afterAll(() => open.forEach((follower) => follower.stop()));
+
+async function watch({ token }: SignedIn): Promise<Watched> {
+  const asked: string[] = [];
+  const counted: typeof fetch = (input, init) => {
+    asked.push(new URL((input as Request).url).pathname);
+    return fetch(input, init);
+  };
+  const baseUrl = `http://127.0.0.1:${app.port}`;
+  const client = new SavingsClient({ baseUrl, tokens: memoryTokens(token), fetch: counted });
+  const follower = client.follow();
+  open.push(follower);
+  await until(() => follower.state.live);
+  return { client, follower, asked };
+}
+
+/** Waits until what was followed is as new as what the service says now, and compares them. */
+async function compare({ follower }: Watched, { token }: SignedIn): Promise<void> {
+  await readable(app);
+  const baseUrl = `http://127.0.0.1:${app.port}`;
+  const fresh = await new SavingsClient({ baseUrl, tokens: memoryTokens(token) }).start();
+  // The answer may contain what readers of events do not get yet.
+  const end = Date.now() + LATE_MS;
+  const isSame = (): boolean =>
+    isDeepStrictEqual(comparable(follower.state.data!), comparable(fresh)) || Date.now() > end;
+  await until(isSame);
+  expect(comparable(follower.state.data!)).toEqual(comparable(fresh));
+}
+
+beforeAll(async () => {
+  await app.listen();
+  [owner, member] = [await app.signIn(), await app.signIn()];
+  const made = await app.createPool(owner, { type: 'cooperative', members: [member.address] });
+  pool = made.id;
+  await pay(made.depositId);
+  for (const { address } of [owner, member])
+    await app.sql(`INSERT INTO positions SELECT * FROM jsonb_populate_record(NULL::positions, $1::jsonb)`, [
+      JSON.stringify({
+        ...{ pool_id: pool, address, balance: TEN, deposited: TEN, withdrawn: 0, claimed: 0 },
+        ...{ weight_offset: 0, owed: TEN, accruals: 0 },
+      }),
+    ]);
+  await readable(app);
+});
+
+it('is what the service would say, after any movements, without a request', async () => {
+  const [mine, theirs] = [await watch(owner), await watch(member)];
+  const random = generator(23);
+  const pending: string[] = [];
+  const steps: (() => Promise<unknown>)[] = [
+    async () => pending.push(await announce('500')),
+    async () => {
+      const id = pending.pop();
+      if (!id) return;
+      await change('deposited = deposited + $3, balance = balance + $3', owner, '500');
+      await pay(id);
+    },
+    async () => pending.length > 0 && expire(pending.pop()!),
+    ...[owner, member].flatMap((by) =>
+      (['DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'] as const).map((type) => () => move(type, by, '7')),
+    ),
+  ];
+  let announced = 0;
+  for (let n = 0; n < 40; n++) {
+    const step = steps[Math.floor(random() * steps.length)];
+    const before = pending.length;
+    await step();
+    if (pending.length > before) {
+      // It has no event of its own: only POST /pools announces any, with the pool's.
+      announced++;
+      mine.follower.refresh();
+      theirs.follower.refresh();
+      for (const { follower } of [mine, theirs])
+        await until(() =>
+          follower.state.data!.pools.data[0].recentTransactions.some(({ id }) => id === pending.at(-1)),
+        );
+    }
+    await compare(mine, owner);
+    await compare(theirs, member);
+  }
+  for (const { asked } of [mine, theirs])
+    expect(asked.filter((path) => path === '/users/me/start').length).toBeLessThanOrEqual(1 + announced);
+});

@@ -1,0 +1,65 @@
+import type { EventPayload, Start } from '@pooled-savings/client';
+import { Picture } from '../../client/src/picture';
+import { idOf } from '../support/start-service';
+
+const ME = `0x${'a'.repeat(40)}`;
+const POOL = 'p';
+
+/** A start page of a pool whose owner, someone else, has paid `balance`. */
+const page = (cursor: string, balance = '100'): Start =>
+  ({
+    user: { address: ME },
+    pools: { data: [{ id: POOL, balance, pendingBalance: '0', recentTransactions: [] }] },
+    positions: { data: [], pagination: { total: 0, limit: 100 } },
+    transactions: { data: [], pagination: { page: 1, limit: 8, total: 0, pages: 0 } },
+    cursor,
+  }) as unknown as Start;
+
+const deposit = (n: number): EventPayload =>
+  ({
+    ...{ id: idOf(n), topic: 'deposit.confirmed', occurredAt: '2026-01-01T00:00:00.000Z', poolId: POOL },
+    ...{ transactionId: `t${n}`, transactionType: 'DEPOSIT', txHash: `0x${n}`, blockNumber: n },
+    ...{ account: '0xb', amount: '1' },
+  }) as EventPayload;
+
+const balance = ({ start }: Picture): string => start!.pools.data[0].balance;
+
+it('lets each event happen once, however often it comes', () => {
+  const picture = new Picture(page(idOf(1)));
+  for (const n of [1, 2, 3, 2, 3, 3]) picture.take(deposit(n));
+  expect([balance(picture), picture.start!.cursor, picture.isStale]).toEqual(['102', idOf(3), false]);
+});
+
+it('lets happen to an answer what it does not contain', () => {
+  const picture = new Picture(page(idOf(1)));
+  for (const n of [2, 3, 4]) picture.take(deposit(n));
+  expect(picture.answer(page(idOf(3), '102'), picture.reading)).toBe(true);
+  expect([balance(picture), picture.start!.cursor]).toEqual(['103', idOf(4)]);
+});
+
+it('knows what an answer contains beyond its cursor', () => {
+  const picture = new Picture(page(idOf(1)));
+  // The row of the third event was committed, that of the second is still written.
+  picture.answer(page(`${idOf(1)}~3.1`, '101'), picture.reading);
+  for (const n of [2, 3, 4]) picture.take(deposit(n));
+  expect([balance(picture), picture.start!.cursor]).toEqual(['103', idOf(4)]);
+});
+
+it('refuses answers of before what it has forgotten, but not those of a service that stays there', () => {
+  const picture = new Picture(page(idOf(9)));
+  const older = (): boolean => picture.answer(page(idOf(2), '7'), picture.reading);
+  expect([older(), older(), older(), balance(picture)]).toEqual([false, false, true, '7']);
+});
+
+it('takes no answer of before a reload, and tells nothing of a picture with gaps', () => {
+  const picture = new Picture(page(idOf(1)));
+  const { reading } = picture;
+  picture.reload(idOf(5));
+  picture.take(deposit(6));
+  expect([picture.answer(page(idOf(9)), reading), balance(picture), picture.isStale]).toEqual([
+    false,
+    '100',
+    true,
+  ]);
+  expect([picture.answer(page(idOf(5), '50'), picture.reading), balance(picture)]).toEqual([true, '51']);
+});

@@ -1,0 +1,100 @@
+import { type SavingsEvent, SavingsClient, memoryTokens } from '@pooled-savings/client';
+import { tokenOf } from '../support/start-service';
+
+/** A service that answers when it is told to, with a tag if it has one. */
+function serve({ tag }: { tag?: string } = {}) {
+  const requests: Request[] = [];
+  const waiting: (() => void)[] = [];
+  let version = 1;
+  const send: typeof fetch = async (input) => {
+    const request = input as Request;
+    requests.push(request);
+    await new Promise<void>((resolve, reject) => {
+      waiting.push(resolve);
+      request.signal.addEventListener('abort', () => reject(request.signal.reason as Error));
+    });
+    const known = tag && `${tag}${version}`;
+    if (known && request.headers.get('if-none-match') === known) return new Response(null, { status: 304 });
+    const headers = { 'content-type': 'application/json', ...(known && { etag: known }) };
+    return new Response(JSON.stringify({ success: true, data: { version } }), { headers });
+  };
+  const client = new SavingsClient({
+    baseUrl: 'http://service.test',
+    tokens: memoryTokens(tokenOf('0xa')),
+    fetch: send,
+  });
+  const answer = async (): Promise<void> => {
+    while (waiting.length === 0) await new Promise(setImmediate);
+    for (const each of waiting.splice(0)) each();
+  };
+  return { client, requests, answer, change: () => version++ };
+}
+
+it('reads the same at the same time once', async () => {
+  const { client, requests, answer } = serve();
+  const all = Promise.all([client.account.me(), client.account.me(), client.account.analytics()]);
+  await answer();
+  expect(await all).toEqual([{ version: 1 }, { version: 1 }, { version: 1 }]);
+  expect(requests).toHaveLength(2);
+});
+
+it('does not give a read after a change the answer of one before it', async () => {
+  const { client, requests, answer } = serve();
+  const before = client.account.me();
+  const left = client.pools.leave('x');
+  await answer();
+  await left;
+  const after = client.account.me();
+  await answer();
+  await Promise.all([before, after]);
+  expect(requests.map(({ method }) => method)).toEqual(['GET', 'DELETE', 'GET']);
+});
+
+it('gives up a read only when nobody wants it any more', async () => {
+  const { client, requests, answer } = serve();
+  const [one, two] = [new AbortController(), new AbortController()];
+  const reads = [one, two].map(({ signal }) => client.account.me({ signal }));
+  while (requests.length === 0) await new Promise(setImmediate);
+  one.abort(new Error('enough'));
+  await expect(reads[0]).rejects.toThrow('enough');
+  expect(requests[0].signal.aborted).toBe(false);
+  await answer();
+  expect(await reads[1]).toEqual({ version: 1 });
+  const [third, end] = [new AbortController()].map(
+    (each) => [client.account.me({ signal: each.signal }), each] as const,
+  )[0];
+  while (requests.length === 1) await new Promise(setImmediate);
+  end.abort(new Error('enough'));
+  await expect(third).rejects.toThrow('enough');
+  expect(requests[1].signal.aborted).toBe(true);
+});
+
+it('keeps what has a tag until it changes, for the session that read it', async () => {
+  const { client, requests, answer, change } = serve({ tag: 'W/"x' });
+  const me = async (): Promise<unknown> => {
+    const read = client.account.me();
+    await answer();
+    return read;
+  };
+  expect([await me(), await me()]).toEqual([{ version: 1 }, { version: 1 }]);
+  change();
+  expect(await me()).toEqual({ version: 2 });
+  await client.tokens.set(tokenOf('0xb'));
+  await me();
+  const tags = requests.map(({ headers }) => headers.get('if-none-match'));
+  expect(tags).toEqual([null, 'W/"x1', 'W/"x1', null]);
+});
+
+it('narrows events by the topics that were asked for', () => {
+  const { client } = serve();
+  const narrow = async (): Promise<void> => {
+    for await (const event of client.events({ topics: ['draw.completed', 'deposit.confirmed'] })) {
+      if (event.topic === 'reload') continue;
+      const text: string = event.topic === 'draw.completed' ? event.prize : event.amount;
+      // @ts-expect-error of a topic that was not asked for
+      if (event.topic === 'draw.opened') throw new Error(text);
+    }
+  };
+  const wide = async (): Promise<SavingsEvent | void> => (await client.events().next()).value;
+  expect([typeof narrow, typeof wide]).toEqual(['function', 'function']);
+});

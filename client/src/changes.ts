@@ -81,7 +81,7 @@ export function closed(start: Start, event: EventPayload<'draw.closed'>): Start 
   const isIt = ({ drawId, contract }: { drawId: number; contract: string }): boolean =>
     drawId === event.drawId && contract === event.contract;
   const status = 'DRAWING';
-  const entries = start.entries.data.map((each) => (isIt(each) ? { ...each, status } : each) as typeof each);
+  const entries = start.entries.data.map((each) => (isIt(each) ? { ...each, status } : each));
   const draw = start.draw && isIt(start.draw) ? { ...start.draw, status } : start.draw;
   return { ...start, draw: draw as Start['draw'], entries: { ...start.entries, data: entries } };
 }

@@ -73,9 +73,7 @@ describe('a hash that was told', () => {
       gone,
     ]);
     expect(rows.map(({ status }) => status)).toEqual(['PENDING', 'PENDING', 'PENDING']);
-    const events = (await bench.sql<PublishedRow>(READ_ALL)).flatMap(
-      ({ items }) => items as Fields[],
-    );
+    const events = (await bench.sql<PublishedRow>(READ_ALL)).flatMap(({ items }) => items as Fields[]);
     for (const id of gone)
       expect(
         events.filter(({ transactionId, txHash }) => transactionId === id && txHash === null),

@@ -631,7 +631,11 @@ describe('a hot statement reads few rows, by index', () => {
     for (const who of [memberOf50, heavyMember, heavyOwner, me]) {
       const { user: of, caller: by } = who;
       const parts = [
-        ...[run(PROFILE, { user: of, expiresAt, chainId: 1 }), run(USER_ANALYTICS, { user: of }), run(CURRENT_DRAW, {})],
+        ...[
+          run(PROFILE, { user: of, expiresAt, chainId: 1 }),
+          run(USER_ANALYTICS, { user: of }),
+          run(CURRENT_DRAW, {}),
+        ],
         run(pools.LIST_POOLS, { caller: by, ...limits, limit: 50 }),
         run(LIST_POSITIONS, { caller: by, limit: 100, offset: 0 }),
         run(transactions.LIST_TRANSACTIONS, { ...who, ...limits, limit: 8 }),

@@ -80,10 +80,10 @@ export function expired(start: Start, event: EventPayload<'deposit.expired'>): S
 export function closed(start: Start, event: EventPayload<'draw.closed'>): Start {
   const isIt = ({ drawId, contract }: { drawId: number; contract: string }): boolean =>
     drawId === event.drawId && contract === event.contract;
-  const status = 'DRAWING';
+  const status = 'DRAWING' as const;
   const entries = start.entries.data.map((each) => (isIt(each) ? { ...each, status } : each));
   const draw = start.draw && isIt(start.draw) ? { ...start.draw, status } : start.draw;
-  return { ...start, draw: draw as Start['draw'], entries: { ...start.entries, data: entries } };
+  return { ...start, draw, entries: { ...start.entries, data: entries } };
 }
 
 const announcedBy = (start: Start, pool: PoolItem | undefined, id: string): Summary | undefined =>

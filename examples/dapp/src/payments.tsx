@@ -2,15 +2,7 @@ import type { Payment, Start } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, ProblemText, type ShownStep, Steps } from './dialog.js';
 import { type Token, shortAddress } from './format.js';
-import {
-  type Paying,
-  type ShownPayment,
-  TITLES,
-  isArrived,
-  resultText,
-  saysOf,
-  stepText,
-} from './paying.js';
+import { type Paying, type ShownPayment, TITLES, isArrived, resultText, saysOf, stepText } from './paying.js';
 
 interface Context {
   token: Token;

@@ -52,7 +52,7 @@ export class CurrentDraw {
   @ApiProperty({ enum: DRAW_STATUSES }) status: DrawStatus;
   @ApiProperty({
     type: String,
-    enum: [...MOVING_ON, null],
+    enum: MOVING_ON,
     nullable: true,
     example: null,
     description:

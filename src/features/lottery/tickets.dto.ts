@@ -42,7 +42,7 @@ export class DrawEntry {
   refundable: string;
   @ApiProperty({
     type: String,
-    enum: [...DUE, null],
+    enum: DUE,
     nullable: true,
     example: null,
     description:

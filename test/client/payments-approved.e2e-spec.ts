@@ -196,6 +196,9 @@ async function approvedFor(id: string, deposit: bigint): Promise<{ deposit: bigi
   return { deposit };
 }
 
+const encoded = (abi: Abi, functionName: string, args: unknown[]): Hex =>
+  encodeFunctionData({ abi, functionName, args });
+
 it('changes an allowance that is left over at once, and of tokens that refuse that by zero first', async () => {
   const { OldToken } = compile(['test/support/OldToken.sol']) as Record<string, { abi: Abi; bytecode: Hex }>;
   const { address: old } = await deploy(saver, OldToken);
@@ -204,13 +207,13 @@ it('changes an allowance that is left over at once, and of tokens that refuse th
     [old, ['approve', 'approve', 'deposit']],
   ] as [Address, string[]][]) {
     const { address: pool } = await deploy(saver, artifacts.SavingsPool, [token, saver.account.address, 1n]);
-    const abi = [...artifacts.TestToken.abi, ...artifacts.SavingsPool.abi];
+    const abi: Abi = [...artifacts.TestToken.abi, ...artifacts.SavingsPool.abi];
     const call = <const Name extends string>(name: Name, to: Address, args: unknown[]) =>
       ({
         name,
         chainId: 31337,
         to,
-        data: encodeFunctionData({ abi, functionName: name, args }),
+        data: encoded(abi, name, args),
         value: '0',
       }) as const;
     const { data } = call('mint', token, [saver.account.address, 1000n]);

@@ -76,7 +76,7 @@ async function sendDeposit(
   return { hash, end: end!, depositId, poolId, seen };
 }
 
-const listed = async (of = client): Promise<Partial<Payment>[]> => of.payments.list();
+const listed = async (of = client): Promise<readonly Partial<Payment>[]> => of.payments.list();
 const shown = (): Promise<unknown> =>
   eventually(
     'the node to show it',

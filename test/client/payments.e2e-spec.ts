@@ -203,7 +203,7 @@ describe('a wallet on another chain', () => {
     const { id } = await newPool();
     const other = elsewhere();
     let added: any;
-    other.answers.wallet_switchEthereumChain = (asked, next) => (added ? next() : Promise.reject(error));
+    other.answers.wallet_switchEthereumChain = (_asked, next) => (added ? next() : Promise.reject(error));
     other.answers.wallet_addEthereumChain = ({ params }) => void (added = params[0]);
     await client.pay(id, { amount: 1n, wallet: other });
     expect(added).toMatchObject({

@@ -87,7 +87,7 @@ export class BrowserWallet {
 /** A service, an indexer and a chain, with savers who have tokens. */
 export class PayingBench extends ChainBench {
   readonly app = new TestApp();
-  private indexer?: NestFastifyApplication;
+  private following?: NestFastifyApplication;
 
   async begin(): Promise<void> {
     await this.app.start({}, undefined, async (database) => {
@@ -95,14 +95,14 @@ export class PayingBench extends ChainBench {
       return { ...this.settings(), PUBLIC_RPC_URLS: this.anvil.url, CHAIN_NAME: 'Local chain' };
     });
     await this.app.listen();
-    this.indexer = await createIndexer(
+    this.following = await createIndexer(
       settings(this.app.database.url, this.settings()),
       pino({ level: 'silent' }),
     );
   }
 
   async end(): Promise<void> {
-    await this.indexer?.close();
+    await this.following?.close();
     await this.stop();
     await this.app.stop();
   }

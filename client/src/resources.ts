@@ -6,6 +6,8 @@ import type { Api, Page, RequestOptions } from './types.js';
 import { wait } from './wait.js';
 
 const CONFIRMATION_POLL_MS = 2000;
+/** An indexer that is behind may take longer than the limits bear at that pace. */
+const MOST_CONFIRMATION_POLL_MS = 30_000;
 
 export interface CreateOptions extends RequestOptions {
   /** The key of an earlier attempt whose outcome is unknown; a new key by default. */
@@ -99,14 +101,14 @@ export class Transactions {
    * @throws DepositExpiredError, or the signal's reason
    */
   async confirmed(id: string, { signal }: RequestOptions = {}): Promise<Types.TransactionDetail> {
-    for (;;) {
+    for (let pauseMs = CONFIRMATION_POLL_MS; ; pauseMs = Math.min(MOST_CONFIRMATION_POLL_MS, pauseMs * 1.5)) {
       const transaction = await this.byId(id, { signal });
       if (transaction.status === 'CONFIRMED') {
         this.onConfirmed?.(id);
         return transaction;
       }
       if (transaction.status === 'EXPIRED') throw new DepositExpiredError(id);
-      await wait(CONFIRMATION_POLL_MS, signal);
+      await wait(pauseMs, signal);
     }
   }
 

@@ -20,7 +20,7 @@ const deposit = (n: number): EventPayload =>
     ...{ id: idOf(n), topic: 'deposit.confirmed', occurredAt: '2026-01-01T00:00:00.000Z', poolId: POOL },
     ...{ transactionId: `t${n}`, transactionType: 'DEPOSIT', txHash: `0x${n}`, blockNumber: n },
     ...{ account: '0xb', amount: '1' },
-  }) as EventPayload;
+  });
 
 const balance = ({ start }: Picture): string => start!.pools.data[0].balance;
 

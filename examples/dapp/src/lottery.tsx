@@ -1,21 +1,10 @@
 import type { CurrentDraw, DrawEntry, Winner } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
+import { DUE, type DrawOf, type Due, Entry, ticketsText } from './entry.js';
 import { type Token, amountText, dateText, shortAddress, withSymbol } from './format.js';
 import { SHORT_DRAW_SECONDS } from './local-chain.js';
 
 const MOST_TICKETS = 100;
-
-type Due = NonNullable<DrawEntry['due']>;
-
-const DUE: Record<Due, (amount: string, token: Token) => string> = {
-  claim: (amount, token) => `Take ${withSymbol(amount, token)}`,
-  refund: (amount, token) => `Take back ${withSymbol(amount, token)}`,
-  complete: () => 'Pick the winner',
-  cancel: () => 'Cancel the draw',
-};
-
-/** A draw of one of the contracts. */
-export type DrawOf = Pick<DrawEntry, 'drawId' | 'contract'>;
 
 export interface LotteryActions {
   buy: (count: number) => void;
@@ -205,54 +194,8 @@ function OpenDraw({
   );
 }
 
-/** A draw into which the caller paid, and what the caller may do about it. */
-function Entry({
-  entry,
-  token,
-  settle,
-}: {
-  entry: DrawEntry;
-  token: Token;
-  settle: LotteryActions['settle'];
-}) {
-  const { drawId, tickets, due, refundable, prize } = entry;
-  const [outcome, kind] = outcomeOf(entry, token);
-  const amount = due === 'refund' ? refundable : (prize ?? '0');
-  return (
-    <li data-draw={drawId}>
-      <span>
-        Draw {drawId} <span class="muted">· {ticketsText(tickets)}</span>
-      </span>
-      <span class="end">
-        <span class={`chip ${kind}`}>{outcome}</span>
-        {due && (
-          <button type="button" class="main" onClick={() => settle(entry, due)}>
-            {DUE[due](amount, token)}
-          </button>
-        )}
-      </span>
-    </li>
-  );
-}
-
-function outcomeOf({ status, won, prize, paid, refundable }: DrawEntry, token: Token): [string, string] {
-  switch (status) {
-    case 'ACTIVE':
-      return ['Open', 'warn'];
-    case 'DRAWING':
-      return ['Drawing', 'warn'];
-    case 'CANCELLED':
-      return refundable === '0' ? ['Cancelled, refunded', ''] : ['Cancelled', 'warn'];
-    case 'COMPLETED':
-      if (!won) return ['Not this time', ''];
-      return [`Won ${withSymbol(prize ?? '0', token)}${paid ? ', paid' : ''}`, 'good'];
-  }
-}
-
 const secondsTo = ({ drawTime }: CurrentDraw): number =>
   Math.max(0, Math.round((Date.parse(drawTime) - Date.now()) / 1000));
-
-const ticketsText = (count: number): string => `${count} ${count === 1 ? 'ticket' : 'tickets'}`;
 
 function durationText(seconds: number): string {
   if (seconds >= 172_800) return `${Math.floor(seconds / 86_400)} days`;

@@ -92,7 +92,10 @@ function Status({ shown, token, data }: { shown: ShownPayment; token: Token; dat
       return isArrived(payment, data) ? (
         <p class="result">{resultText(payment, token)}</p>
       ) : (
-        <p>Paid. The service is catching up, and will show it here.</p>
+        <p>
+          {payment.kind === 'deposit' || payment.kind === 'buyTickets' ? 'Paid' : 'The chain has it'}. The
+          service is catching up, and will show it here.
+        </p>
       );
     case 'cancelled':
       return <p>Cancelled. If your wallet still asks for it, decline it there.</p>;
@@ -169,7 +172,9 @@ function shortStatus(payment: Payment, token: Token, data: Start): string {
       return 'sent';
     case 'mined':
     case 'done':
-      return isArrived(payment, data) ? resultText(payment, token) : 'paid, the service is catching up';
+      return isArrived(payment, data)
+        ? resultText(payment, token)
+        : 'on the chain, the service is catching up';
     case 'cancelled':
       return 'cancelled';
     case 'failed':

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.js';
 import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
+import { PoolState } from './pool-state.js';
 import { type Token, amountText, dateText, numberText, withSymbol } from './format.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
@@ -160,7 +161,7 @@ function PoolCard({
         <h3>
           {name} <span class="muted">#{pool.id.slice(-4)}</span>
         </h3>
-        <State pool={pool} pending={pending} isOthers={others} isPaying={showPayment !== undefined} />
+        <PoolState pool={pool} pending={pending} isOthers={others} isPaying={showPayment !== undefined} />
       </div>
       <p class="figure">
         {amountText(paid, token)} <small>{token.symbol}</small>
@@ -235,32 +236,4 @@ function PoolCard({
       </div>
     </li>
   );
-}
-
-type Summary = PoolItem['recentTransactions'][number];
-
-/** What has become of its deposits: one that nobody paid is not confirmed. */
-function State({
-  pool,
-  pending,
-  isOthers,
-  isPaying,
-}: {
-  pool: PoolItem;
-  pending: Summary | undefined;
-  isOthers: boolean;
-  isPaying: boolean;
-}) {
-  const deposits = pool.recentTransactions.filter(({ type }) => type === 'DEPOSIT');
-  const isPaid = deposits.some(({ status }) => status === 'CONFIRMED') || BigInt(pool.balance) > 0n;
-  const [text, kind] = pending?.submitted
-    ? ['Paid, not confirmed yet', 'warn']
-    : isPaying
-      ? ['Payment under way', 'warn']
-      : pending
-        ? [isOthers ? 'Waiting for its owner' : 'Waiting for payment', 'warn']
-        : isPaid
-          ? ['Confirmed', 'good']
-          : [deposits.length > 0 ? 'Expired, not paid' : 'Nothing paid yet', ''];
-  return <span class={`chip ${kind}`}>{text}</span>;
 }

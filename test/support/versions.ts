@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type * as ledger from '#ledger/outbox/ledger-event';
 import type { LedgerEvent, Topic } from '#ledger/outbox/ledger-event';
 import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
+import type * as payloads from '#ledger/outbox/payloads';
 import { createApp } from '#api/app.setup';
 import { JWT_SECRET, settings } from './app';
 
@@ -49,6 +50,8 @@ export async function newer(
     const { AUDIENCES, TOPICS } = require('#ledger/outbox/ledger-event') as typeof ledger;
     Object.assign(AUDIENCES, { [NEW_TOPIC]: 'pool' });
     TOPICS.push(NEW_TOPIC as Topic);
+    const { PAYLOADS } = require('#ledger/outbox/payloads') as typeof payloads;
+    Object.assign(PAYLOADS, { [NEW_TOPIC]: PAYLOADS['deposit.confirmed'] });
     // Decorators read the topics when their files are loaded.
     const next = require('./versions') as { startNewer: typeof startNewer };
     app = await next.startNewer(JWT_SECRET, url, given, logger);

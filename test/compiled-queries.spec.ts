@@ -27,6 +27,8 @@ import { EventsQuery } from '#features/events/events.dto';
 import { ListWinnersQuery, WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import { ListTicketsQuery } from '#features/lottery/tickets.dto';
 import { DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from '#features/payments/calls.dto';
+import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
+import { ListStrayDepositsQuery } from '#features/payments/stray-deposits.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
 import { ListPositionsQuery } from '#features/positions/positions.dto';
 import {
@@ -42,7 +44,7 @@ type Dto = new () => object;
 const OF_THE_SERVICE: Dto[] = [
   ...[DepositCallsQuery, EventsQuery, ListDeliveriesQuery, ListPoolsQuery, ListPositionsQuery],
   ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
-  ...[TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
+  ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];
 
 /** Fields with what a module may add to them. */
@@ -83,6 +85,8 @@ const VALUES: Record<string, readonly string[]> = {
   ...{
     hash: [`0x${'7'.repeat(64)}`, '0x7'],
     poolId: [ID, 'x'],
+    drawId: ['7', '9007199254740991', '9007199254740992', '1e1'],
+    contract: [`0x${'a'.repeat(40)}`, '0xa'],
     transaction: [ID],
     type: [...TRANSACTION_TYPES, 'lottery', 'x'],
   },

@@ -1054,8 +1054,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Who is to pay a deposit told the hash of the payment, or that it will not come
-         * @description Who is to pay a deposit told the hash of the payment, or that it will not come. `POST /webhooks` says how it is signed.
+         * A payment was sent, or will not come
+         * @description A payment was sent, or will not come. Who is to pay the deposit told its hash, or took that back. `POST /webhooks` says how it is signed.
          */
         post: operations["on_deposit_submitted"];
         delete?: never;
@@ -1174,8 +1174,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * Nothing was paid into a pool, and its owner took it away
-         * @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
+         * A pool was cancelled that was never paid
+         * @description A pool was cancelled that was never paid. If a payment arrives after all, `pool.created` comes again. `POST /webhooks` says how it is signed.
          */
         post: operations["on_pool_cancelled"];
         delete?: never;
@@ -1334,8 +1334,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * What the caller paid into a cancelled draw, for tickets and as gifts, came back
-         * @description What the caller paid into a cancelled draw, for tickets and as gifts, came back. `POST /webhooks` says how it is signed.
+         * Money came back from a cancelled draw
+         * @description Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts. `POST /webhooks` says how it is signed.
          */
         post: operations["on_draw_refunded"];
         delete?: never;
@@ -2665,7 +2665,7 @@ export interface components {
              */
             occurredAt: string;
         };
-        /** @description Who is to pay a deposit told the hash of the payment, or that it will not come */
+        /** @description A payment was sent, or will not come. Who is to pay the deposit told its hash, or took that back */
         DepositSubmittedEvent: {
             /** Format: uuid */
             poolId: string;
@@ -2828,7 +2828,7 @@ export interface components {
              */
             occurredAt: string;
         };
-        /** @description Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again */
+        /** @description A pool was cancelled that was never paid. If a payment arrives after all, `pool.created` comes again */
         PoolCancelledEvent: {
             /** Format: uuid */
             poolId: string;
@@ -3041,7 +3041,7 @@ export interface components {
              */
             occurredAt: string;
         };
-        /** @description What the caller paid into a cancelled draw, for tickets and as gifts, came back */
+        /** @description Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts */
         DrawRefundedEvent: {
             drawId: number;
             /** @description Draw ids are unique only within a contract */

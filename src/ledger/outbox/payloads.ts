@@ -84,7 +84,7 @@ export const PAYLOADS = {
   'pool.created': [PoolPayload, 'A pool was created, by POST /pools or by its first payment'],
   'deposit.submitted': [
     SubmittedPayload,
-    'Who is to pay a deposit told the hash of the payment, or that it will not come',
+    'A payment was sent, or will not come. Who is to pay the deposit told its hash, or took that back',
   ],
   'deposit.confirmed': [TransactionPayload, 'A payment into a pool is on the chain'],
   'withdrawal.confirmed': [TransactionPayload, 'A withdrawal from a pool is on the chain'],
@@ -93,7 +93,7 @@ export const PAYLOADS = {
   'deposit.expired': [ExpiryPayload, 'No payment came in time. A late one still confirms the deposit'],
   'pool.cancelled': [
     PoolPayload,
-    'Nothing was paid into a pool, and its owner took it away. If a payment arrives after all, `pool.created` comes again',
+    'A pool was cancelled that was never paid. If a payment arrives after all, `pool.created` comes again',
   ],
   'transaction.reverted': [
     RevertedPayload,
@@ -107,7 +107,7 @@ export const PAYLOADS = {
   'prize.paid': [PayoutPayload, 'The winner of a draw has the prize'],
   'draw.refunded': [
     PayoutPayload,
-    'What the caller paid into a cancelled draw, for tickets and as gifts, came back',
+    'Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts',
   ],
   'webhook.paused': [
     FailurePayload,

@@ -140,7 +140,7 @@ export class SavingsClient {
   async signOut({ everywhere = false }: { everywhere?: boolean } = {}): Promise<void> {
     this.signInAgain = undefined;
     try {
-      await this.api.POST(everywhere ? '/auth/logout/all' : '/auth/logout');
+      await this.api.POST(everywhere ? '/users/me/logout/all' : '/users/me/logout');
     } finally {
       await this.line.session.end('signed_out', { everywhere });
     }

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { parseEther } from 'viem';
+import { formatEther, parseEther } from 'viem';
 import { devKey } from '#dev/deploy';
 import { PHONE, type WatchedPage, useBrowser } from '../support/browser';
 import { PageBench } from '../support/page-bench';
@@ -14,7 +14,7 @@ describe('the example page, with service, indexer and chain', () => {
   const browser = useBrowser();
   const bench = new PageBench();
   const { app } = bench;
-  beforeAll(() => bench.start(), WHOLE_WAY_MS);
+  beforeAll(() => bench.start({ PUBLIC_STATISTICS: 'true' }), WHOLE_WAY_MS);
   afterAll(() => bench.stop());
 
   const walletOf = (fields: Partial<TestWallet> = {}): TestWallet => ({
@@ -204,11 +204,24 @@ describe('the example page, with service, indexer and chain', () => {
     const page = await open({ wallet: walletOf() });
     await press(page, 'Connect Test wallet');
     await page.getByRole('button', { name: 'New pool' }).waitFor();
-    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/logout'));
+    const answered = page.waitForResponse((response) => response.url().endsWith('/users/me/logout'));
     await press(page, 'Sign out');
     expect((await answered).status()).toBe(200);
     await page.reload();
     await page.getByRole('button', { name: 'Connect Test wallet' }).waitFor();
+  });
+
+  it('shows a visitor the figures that the operator made public', async () => {
+    const page = await open();
+    const figures = page.getByLabel('The service in figures');
+    await figures.getByText('Prize of the open draw').waitFor();
+    const { data } = (await (await fetch(`${bench.dapp.url}/api/lottery/current`)).json()) as {
+      data: { prizePool: string; totalTickets: number };
+    };
+    const text = await figures.innerText();
+    expect(text).toContain(`${formatEther(BigInt(data.prizePool))} TEST`);
+    expect(text).toContain(`1 in ${data.totalTickets + 1}`);
+    expect(faults(page)).toEqual([]);
   });
 
   it('offers no key of its own where the service names no local chain', async () => {

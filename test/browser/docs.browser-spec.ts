@@ -55,7 +55,7 @@ describe('/docs in a browser', () => {
     const page = await browser.open(url(), { wallet: wallet() });
     await signIn(page);
     await page.getByText('Signed in as').waitFor();
-    const answered = page.waitForResponse((response) => response.url().endsWith('/auth/logout'));
+    const answered = page.waitForResponse((response) => response.url().endsWith('/users/me/logout'));
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     expect((await answered).status()).toBe(200);
     await page.getByText('Signed out.').waitFor();

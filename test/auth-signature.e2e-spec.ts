@@ -64,7 +64,7 @@ describe('signature', () => {
       return compact(signature).slice(0, 66) + digit.toString(16) + compact(signature).slice(67);
     };
     expect(await withSignature(flip)).toBe(401);
-    expect(await withSignature((signature) => `${compact(signature)}00`)).toBe(401);
+    expect(await withSignature((signature) => `${compact(signature)}01`)).toBe(401);
     const high = (signature: Hex): string => {
       const { r, s, yParity } = parseSignature(signature);
       const twin = ORDER - BigInt(s);

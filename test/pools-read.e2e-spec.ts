@@ -49,6 +49,7 @@ describe('the list', () => {
           status: 'PENDING',
           submitted: null,
           createdAt: own.createdAt,
+          from: a.address,
         },
       ],
     });
@@ -233,6 +234,7 @@ describe('the list', () => {
         status: 'CONFIRMED',
         submitted: null,
         createdAt: createdAt.toISOString(),
+        from: user.address,
       })),
     );
   });
@@ -266,6 +268,7 @@ describe('the detail', () => {
             status: 'PENDING',
             submitted: null,
             createdAt: pool.createdAt,
+            from: owner.address,
           },
         ],
       },

@@ -35,8 +35,9 @@ export function deposited(start: Start, event: EventPayload<'deposit.confirmed'>
     const counted = mine(added(start, event), event, { deposited: amount, day: event.occurredAt });
     return counted && held(moved(counted, event, amount), event, 'deposited', amount);
   }
-  const isThatOne = announced.status === 'PENDING' && announced.amount === event.amount;
-  if (!pool || !isThatOne || !wasAnnouncedFor(start, event)) return undefined;
+  const isThatOne =
+    announced.status === 'PENDING' && announced.amount === event.amount && announced.from === event.account;
+  if (!pool || !isThatOne) return undefined;
   const { transactionId: id, txHash, blockNumber, occurredAt } = event;
   const status = 'CONFIRMED';
   const paid = withTransaction(start, id, { status, txHash, submitted: null }, { blockNumber });
@@ -90,10 +91,6 @@ const announcedBy = (start: Start, pool: PoolItem | undefined, id: string): Summ
   pool?.recentTransactions.find((each) => each.id === id) ??
   start.transactions.data.find((each) => each.id === id);
 
-/** Whether who pays is who had announced it, as far as that is known. */
-const wasAnnouncedFor = (start: Start, { transactionId, account }: Movement): boolean =>
-  (start.transactions.data.find(({ id }) => id === transactionId)?.from ?? account) === account;
-
 function withPool(start: Start, id: string, fields: Partial<PoolItem>): Start {
   const data = start.pools.data.map((each) => (each.id === id ? { ...each, ...fields } : each));
   return { ...start, pools: { ...start.pools, data } };
@@ -121,9 +118,9 @@ function added(start: Start, event: Movement): Start {
   const { transactionId: id, transactionType: type, amount, txHash, blockNumber, occurredAt } = event;
   const summary = {
     ...{ id, type, amount, txHash, status: 'CONFIRMED' as const, submitted: null },
-    createdAt: occurredAt,
+    ...{ createdAt: occurredAt, from: event.account },
   };
-  const item: Transaction = { ...summary, poolId: event.poolId, blockNumber, from: event.account };
+  const item: Transaction = { ...summary, poolId: event.poolId, blockNumber };
   const before = ({ id: a }: { id: string }, { id: b }: { id: string }): number => (a < b ? 1 : -1);
   const { data, pagination } = start.transactions;
   const total = pagination.total + 1;

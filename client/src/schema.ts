@@ -1683,6 +1683,8 @@ export interface components {
             submitted: components["schemas"]["Submitted"] | null;
             /** Format: date-time */
             createdAt: string;
+            /** @description The wallet whose money it is */
+            from: string;
         };
         PoolItem: {
             /** Format: uuid */
@@ -4763,7 +4765,8 @@ export interface operations {
                      *                 "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                 "at": "2026-11-21T05:09:49.118Z"
                      *               },
-                     *               "createdAt": "2026-11-21T05:09:49.118Z"
+                     *               "createdAt": "2026-11-21T05:09:49.118Z",
+                     *               "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *             }
                      *           ]
                      *         }
@@ -5109,7 +5112,8 @@ export interface operations {
                      *               "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *               "at": "2026-11-21T05:09:49.118Z"
                      *             },
-                     *             "createdAt": "2026-11-21T05:09:49.118Z"
+                     *             "createdAt": "2026-11-21T05:09:49.118Z",
+                     *             "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *           }
                      *         ]
                      *       }
@@ -9393,7 +9397,8 @@ export interface operations {
                      *                     "hash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                      *                     "at": "2026-11-21T05:09:49.118Z"
                      *                   },
-                     *                   "createdAt": "2026-11-21T05:09:49.118Z"
+                     *                   "createdAt": "2026-11-21T05:09:49.118Z",
+                     *                   "from": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
                      *                 }
                      *               ]
                      *             }

@@ -287,6 +287,26 @@ describe('a pool', () => {
     expect(await page.locator('[data-pool]').count()).toBe(0);
   });
 
+  it('of another saver is neither paid nor cancelled by its members', async () => {
+    const wallet = await richWallet();
+    const { app } = bench;
+    const owner = await app.signIn();
+    await app.createPool(owner, { type: 'cooperative', members: [wallet.account.address] });
+    const member = await app.signIn(wallet.account as ReturnType<typeof newWallet>);
+    // More than the page lists.
+    for (let n = 0; n < 9; n++) await app.createPool(member);
+    const page = await signedIn(wallet);
+    const shared = page.locator('[data-pool]', { hasText: 'Waiting for its owner' });
+    await shared.waitFor();
+    expect(await shared.getByRole('button').count()).toBe(0);
+    // It would find that the time for paying is not over.
+    await bench.stopIndexer();
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE account = $1`, [owner.address]);
+    const expired = page.locator('[data-pool]', { hasText: 'Expired, not paid' });
+    await expired.getByRole('button', { name: 'Deposit' }).waitFor();
+    expect(await expired.getByRole('button').count()).toBe(1);
+  });
+
   it('that was never paid can be cancelled', async () => {
     const wallet = await richWallet();
     const page = await signedIn(wallet);

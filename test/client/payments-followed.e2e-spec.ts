@@ -190,6 +190,31 @@ it('goes on after a reload, without the wallet too', async () => {
   expect(await page.payments.resume(id!)).toMatchObject([{ transactionHash: hash, status: 'success' }]);
 });
 
+it('is left even if the node answers only then', async () => {
+  const end = new AbortController();
+  const seen = new Promise<() => void>((resolve) => {
+    wallet.answers.eth_getTransactionByHash = async (_, next) => {
+      await new Promise<void>((release) => resolve(release));
+      return next();
+    };
+  });
+  const { hash, going } = await bench.held(async () => {
+    const sent = await sendDeposit({ signal: end.signal });
+    const release = await seen;
+    end.abort(new Error('left'));
+    expect(await sent.end).toMatchObject({ message: 'left' });
+    const count = sent.seen.length;
+    release();
+    const page = reloaded();
+    const [{ id }] = await listed(page);
+    const resumed = page.payments.resume(id!, { wallet: new BrowserWallet([saver]) });
+    await shown();
+    expect(sent.seen).toHaveLength(count);
+    return { hash: sent.hash, going: { resumed } };
+  });
+  expect(await going.resumed).toMatchObject([{ transactionHash: hash }]);
+});
+
 it('finds what the wallet sent when the page was left before it said so', async () => {
   const { id: poolId, depositId } = await newPool();
   const asked = new Promise<Hash>((resolve) => {

@@ -138,6 +138,8 @@ class TransactionFollower {
 
   private async note(trace: PaymentTrace): Promise<void> {
     this.trace = trace;
+    // A look that was under way when the payment was left. Whoever resumes it looks again.
+    if (this.options.signal?.aborted) return;
     await this.options.onFound?.({ hash: this.hash, trace, attention: this.attention });
   }
 

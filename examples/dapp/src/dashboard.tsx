@@ -110,9 +110,7 @@ export function Dashboard({
                 ),
               )
             }
-            isOthers={(deposit) =>
-              holdings.transactions.some(({ id, from }) => id === deposit && from !== address.toLowerCase())
-            }
+            address={address}
             actions={pools}
             onNew={() => setCreating(true)}
           />

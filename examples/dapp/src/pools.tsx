@@ -34,7 +34,7 @@ export function Pools({
   token,
   inWallet,
   paying,
-  isOthers,
+  address,
   actions,
   onNew,
 }: {
@@ -44,8 +44,7 @@ export function Pools({
   inWallet: bigint | null;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
   paying: ReadonlyMap<string, () => void>;
-  /** Whether it is known that another account owes this deposit. */
-  isOthers: (deposit: string) => boolean;
+  address: string;
   actions: PoolActions;
   onNew: () => void;
 }) {
@@ -73,7 +72,7 @@ export function Pools({
             position={positions.get(pool.id)}
             token={token}
             showPayment={paying.get(pool.id)}
-            isOthers={isOthers}
+            address={address}
             actions={actions}
             ask={(what) => ask({ pool, what })}
           />
@@ -131,7 +130,7 @@ function PoolCard({
   position,
   token,
   showPayment,
-  isOthers,
+  address,
   actions,
   ask,
 }: {
@@ -139,7 +138,7 @@ function PoolCard({
   position: Position | undefined;
   token: Token;
   showPayment: (() => void) | undefined;
-  isOthers: (deposit: string) => boolean;
+  address: string;
   actions: PoolActions;
   ask: (what: NonNullable<Asking>['what']) => void;
 }) {
@@ -150,8 +149,11 @@ function PoolCard({
   const paid = BigInt(pool.balance) - BigInt(pool.pendingBalance);
   const held = BigInt(position?.balance ?? 0);
   const claimable = BigInt(position?.claimable ?? 0);
+  const isMine = ({ from }: { from: string }): boolean => from === address.toLowerCase();
+  const others = pending !== undefined && !isMine(pending);
   const neverPaid = pool.recentTransactions.every(({ status }) => status !== 'CONFIRMED');
-  const others = pending !== undefined && isOthers(pending.id);
+  /** Only its owner owes a deposit to a pool that was never paid. */
+  const mayCancel = neverPaid && pool.recentTransactions.some(isMine);
   return (
     <li class="card pool" data-pool={pool.id}>
       <div class="pool-head">
@@ -223,7 +225,7 @@ function PoolCard({
             Claim
           </button>
         )}
-        {neverPaid && !pending?.submitted && !showPayment && !others && (
+        {mayCancel && !pending?.submitted && !showPayment && (
           <button type="button" onClick={() => ask('cancel')}>
             Cancel the pool
           </button>

@@ -11,7 +11,7 @@ import { SUBMITTED } from './unpaid.sql';
  */
 const newestTransactions = (limit: number): string => `
   (SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
-      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at))), '[]')
+      'txHash', t.tx_hash, 'status', t.status, 'submitted', ${SUBMITTED}, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
    FROM (${TRANSACTION_TYPES.map(
      (type) =>
        `(SELECT * FROM transactions WHERE pool_id = p.id AND type = '${type}' ORDER BY id DESC LIMIT ${limit})`,

@@ -69,6 +69,8 @@ export class Reads {
     if (kept) request.headers.set('if-none-match', kept.tag);
     const answer = await this.send(request);
     if (kept && answer.status === 304) {
+      // Unread, it would count as given up once the browser collects it.
+      await answer.arrayBuffer();
       this.keep(key, kept);
       return new Response(kept.body, { status: 200, headers: kept.headers });
     }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './postgres-host';
 import { commandOf } from './processes';
 import { type Ports, hostOf } from './settings';
@@ -10,6 +11,8 @@ import { type Ports, hostOf } from './settings';
 /** What is not set and taken is looked for in these steps, so that a second and a third start have ports like the first. */
 const STEP = 10;
 const TRIES = 50;
+/** The longest that a process takes to end once its API has. */
+const STOPPING_MS = 30_000;
 
 /** Files by which this process has something. */
 const ours = new Set<string>();
@@ -61,21 +64,32 @@ function holderOf(file: string): number | undefined {
 }
 
 /**
- * Two starts in one folder would share its chain and its database, which the first one to stop would end.
+ * Two starts in one folder would share its chain and its database, which the first one to stop would end. One that is
+ * stopping is waited for.
  * @param running where the other one says where it is
  */
-export function beAlone(folder: string, running: string): void {
-  const other = claim(path.join(folder, 'start.pid'));
-  if (other === undefined) return rmSync(running, { force: true });
-  let where = '';
-  try {
-    where = `, ${(JSON.parse(readFileSync(running, 'utf8')) as { api: string }).api}`;
-  } catch {
-    // It is not up yet.
+export async function beAlone(folder: string, running: string): Promise<void> {
+  const end = Date.now() + STOPPING_MS;
+  for (;;) {
+    const other = claim(path.join(folder, 'start.pid'));
+    if (other === undefined) return rmSync(running, { force: true });
+    const api = apiOf(running);
+    const isStopping = api && (await listening(Number(new URL(api).port), '127.0.0.1')) === undefined;
+    if (!isStopping || Date.now() > end)
+      throw new Error(
+        `npm start runs in this folder already: process ${other}${api ? `, ${api}` : ''}. Stop it, or start in another copy of the folder.`,
+      );
+    await sleep(100);
   }
-  throw new Error(
-    `npm start runs in this folder already: process ${other}${where}. Stop it, or start in another copy of the folder.`,
-  );
+}
+
+/** @returns undefined while it is not up yet */
+function apiOf(running: string): string | undefined {
+  try {
+    return (JSON.parse(readFileSync(running, 'utf8')) as { api: string }).api;
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -47,7 +47,7 @@ async function main(): Promise<void> {
     // The .env file is optional.
   }
   mkdirSync(DATA, { recursive: true, mode: 0o755 });
-  if (!process.env.DATABASE_URL || !process.env.RPC_URL) beAlone(DATA, RUNNING);
+  if (!process.env.DATABASE_URL || !process.env.RPC_URL) await beAlone(DATA, RUNNING);
   const ports = await takePorts(process.env);
   if (WATCH) await compileOnChange();
   if (process.env.npm_lifecycle_event) stopWithNpm();

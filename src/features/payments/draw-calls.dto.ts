@@ -12,7 +12,7 @@ export class DrawCallsQuery {
     type: 'integer',
     minimum: 0,
     maximum: Number.MAX_SAFE_INTEGER,
-    example: 7,
+    example: 1,
     description: 'Which draw of the contract',
   })
   @Transform(toDrawId)

@@ -69,14 +69,15 @@ describe('a folder of npm start', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   const start = `beAlone('${folder}', '${running}')`;
 
-  it('has one at a time, which says where it is, unless it was killed', () => {
-    writeFileSync(running, '{"api":"an old one"}');
+  it('has one at a time, which says where it is, unless it was killed', async () => {
+    writeFileSync(running, '{"api":"http://localhost:1"}');
     expect(another(start)).toBe('');
-    beAlone(folder, running);
+    await beAlone(folder, running);
     expect(existsSync(running)).toBe(false);
     expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
-    writeFileSync(running, '{"api":"http://localhost:1"}');
-    expect(another(start)).toContain(`process ${process.pid}, http://localhost:1. Stop it`);
+    const api = `http://localhost:${await occupied()}`;
+    writeFileSync(running, JSON.stringify({ api }));
+    expect(another(start)).toContain(`process ${process.pid}, ${api}. Stop it`);
   });
 
   it('that was copied while it ran may be used', () => {

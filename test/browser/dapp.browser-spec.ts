@@ -218,13 +218,13 @@ describe('the example page, with service, indexer and chain', () => {
   it('shows a visitor the figures that the operator made public', async () => {
     const page = await open();
     const figures = page.getByLabel('The service in figures');
-    await figures.getByText('Prize of the open draw').waitFor();
-    const { data } = (await (await fetch(`${bench.dapp.url}/api/lottery/current`)).json()) as {
-      data: { prizePool: string; totalTickets: number };
+    await figures.waitFor();
+    const { data } = (await (await fetch(`${bench.dapp.url}/api/analytics/pools`)).json()) as {
+      data: { totalPools: number; totalDeposits: string; pendingDeposits: string };
     };
-    const text = await figures.innerText();
-    expect(text).toContain(`${formatEther(BigInt(data.prizePool))} TEST`);
-    expect(text).toContain(`1 in ${data.totalTickets + 1}`);
+    const paid = formatEther(BigInt(data.totalDeposits) - BigInt(data.pendingDeposits));
+    const text = (await figures.innerText()).replace(/\s+/g, ' ');
+    expect(text).toContain(`Paid into pools so far ${paid} TEST Pools ${data.totalPools} Average APR`);
     expect(faults(page)).toEqual([]);
   });
 

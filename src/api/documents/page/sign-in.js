@@ -58,7 +58,8 @@ export async function signIn(base, { domains, chainId: wanted }, say) {
 }
 
 /** Ends the session of the token. */
-export const signOut = (base, token) => post(base, 'users/me/logout', {}, { authorization: `Bearer ${token}` });
+export const signOut = (base, token) =>
+  post(base, 'users/me/logout', {}, { authorization: `Bearer ${token}` });
 
 /** The browser's wallet, or the first wallet that announces itself (EIP-6963). */
 async function findWallet() {

@@ -3,7 +3,7 @@ import type { TransactionReceipt } from 'viem';
 import type { ConnectionState } from './connection.js';
 import { errorOf } from './errors.js';
 import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
-import { Follower } from './follower.js';
+import { Follower } from './follow/follower.js';
 import type { Observable } from './observable.js';
 import { signedInAccount } from './payments/account.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';

@@ -1,5 +1,5 @@
 import type { EventPayload, Start } from '@pooled-savings/client';
-import { Picture } from '../../client/src/picture';
+import { Picture } from '../../client/src/follow/picture';
 import { idOf } from '../support/start-service';
 
 const ME = `0x${'a'.repeat(40)}`;

@@ -1,5 +1,5 @@
-import type { EventPayload } from './events.js';
-import type { PoolItem, Position, Start, Transaction } from './types.js';
+import type { EventPayload } from '../events.js';
+import type { PoolItem, Position, Start, Transaction } from '../types.js';
 
 /**
  * What events do to what is shown. Each ends with undefined where it would have to guess: then it is read. What they

@@ -1,10 +1,10 @@
-import type { Connection } from './connection.js';
-import { isSavingsError } from './errors.js';
-import type { SavingsEvent, StreamOptions } from './events.js';
+import type { Connection } from '../connection.js';
+import { isSavingsError } from '../errors.js';
+import type { SavingsEvent, StreamOptions } from '../events.js';
 import { Picture } from './picture.js';
 import { Reader } from './reader.js';
-import type { Start } from './types.js';
-import { wait } from './wait.js';
+import type { Start } from '../types.js';
+import { wait } from '../wait.js';
 
 /** What the tab that leads tells the others. */
 export interface Shared {

@@ -1,11 +1,11 @@
-import type { SavingsEvent } from './events.js';
+import type { SavingsEvent } from '../events.js';
 import { Leader, type Shared, type Sources } from './leader.js';
-import { type Observable, Subject } from './observable.js';
+import { type Observable, Subject } from '../observable.js';
 import { Seat } from './seat.js';
-import type { ServiceLine } from './service-line.js';
-import { type TabLine, type TabTools, lineName, openLine } from './tabs.js';
-import type { Start } from './types.js';
-import { wait } from './wait.js';
+import type { ServiceLine } from '../service-line.js';
+import { type TabLine, type TabTools, lineName, openLine } from '../tabs.js';
+import type { Start } from '../types.js';
+import { wait } from '../wait.js';
 
 export interface FollowState {
   /** What is shown; null until it has been read. */

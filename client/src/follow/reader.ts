@@ -1,4 +1,4 @@
-import { backoff } from './wait.js';
+import { backoff } from '../wait.js';
 
 /** What comes within this time is read together: one change of the ledger causes several events. */
 const TOGETHER_MS = 150;

@@ -1,7 +1,7 @@
 import { applied } from './applied.js';
-import type { EventPayload } from './events.js';
+import type { EventPayload } from '../events.js';
 import { Place } from './place.js';
-import type { Start } from './types.js';
+import type { Start } from '../types.js';
 
 /** More events than these are not kept between two reads. */
 const MOST_LOGGED = 1000;

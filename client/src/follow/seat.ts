@@ -1,4 +1,4 @@
-import type { TabTools } from './tabs.js';
+import type { TabTools } from '../tabs.js';
 
 /**
  * Of all tabs with this name one leads: the one that holds a lock, which the browser passes on when the tab is closed.

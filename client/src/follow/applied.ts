@@ -1,6 +1,6 @@
 import * as change from './changes.js';
-import type { EventPayload, Topic } from './events.js';
-import type { Start } from './types.js';
+import type { EventPayload, Topic } from '../events.js';
+import type { Start } from '../types.js';
 
 /** What an event does to what is shown; undefined: the event does not carry that, so it has to be read. */
 type Rule<Name extends Topic> = (start: Start, event: EventPayload<Name>) => Start | undefined;

@@ -76,8 +76,11 @@ describe('a folder of npm start', () => {
     expect(existsSync(running)).toBe(false);
     expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
     const api = `http://localhost:${await occupied()}`;
-    writeFileSync(running, JSON.stringify({ api }));
+    writeFileSync(running, JSON.stringify({ api, host: '127.0.0.1' }));
     expect(another(start)).toContain(`process ${process.pid}, ${api}. Stop it`);
+    const elsewhere = `http://localhost:${await occupied('127.0.0.2')}`;
+    writeFileSync(running, JSON.stringify({ api: elsewhere, host: '127.0.0.2' }));
+    expect(another(start)).toContain(`process ${process.pid}, ${elsewhere}. Stop it`);
   });
 
   it('that was copied while it ran may be used', () => {

@@ -55,7 +55,9 @@ function linked(draft: string, file: string): boolean {
 /** Process ids are used again, so the command has to be the same, and never ours: we have made no such file. */
 function holderOf(file: string): number | undefined {
   try {
-    const [pid, place, command] = readFileSync(file, 'utf8').split('\n');
+    const [pid, place, ...rest] = readFileSync(file, 'utf8').split('\n');
+    // A command may have lines of its own.
+    const command = rest.join('\n');
     const isHeld = place === file && command !== '' && commandOf(Number(pid)) === command;
     return isHeld && Number(pid) !== process.pid ? Number(pid) : undefined;
   } catch {
@@ -74,19 +76,20 @@ export async function beAlone(folder: string, running: string): Promise<void> {
     const other = claim(path.join(folder, 'start.pid'));
     if (other === undefined) return rmSync(running, { force: true });
     const api = apiOf(running);
-    const isStopping = api && (await listening(Number(new URL(api).port), '127.0.0.1')) === undefined;
+    const isStopping = api && (await listening(Number(new URL(api.url).port), api.host)) === undefined;
     if (!isStopping || Date.now() > end)
       throw new Error(
-        `npm start runs in this folder already: process ${other}${api ? `, ${api}` : ''}. Stop it, or start in another copy of the folder.`,
+        `npm start runs in this folder already: process ${other}${api ? `, ${api.url}` : ''}. Stop it, or start in another copy of the folder.`,
       );
     await sleep(100);
   }
 }
 
 /** @returns undefined while it is not up yet */
-function apiOf(running: string): string | undefined {
+function apiOf(running: string): { url: string; host: string } | undefined {
   try {
-    return (JSON.parse(readFileSync(running, 'utf8')) as { api: string }).api;
+    const { api, host } = JSON.parse(readFileSync(running, 'utf8')) as { api: string; host: string };
+    return { url: api, host };
   } catch {
     return undefined;
   }

@@ -70,7 +70,12 @@ async function main(): Promise<void> {
   }
   const base = `http://localhost:${ports.api}`;
   // For `npm run demo`.
-  const running = { api: base, rpc: environment.RPC_URL, deployment: chain?.deployment };
+  const running = {
+    api: base,
+    host: hostOf(process.env),
+    rpc: environment.RPC_URL,
+    deployment: chain?.deployment,
+  };
   writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
   const page = await dapp(base, ports.page, environment);
   const local = chain && { ...chain, ...chain.deployment, key: devKey() };

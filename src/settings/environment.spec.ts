@@ -106,7 +106,13 @@ describe('the addresses that wallets are told', () => {
 
   it("are none of the service's own that may hold a key", () => {
     const RPC_URL = 'https://first.example,https://node.example/v2/hidden-key';
-    for (const told of ['https://node.example/v2/hidden-key', 'https://NODE.example:443/v2/hidden-key'])
+    for (const told of [
+      'https://node.example/v2/hidden-key',
+      'https://NODE.example:443/v2/hidden-key',
+      'https://node.example/v2//hidden-key/',
+      'https://node.example:8443/v2/hidden-key#x',
+      'http://node.example/v2/hidden-key',
+    ])
       expect(problemsOf({ ...PRODUCTION, RPC_URL, PUBLIC_RPC_URLS: `https://a.example,${told}` })).toEqual(
         refused('PUBLIC_RPC_URLS'),
       );

@@ -52,8 +52,19 @@ function isPublicAddress(address: string, isHttpAllowed: boolean): boolean {
 
 /** Whether the address is one of the service's own that says more than where the node is. */
 function mayTellKey(address: string, own: string): boolean {
-  const { href, pathname, search } = new URL(address);
-  return (pathname !== '/' || search !== '') && rpcEndpoints(own).some(({ url }) => url === href);
+  const said = keyPart(address);
+  return (
+    said !== '' &&
+    rpcEndpoints(own).some(({ url }) => hostname(url) === hostname(address) && keyPart(url) === said)
+  );
+}
+
+const hostname = (address: string): string => new URL(address).hostname;
+
+/** What of an address may be a key. A node takes the same key by another scheme or port, and with more slashes. */
+function keyPart(address: string): string {
+  const { pathname, search } = new URL(address);
+  return pathname.split('/').filter(Boolean).join('/') + search;
 }
 
 function parseCurrency(text: string): ChainCurrency | null {

@@ -210,6 +210,15 @@ describe('an empty value', () => {
       expect((await app.get(`/pools?${query}`, user)).body).toEqual((await app.get('/pools', user)).body),
   );
 
+  it('of a DELETE is an error, as it would delete more', async () => {
+    const { depositId } = await app.createPool(user);
+    const url = `/transactions/${depositId}/sent`;
+    const hash = `0x${'a1'.repeat(32)}`;
+    expect((await app.post(url, { hash }, user)).status).toBe(200);
+    expect((await app.send({ method: 'DELETE', url: `${url}?hash=`, as: user })).status).toBe(400);
+    expect((await app.get(`/transactions/by-id/${depositId}`, user)).body.data.submitted.hash).toBe(hash);
+  });
+
   it.each(['type=%20', 'page=%20', 'page=&page=', 'lmiit='])(
     'is not one that only looks so: %s',
     async (query) => expect((await app.get(`/pools?${query}`, user)).status).toBe(400),

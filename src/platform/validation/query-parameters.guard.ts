@@ -29,7 +29,8 @@ export const AnyQuery = (): CustomDecorator => SetMetadata(ANY_QUERY, true);
  * and `@ApiQuery()`. An endpoint that takes the whole query as a plain object accepts everything, as do those of a
  * controller with `@AnyQuery()`.
  *
- * An empty value is an absent one, for endpoints that do not accept everything.
+ * An empty value of a read is an absent one, for endpoints that do not accept everything. For a DELETE it is an error:
+ * it would widen what is deleted.
  *
  * It is a guard so that it runs after authentication. What each handler knows is read once at startup.
  */
@@ -48,11 +49,13 @@ export class QueryParametersGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const known = this.known.get(context.getHandler());
     if (!known) return true;
-    const query = context.switchToHttp().getRequest<FastifyRequest>().query as Record<string, unknown>;
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const query = request.query as Record<string, unknown>;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
     for (const name in query)
       if (!known.has(name)) throw unknown(Object.keys(query), known);
       // What a form sends for a field that was left empty.
-      else if (query[name] === '') delete query[name];
+      else if (isRead && query[name] === '') delete query[name];
     return true;
   }
 }

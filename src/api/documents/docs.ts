@@ -128,7 +128,10 @@ function documents(app: NestFastifyApplication): (url: string) => Asset {
   return (url) => {
     const made = (): Buffer => Buffer.from(JSON.stringify(servedAt((document ??= createDocument(app)), url)));
     const asset = kept.get(url) ?? new Asset('application/json; charset=utf-8', made);
-    if (kept.size < MOST_ADDRESSES) kept.set(url, asset);
+    // The one that was asked for last comes last.
+    kept.delete(url);
+    kept.set(url, asset);
+    if (kept.size > MOST_ADDRESSES) kept.delete(kept.keys().next().value!);
     return asset;
   };
 }

@@ -32,8 +32,12 @@ const NAMES = [
 new MutationObserver(nameFields).observe(root, { childList: true, subtree: true });
 
 const ready = fetch(url)
-  .then((answer) => answer.json())
+  .then((answer) => {
+    if (!answer.ok) throw new Error(`The document cannot be read: ${answer.status}`);
+    return answer.json();
+  })
   .then((spec) => show({ ...spec, servers: [{ url: base }] }));
+ready.catch((error) => say(error.message, true));
 
 const show = (spec) =>
   new Promise((resolve) => {

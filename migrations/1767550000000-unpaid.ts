@@ -115,7 +115,7 @@ const SUBMISSIONS = `
       DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM added WHERE status = 'CONFIRMED');
       INSERT INTO submissions (transaction_id, account, hash, at, check_at)
       SELECT r.id, r.account, o.tx_hash, now(), now() + interval '20 seconds'
-      FROM added r JOIN removed o ON o.id = r.id 
+      FROM added r JOIN removed o ON o.id = r.id
       WHERE o.status = 'CONFIRMED' AND r.status <> 'CONFIRMED' AND r.type = 'DEPOSIT'
       ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at;
       ${publish(

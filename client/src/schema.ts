@@ -79,7 +79,7 @@ export interface paths {
         put?: never;
         /**
          * Sign out
-         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.
+         * @description Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token may do this five times in a window beyond the limits.
          */
         post: operations["auth_logout"];
         delete?: never;
@@ -1517,7 +1517,7 @@ export interface components {
             details?: components["schemas"]["ErrorDetailBody"][];
             /**
              * @description Why, in more detail: only in development
-             * @example expired
+             * @example the Expiration Time of the message is over
              */
             reason?: string;
         };

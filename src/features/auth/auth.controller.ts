@@ -123,7 +123,7 @@ export class AuthController {
   @ApiData(LogoutResponse, {
     summary: 'Sign out',
     description:
-      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token is never too late: it may do this beyond the limits too.',
+      'Ends the session of the token that it comes with. From then on the token is 401, at every replica within a second. A valid token may do this five times in a window beyond the limits.',
     errors: ['invalid_json', 401, 413, 415],
   })
   logout(@CurrentUser() session: Session, @Req() request: FastifyRequest): Promise<LogoutResponse> {

@@ -1,3 +1,5 @@
+import { NONCE_LIFETIME_SECONDS } from '#features/access/lifetimes';
+
 /** Why a sign-in was refused, in the log and the metric, and what that means, for developers. */
 const REFUSALS = {
   malformed: 'message or signature are missing, too long, or not in the form of EIP-4361',
@@ -9,7 +11,7 @@ const REFUSALS = {
   signature: 'the signature is not of the address in the message over these very bytes',
   rpc: 'the chain did not answer whether a contract wallet has signed',
   busy: 'too many checks on the chain are running',
-  nonce: 'the nonce is unknown, used, older than 600 seconds, or for another address',
+  nonce: `the nonce is unknown, used, older than ${NONCE_LIFETIME_SECONDS} seconds, or for another address`,
 };
 
 /** For the client only in development: it would help an attacker, too. */

@@ -90,8 +90,8 @@ export const LIST_WINNERS_AFTER = statement<
 );
 
 /**
- * Draws into which the caller paid, for tickets or as a gift: newest contract first, then newest draw first. Reads no more rows of a
- * contract than the page can show.
+ * Draws into which the caller paid, for tickets or as a gift: newest contract first, then newest draw first. Reads no
+ * more rows of a contract than the page can show.
  */
 export const LIST_TICKETS = statement<
   { caller: string; limit: number; offset: number },

@@ -16,7 +16,7 @@ export const CHAIN_STATE = statement<object, { state: string; stale: boolean }>(
 );
 
 /**
- * SQL: whether every block up to the last head that was seen is applied, \`isAtHead\`, and when that was last found, in
+ * SQL: whether every block up to the last head that was seen is applied, `isAtHead`, and when that was last found, in
  * seconds; one row at most.
  */
 export const HEAD = `

@@ -32,7 +32,7 @@ export class ErrorResponse {
   @ApiProperty({
     required: false,
     description: 'Why, in more detail: only in development',
-    example: 'expired',
+    example: 'the Expiration Time of the message is over',
   })
   reason?: string;
 }

@@ -10,9 +10,13 @@ import {SavingsPool} from "./SavingsPool.sol";
 /// @title Savings pools with prize draws
 /// @notice One draw at a time. Ticket money and gifts make the prize; the winner gets all of it, or, when the draw is
 /// cancelled, everyone gets back what they paid. Deposits and yield never enter a prize.
+///
+/// A draw that is closed cannot be cancelled, by nobody and never: from then on the prize belongs to one of the tickets.
+/// Otherwise whoever does not win could wait until the block hash is out of reach, and take his money back; above all
+/// the owner, if gifts are his. When nobody picks the winner in time, another block decides.
 /// @dev Randomness: the hash of the block after the one that closes the draw decides the winner. Nobody knows the hash
-/// when the last ticket is sold. But the builder of that block can drop it and try again for the price of a block, and
-/// on a chain with a single sequencer the sequencer decides. Prizes worth more than that need a VRF.
+/// when the last ticket is sold. But whoever builds that block can make many, at next to no cost, and publish the one he
+/// likes best; on a chain with a single sequencer the sequencer decides. Prizes worth that need a VRF.
 contract LotteryPool is SavingsPool {
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
@@ -29,7 +33,7 @@ contract LotteryPool is SavingsPool {
     struct Draw {
         Status status;
         uint64 drawTime;
-        /// The block whose hash picks the winner; zero until the draw is closed.
+        /// The block whose hash picks the winner; zero until the draw is closed. A later one if that was missed.
         uint64 pickBlock;
         uint96 tickets;
         uint256 ticketPrice;
@@ -41,8 +45,15 @@ contract LotteryPool is SavingsPool {
     /// @notice After this time past its drawTime anyone may cancel a draw that the owner left open.
     uint256 public constant GRACE = 7 days;
 
+    /// @notice The longest time between the opening of a draw and its drawTime. Until GRACE after that, ticket money
+    /// comes back only by the owner's word.
+    uint256 public constant LONGEST_SALE = 366 days;
+
     /// @dev The number of recent blocks whose hash the EVM knows (BLOCKHASH opcode).
     uint256 private constant HASH_WINDOW = 256;
+
+    /// @dev Knows the hashes of the last 8191 blocks, on chains that have it (EIP-2935, Prague).
+    address private constant HISTORY = 0x0000F90827F1C53a10cb7A02335B175320002935;
 
     /// @notice The latest draw; ids count from 1.
     uint64 public currentDraw;
@@ -64,6 +75,7 @@ contract LotteryPool is SavingsPool {
 
     error WrongStatus(Status status);
     error DrawTimePassed();
+    error DrawTimeTooFar();
     error TooEarly();
     error NoTickets();
     error HashUnavailable();
@@ -72,14 +84,20 @@ contract LotteryPool is SavingsPool {
 
     constructor(IERC20 token_, address owner_, uint256 minimumDeposit_)
         SavingsPool(token_, owner_, minimumDeposit_)
-    {}
+    {
+        // On a chain without block hashes a closed draw would have no end.
+        if (blockhash(block.number - 1) == 0) revert HashUnavailable();
+    }
 
-    /// @notice Opens the next draw, once the one before is completed or cancelled.
+    /// @notice Opens the next draw, once the one before is completed or cancelled. A ticket costs at least
+    /// `minimumDeposit`.
     function openDraw(uint256 ticketPrice, uint64 drawTime) external onlyOwner nonReentrant returns (uint64 drawId) {
         Status last = _draws[currentDraw].status;
         if (last == Status.ACTIVE || last == Status.DRAWING) revert WrongStatus(last);
         if (ticketPrice == 0) revert ZeroAmount();
+        _requireMinimum(ticketPrice);
         if (drawTime <= block.timestamp) revert DrawTimePassed();
+        if (drawTime > block.timestamp + LONGEST_SALE) revert DrawTimeTooFar();
         drawId = ++currentDraw;
         Draw storage draw = _draws[drawId];
         draw.status = Status.ACTIVE;
@@ -115,17 +133,21 @@ contract LotteryPool is SavingsPool {
         if (block.timestamp < draw.drawTime) revert TooEarly();
         if (draw.tickets == 0) revert NoTickets();
         draw.status = Status.DRAWING;
-        draw.pickBlock = uint64(block.number + 1);
-        emit DrawClosed(drawId, _nextSeq());
+        _letPick(draw, drawId);
     }
 
     /// @notice Picks the winner, from the second block after closing. Anyone may call, so that no one can hold back a
-    /// result until its hash is out of reach.
+    /// result until its hash is out of reach: after 8191 blocks, or 256 on a chain that keeps no more. Then the same call
+    /// closes the draw anew, and the block after it picks.
     function completeDraw(uint64 drawId) external nonReentrant {
         Draw storage draw = _draws[drawId];
         if (draw.status != Status.DRAWING) revert WrongStatus(draw.status);
-        bytes32 entropy = blockhash(draw.pickBlock);
-        if (entropy == 0) revert HashUnavailable();
+        bytes32 entropy = _hashOf(draw.pickBlock);
+        if (entropy == 0) {
+            if (block.number <= draw.pickBlock + HASH_WINDOW) revert HashUnavailable();
+            _letPick(draw, drawId);
+            return;
+        }
         uint256 ticket = uint256(keccak256(abi.encode(entropy, address(this), drawId))) % draw.tickets;
         address winner = address(_buyers[drawId].lowerLookup(uint96(ticket + 1)));
         draw.status = Status.COMPLETED;
@@ -136,25 +158,20 @@ contract LotteryPool is SavingsPool {
     /// @notice Pays the winner. Anyone may call.
     /// @dev Separate from completeDraw: a token that refuses the winner must not prevent a draw from ending.
     function claimPrize(uint64 drawId) external nonReentrant {
-        Draw storage draw = _draws[drawId];
-        if (draw.status != Status.COMPLETED) revert WrongStatus(draw.status);
-        if (draw.paid) revert NothingToClaim();
-        draw.paid = true;
-        emit PrizePaid(drawId, draw.winner, draw.prize, _nextSeq());
-        token.safeTransfer(draw.winner, draw.prize);
+        _payPrize(drawId, _draws[drawId].winner);
     }
 
-    /// @notice Cancels a draw: the owner while it is open, anyone once the owner is GRACE late, or when the hash that
-    /// picks the winner is out of reach. Nobody can cancel while a winner can still be picked.
+    /// @notice Pays the prize to whom the winner names, for instance because the token refuses the winner. Only the
+    /// winner may call.
+    function claimPrizeTo(uint64 drawId, address recipient) external nonReentrant {
+        if (msg.sender != _draws[drawId].winner) revert NotAllowed();
+        _payPrize(drawId, recipient);
+    }
+
+    /// @notice Cancels an open draw: the owner at any time, anyone once the owner is GRACE late.
     function cancelDraw(uint64 drawId) external nonReentrant {
-        Draw storage draw = _draws[drawId];
-        if (draw.status == Status.ACTIVE) {
-            if (msg.sender != owner() && block.timestamp < draw.drawTime + GRACE) revert NotAllowed();
-        } else if (draw.status == Status.DRAWING) {
-            if (block.number <= draw.pickBlock + HASH_WINDOW) revert NotAllowed();
-        } else {
-            revert WrongStatus(draw.status);
-        }
+        Draw storage draw = _active(drawId);
+        if (msg.sender != owner() && block.timestamp < draw.drawTime + GRACE) revert NotAllowed();
         draw.status = Status.CANCELLED;
         emit DrawCancelled(drawId, _nextSeq());
     }
@@ -184,6 +201,37 @@ contract LotteryPool is SavingsPool {
     function _active(uint64 drawId) private view returns (Draw storage draw) {
         draw = _draws[drawId];
         if (draw.status != Status.ACTIVE) revert WrongStatus(draw.status);
+    }
+
+    /// @dev The next block picks: nobody knows its hash yet.
+    function _letPick(Draw storage draw, uint64 drawId) private {
+        draw.pickBlock = uint64(block.number + 1);
+        emit DrawClosed(drawId, _nextSeq());
+    }
+
+    /// @dev Zero for a block that is still to come or out of reach. The history is believed only if it counts blocks as
+    /// BLOCKHASH does: on Arbitrum it goes by the chain's own blocks, and `block.number` by those of Ethereum, so that
+    /// another hash, known for long, would decide as soon as the right one is out of reach.
+    function _hashOf(uint256 number) private view returns (bytes32 hash) {
+        hash = blockhash(number);
+        if (hash != 0 || number >= block.number) return hash;
+        if (_historyOf(block.number - 1) == blockhash(block.number - 1)) return _historyOf(number);
+    }
+
+    /// @dev Zero if it does not know the block. A caller cannot make this fail by giving little gas: a 64th of what is
+    /// too little for the history pays for nothing that comes after it.
+    function _historyOf(uint256 number) private view returns (bytes32) {
+        (bool known, bytes memory hash) = HISTORY.staticcall(abi.encode(number));
+        return known ? bytes32(hash) : bytes32(0);
+    }
+
+    function _payPrize(uint64 drawId, address recipient) private {
+        Draw storage draw = _draws[drawId];
+        if (draw.status != Status.COMPLETED) revert WrongStatus(draw.status);
+        if (draw.paid) revert NothingToClaim();
+        draw.paid = true;
+        emit PrizePaid(drawId, draw.winner, draw.prize, _nextSeq());
+        token.safeTransfer(recipient, draw.prize);
     }
 
     function _buy(uint64 drawId, uint256 count) private {

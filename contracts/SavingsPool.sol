@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
-import {Ownable} from "@openzeppelin/contracts/access/Ownable.sol";
+import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
@@ -22,11 +22,12 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 /// Minimum rule: a deposit is at least `minimumDeposit`, and so is a withdrawal unless it empties the account.
 /// Every event costs an indexer a database row; without a minimum, one token unit would be enough to cause it. The
 /// minimum applies to each amount, not to balances, because an account with a large balance could send dust too.
-/// A balance left below the minimum can always be withdrawn in full.
+/// A balance left below the minimum can always be withdrawn in full. The minimum is no price: what was put in can be
+/// taken out again at once. README.md beside this file says what an event costs whoever causes it.
 /// @dev Tokens that take a fee on transfer are refused; rebasing tokens, and tokens with a supply of 2^128 units or
 /// more, must not be used. The guard needs transient storage (EIP-1153, Cancun).
 /// Balances, weights and claimable yield follow from the events, in their order, and the timestamps of their blocks.
-contract SavingsPool is Ownable, ReentrancyGuardTransient {
+contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     using SafeERC20 for IERC20;
 
     struct Pool {
@@ -88,6 +89,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
     error BelowMinimum(uint256 minimum);
     error PoolFull();
     error LengthMismatch();
+    error PoolsNotAscending();
     error InsufficientBalance(uint256 balance, uint256 needed);
     error NothingToClaim();
     error NoDeposits();
@@ -120,7 +122,8 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         _pull(amount);
     }
 
-    /// @notice Makes several deposits with a single token transfer.
+    /// @notice Makes several deposits with a single token transfer. Ids ascend, so no pool is named twice: a second
+    /// deposit in the same pool would cost its sender hardly more than the event.
     function depositMany(bytes16[] calldata poolIds, bytes16[] calldata refs, uint256[] calldata amounts)
         external
         nonReentrant
@@ -128,6 +131,7 @@ contract SavingsPool is Ownable, ReentrancyGuardTransient {
         if (poolIds.length != refs.length || poolIds.length != amounts.length) revert LengthMismatch();
         uint256 sum;
         for (uint256 i; i < poolIds.length; ++i) {
+            if (i > 0 && poolIds[i] <= poolIds[i - 1]) revert PoolsNotAscending();
             _credit(poolIds[i], refs[i], amounts[i]);
             sum += amounts[i];
         }

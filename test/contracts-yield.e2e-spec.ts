@@ -204,8 +204,8 @@ describe('a stranger', () => {
     const start = await weight(t.alice);
     await t.inOneBlock(
       [t.bob, 'deposit', POOL, REF, 500n],
-      [t.bob, 'depositMany', [POOL, POOL], [REF, NO_REF], [1n, 2n]],
-      [t.bob, 'withdraw', POOL, REF, 503n],
+      [t.bob, 'depositMany', [POOL, OTHER_POOL], [REF, NO_REF], [1n, 2n]],
+      [t.bob, 'withdraw', POOL, REF, 501n],
     );
     expect([await t.view('balanceOf', POOL, t.alice.account.address), await claimable(t.alice)]).toEqual(
       before,
@@ -262,17 +262,17 @@ describe('the minimum', () => {
     expect(await revertOf(deposit(t.alice, MINIMUM - 1n))).toBe('BelowMinimum');
     await deposit(t.alice, MINIMUM);
     expect(await revertOf(deposit(t.alice, 1n))).toBe('BelowMinimum');
-    const many = [POOL, OTHER_POOL, POOL];
-    const refs = [REF, REF, REF];
+    const many = [POOL, OTHER_POOL];
+    const refs = [REF, REF];
     const call = (amounts: bigint[]) => t.call(t.alice, 'depositMany', many, refs, amounts);
-    expect(await revertOf(call([MINIMUM, MINIMUM, MINIMUM - 1n]))).toBe('BelowMinimum');
-    await call([MINIMUM, MINIMUM, MINIMUM]);
+    expect(await revertOf(call([MINIMUM, MINIMUM - 1n]))).toBe('BelowMinimum');
+    await call([MINIMUM, MINIMUM]);
     for (const amount of [1n, MINIMUM - 1n])
       expect(await revertOf(withdraw(t.alice, amount))).toBe('BelowMinimum');
     const drawId = await t.openDraw();
     expect(await revertOf(t.call(t.bob, 'fundPrize', drawId, MINIMUM - 1n))).toBe('BelowMinimum');
     await t.call(t.bob, 'fundPrize', drawId, MINIMUM);
-    expect((await t.events()).length).toBe(6);
+    expect((await t.events()).length).toBe(5);
   });
 
   it('lets a rest below it be withdrawn, but only all at once', async () => {

@@ -29,14 +29,15 @@ async function act(bench: PositionBench, random: Random): Promise<unknown> {
     case 2:
       return send(account, 'deposit', id, NO_REF, some(random));
     case 3: {
-      const ids = Array.from({ length: 3 }, () => one(random, bench.pools)).filter(
+      const chosen = Array.from({ length: 3 }, () => one(random, bench.pools)).filter(
         (each) => each.contract === contract,
       );
+      const ids = [...new Set(chosen.map((each) => bytes16(each.id)))].sort();
       const amounts = ids.map(() => some(random));
       return send(
         account,
         'depositMany',
-        ids.map((each) => bytes16(each.id)),
+        ids,
         ids.map(() => NO_REF),
         amounts,
       );
@@ -56,7 +57,7 @@ async function act(bench: PositionBench, random: Random): Promise<unknown> {
       const draws = bench.contracts[2];
       const draw = await bench.view(draws, 'currentDraw', [], 'latest');
       return random(2)
-        ? bench.send(owner, draws, 'openDraw', [1n, 2n ** 40n])
+        ? bench.send(owner, draws, 'openDraw', [1n, (await bench.time()) + 365n * BigInt(DAY)])
         : bench.send(account, draws, 'buyTickets', [draw, 1n + BigInt(random(9))]);
     }
     default:

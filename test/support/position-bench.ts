@@ -131,6 +131,11 @@ export class PositionBench {
     return answer === '0x' ? 0n : BigInt(answer);
   }
 
+  /** Of the last block, in seconds. */
+  async time(): Promise<bigint> {
+    return (await this.owner.getBlock()).timestamp;
+  }
+
   async head(): Promise<number> {
     return Number(await this.rpc('eth_blockNumber'));
   }

@@ -15,7 +15,8 @@ import {
   type PoolToPay,
   type PoolToPayOut,
 } from './calls.sql';
-import { type EncodedCall, approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
+import { approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
+import { calls, chainIdOf } from './on-chain';
 
 /** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
 const LOOK_MS = 2500;
@@ -140,21 +141,10 @@ function amountDue({ account, status, amount, isSubmitted }: PoolToPay, caller: 
   return BigInt(amount!);
 }
 
-function chainIdOf({ chainId }: ChainRow): number {
-  if (chainId === null) throw chainUnknown();
-  return Number(chainId);
-}
-
 function tokenOf({ token }: ChainRow): Address {
-  if (token === null) throw chainUnknown();
+  if (token === null) throw namedError('chain_unknown');
   return token as Address;
 }
 
 const belowMinimum = (message: string): ApiError =>
   namedError('below_minimum', { details: [{ field: 'amount', message }] });
-
-const chainUnknown = (): ApiError => namedError('chain_unknown');
-
-const calls = (chainId: number, ...encoded: EncodedCall[]): ContractCalls => ({
-  calls: encoded.map(({ name, to, data }) => ({ name, chainId, to, data, value: '0' })),
-});

@@ -2,10 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { ADDRESS } from '#values/rules';
-
-/** Draw ids have up to 16 digits. */
-const toDrawId = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
+import { toInteger } from '#platform/answers/pagination';
 
 export class DrawCallsQuery {
   @ApiProperty({
@@ -15,7 +12,7 @@ export class DrawCallsQuery {
     example: 1,
     description: 'Which draw of the contract',
   })
-  @Transform(toDrawId)
+  @Transform(toInteger)
   @IsInt()
   @Min(0)
   @Max(Number.MAX_SAFE_INTEGER)

@@ -7,10 +7,14 @@ import type { ContractCalls } from './calls.dto';
 import { type DrawCall, ofDraw } from './contract-calls';
 import type { DrawCallsQuery } from './draw-calls.dto';
 import { DRAW_OF_CALL, type DrawRow } from './draw-calls.sql';
+import { calls, chainIdOf } from './on-chain';
 
 type Refusal = 'wrong_draw_status' | 'too_early' | 'too_late' | 'already_paid' | 'nothing_to_refund';
 
-/** Why the contract would refuse the call in the block after the last one that was read. */
+/**
+ * Why the contract would refuse the call in the block after the last one that was read. Asked only while the ledger is at
+ * the head: a winner can be picked for 256 blocks, and an indexer that is behind must not keep anybody from it.
+ */
 const REFUSALS: Record<DrawCall, (draw: DrawRow) => Refusal | undefined> = {
   claimPrize: ({ status, paid }) => {
     if (status !== 'COMPLETED') return 'wrong_draw_status';
@@ -18,7 +22,7 @@ const REFUSALS: Record<DrawCall, (draw: DrawRow) => Refusal | undefined> = {
   },
   refund: ({ status, refundable }) => {
     if (status !== 'CANCELLED') return 'wrong_draw_status';
-    return refundable === null || refundable === '0' ? 'nothing_to_refund' : undefined;
+    return refundable === '0' ? 'nothing_to_refund' : undefined;
   },
   completeDraw: ({ status, due }) => {
     if (status !== 'DRAWING') return 'wrong_draw_status';
@@ -45,10 +49,9 @@ export class DrawCallsService {
     const values = { drawId, contract: contract?.toLowerCase() ?? null, caller: caller.address };
     const draw = await this.database.read(DRAW_OF_CALL, values);
     if (!draw?.status) throw notFound();
-    if (draw.chainId === null) throw namedError('chain_unknown');
-    const refusal = REFUSALS[name](draw);
+    const chainId = chainIdOf(draw);
+    const refusal = draw.isCurrent ? REFUSALS[name](draw) : undefined;
     if (refusal) throw namedError(refusal);
-    const { to, data } = ofDraw(name, draw.contract as Address, BigInt(drawId));
-    return { calls: [{ name, chainId: Number(draw.chainId), to, data, value: '0' }] };
+    return calls(chainId, ofDraw(name, draw.contract as Address, BigInt(drawId)));
   }
 }

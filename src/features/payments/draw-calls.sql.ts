@@ -1,6 +1,6 @@
 import { type DrawStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { KNOWN_CHAIN, LAST_BLOCK, contractsOf } from '#ledger/chain/chain.sql';
+import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf } from '#ledger/chain/chain.sql';
 import { DUE_TO_MOVE_ON, REFUNDABLE } from '#features/lottery/lottery.sql';
 import type { ChainRow } from './calls.sql';
 
@@ -9,9 +9,10 @@ export interface DrawRow extends ChainRow {
   /** Null, as what follows, if the contract has no such draw. */
   status: DrawStatus | null;
   paid: boolean | null;
-  /** Null: the caller paid nothing into it. */
-  refundable: string | null;
+  refundable: string;
   due: 'complete' | 'cancel' | null;
+  /** Whether the ledger is at the head. */
+  isCurrent: boolean;
 }
 
 /**
@@ -23,10 +24,11 @@ export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null;
   { drawId: 'bigint', contract: 'text', caller: 'text' },
   `
     SELECT chain.*, c.address AS contract, d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
-      CASE WHEN t.account IS NOT NULL THEN (${REFUNDABLE})::text END AS refundable
+      (${REFUNDABLE})::text AS refundable, coalesce(head."isAtHead", false) AS "isCurrent"
     FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)
       ORDER BY position DESC LIMIT 1) c
     LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${LAST_BLOCK} last ON true
+    LEFT JOIN ${HEAD} head ON true
     LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = :drawId
     LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = :caller`,
   { chargedTo: 'caller' },

@@ -1,13 +1,12 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Address } from 'viem';
-import { JsonText } from '#platform/answers/json-text';
-import { Page } from '#platform/answers/pagination';
+import { type Page, pageOf } from '#platform/answers/pagination';
 import { Database } from '#platform/database/database';
-import { namedError } from '#platform/errors/errors';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
 import { withdraw } from './contract-calls';
+import { calls, chainIdOf } from './on-chain';
 import { ListStrayDepositsQuery, StrayDepositItem } from './stray-deposits.dto';
 import { LIST_STRAY_DEPOSITS } from './stray-deposits.sql';
 
@@ -35,12 +34,10 @@ export class StrayDepositsController {
       offset: (page - 1) * limit,
     });
     const { data, total, chainId } = row!;
-    if (chainId === null && total > 0) throw namedError('chain_unknown');
     const items = data.map(({ contract, poolId, amount }): StrayDepositItem => {
-      const { name, to, data: call } = withdraw(contract as Address, poolId, BigInt(amount));
-      const calls = [{ name, chainId: Number(chainId), to, data: call, value: '0' as const }];
-      return { contract, poolId, amount, calls };
+      const call = withdraw(contract as Address, poolId, BigInt(amount));
+      return { contract, poolId, amount, ...calls(chainIdOf({ chainId }), call) };
     });
-    return new Page(new JsonText(JSON.stringify(items)), total, query);
+    return pageOf(items, total, query);
   }
 }

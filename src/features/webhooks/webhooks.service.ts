@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import { JsonText } from '#platform/answers/json-text';
-import { Page } from '#platform/answers/pagination';
+import { type Page, pageOf } from '#platform/answers/pagination';
 import { Transactions } from '#platform/database/transactions';
 import { ApiError, invalidToken, notFound } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
@@ -29,8 +28,6 @@ import type {
 /** One for each webhook of a user. The table's constraint on `slot` has the same limit. */
 const SLOTS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
-const pageOf = <Item>(items: Item[], total: number, query: ListWebhooksQuery): Page<Item> =>
-  new Page(new JsonText(JSON.stringify(items)), total, query);
 const within = ({ page, limit }: ListWebhooksQuery): { skip: number; take: number } => ({
   skip: (page - 1) * limit,
   take: limit,

@@ -52,6 +52,7 @@ const DRAWING = [
   'function fundPrize(uint64 drawId, uint256 amount)',
   'function completeDraw(uint64 drawId)',
   'function claimPrize(uint64 drawId)',
+  'function claimPrizeTo(uint64 drawId, address recipient)',
   'function cancelDraw(uint64 drawId)',
   'function refund(uint64 drawId)',
   'error WrongStatus(uint8 status)',

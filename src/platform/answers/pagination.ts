@@ -7,7 +7,7 @@ import { JsonText } from './json-text';
 
 /** Query parameters are text: only plain digits become a number, so '1e1' and '0x10' fail validation. */
 export const toInteger = ({ value }: { value: unknown }): unknown =>
-  typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value;
 
 const MAX_PAGE = 2_147_483_647;
 
@@ -101,6 +101,10 @@ export class Page<T = unknown> {
     this.pagination = { page, limit, total, pages: Math.ceil(total / limit) };
   }
 }
+
+/** A page of items that are objects, not text of the database. */
+export const pageOf = <T>(items: T[], total: number, query: PageQuery): Page<T> =>
+  new Page(new JsonText(JSON.stringify(items)), total, query);
 
 /** A page that begins at a cursor. The items of the whole list are not counted. */
 export class CursorPage<T = unknown> {

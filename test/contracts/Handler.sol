@@ -16,7 +16,7 @@ contract Handler {
     TestToken public immutable token;
     Model public immutable model;
     bytes16[2] public ids = [bytes16(uint128(1)), bytes16(uint128(2))];
-    /// The first owns the contract, and the last has more than all tokens that the contract is made for.
+    /// The first owns the contract at first, and the last has more than all tokens that the contract is made for.
     address[] public accounts;
 
     string public fault;
@@ -26,6 +26,8 @@ contract Handler {
     mapping(bytes4 selector => uint256) public gasOf;
 
     constructor() {
+        // The contract wants to see a block's hash.
+        vm.roll(1000);
         token = new TestToken();
         for (uint160 i = 1; i <= 5; ++i) accounts.push(address(i * 0x1111111111));
         bytes memory arguments = abi.encode(token, accounts[0], MINIMUM);
@@ -48,7 +50,7 @@ contract Handler {
         address account = _account(who);
         uint256 amount = _amount(size, token.balanceOf(account));
         bool done = _call(account, abi.encodeCall(pool.deposit, (_id(where), bytes16(uint128(size)), amount)));
-        if (!done && amount >= MINIMUM) _fail("a deposit failed");
+        if (done != amount >= MINIMUM) _fail("a deposit failed, or one that must fail");
     }
 
     function depositMany(uint256 who, uint256 size, uint256 other, bool swapped) external {
@@ -59,7 +61,17 @@ contract Handler {
         (poolIds[0], poolIds[1]) = swapped ? (ids[1], ids[0]) : (ids[0], ids[1]);
         uint256 held = token.balanceOf(account) / 2;
         (amounts[0], amounts[1]) = (_amount(size, held), _amount(other, held));
-        _call(account, abi.encodeCall(pool.depositMany, (poolIds, refs, amounts)));
+        bool done = _call(account, abi.encodeCall(pool.depositMany, (poolIds, refs, amounts)));
+        bool due = !swapped && amounts[0] >= MINIMUM && amounts[1] >= MINIMUM;
+        if (done != due) _fail(due ? "deposits failed" : "deposits that must fail");
+    }
+
+    function depositTwice(uint256 who, uint256 where, uint256 size) external {
+        bytes16[] memory poolIds = new bytes16[](2);
+        uint256[] memory amounts = new uint256[](2);
+        (poolIds[0], poolIds[1]) = (_id(where), _id(where));
+        amounts[0] = amounts[1] = _amount(size, token.balanceOf(_account(who)) / 2);
+        _mustFail(_account(who), abi.encodeCall(pool.depositMany, (poolIds, new bytes16[](2), amounts)));
     }
 
     function withdraw(uint256 who, uint256 where, uint256 size) external {
@@ -84,20 +96,24 @@ contract Handler {
     }
 
     function accrue(uint256 who, uint256 where, uint256 size) external {
-        address account = who % 8 == 0 ? _account(who / 8) : accounts[0];
+        address account = _mostlyOwner(who);
         uint256 amount = _amount(size, token.balanceOf(account) / 1000);
         bytes memory data = abi.encodeCall(pool.accrueYield, (_id(where), amount, 500));
-        if (account != accounts[0]) return _mustFail(account, data);
+        if (account != pool.owner()) return _mustFail(account, data);
         bool due = amount > 0 && pool.totalWeightOf(_id(where)) > 0;
         if (_call(account, data) != due) _fail("yield that failed, or that must fail");
     }
 
     function openDraw(uint256 who, uint256 price, uint256 time) external {
-        address account = who % 8 == 0 ? _account(who / 8) : accounts[0];
-        bytes memory data =
-            abi.encodeCall(pool.openDraw, (_amount(price, 1e24), uint64(block.timestamp + time % 2 days)));
-        if (account != accounts[0]) return _mustFail(account, data);
-        _call(account, data);
+        address account = _mostlyOwner(who);
+        uint256 ticketPrice = _amount(price, 1e24);
+        uint256 drawTime = block.timestamp + (time % 8 == 0 ? time % 400 days : time % 2 days);
+        LotteryPool.Status last = pool.drawOf(pool.currentDraw()).status;
+        bool done = _call(account, abi.encodeCall(pool.openDraw, (ticketPrice, uint64(drawTime))));
+        bool due = account == pool.owner() && ticketPrice >= MINIMUM && drawTime > block.timestamp
+            && drawTime <= block.timestamp + 366 days && last != LotteryPool.Status.ACTIVE
+            && last != LotteryPool.Status.DRAWING;
+        if (done != due) _fail("a draw that cannot be opened, or must not be");
     }
 
     function buy(uint256 who, uint256 count) external {
@@ -114,25 +130,28 @@ contract Handler {
     }
 
     function close(uint256 who) external {
-        bytes memory data = abi.encodeCall(pool.closeDraw, (pool.currentDraw()));
-        if (who % 8 == 1) return _mustFail(accounts[1], data);
-        _call(accounts[0], data);
+        address account = _mostlyOwner(who);
+        LotteryPool.Draw memory draw = pool.drawOf(pool.currentDraw());
+        bool done = _call(account, abi.encodeCall(pool.closeDraw, (pool.currentDraw())));
+        bool due = account == pool.owner() && draw.status == LotteryPool.Status.ACTIVE
+            && block.timestamp >= draw.drawTime && draw.tickets > 0;
+        if (done != due) _fail("a draw that cannot be closed, or must not be");
     }
 
     function complete(uint256 who, uint256 which) external {
-        _call(_account(who), abi.encodeCall(pool.completeDraw, (_draw(which))));
+        LotteryPool.Draw memory draw = pool.drawOf(_draw(which));
+        bool done = _call(_account(who), abi.encodeCall(pool.completeDraw, (_draw(which))));
+        bool due = draw.status == LotteryPool.Status.DRAWING && block.number > draw.pickBlock;
+        if (done != due) _fail("a winner that cannot be picked, or must not be");
     }
 
     function cancel(uint256 who, uint256 which) external {
-        uint64 drawId = _draw(which);
-        LotteryPool.Draw memory draw = pool.drawOf(drawId);
-        address account = _account(who);
-        bool done = _call(account, abi.encodeCall(pool.cancelDraw, (drawId)));
-        bool late = block.timestamp >= draw.drawTime + pool.GRACE();
+        LotteryPool.Draw memory draw = pool.drawOf(_draw(which));
+        address account = who % 4 == 0 ? pool.owner() : _account(who);
+        bool done = _call(account, abi.encodeCall(pool.cancelDraw, (_draw(which))));
         bool due = draw.status == LotteryPool.Status.ACTIVE
-            ? account == accounts[0] || late
-            : draw.status == LotteryPool.Status.DRAWING && block.number > draw.pickBlock + 256;
-        if (done != due) _fail("cancelled too early, or never");
+            && (account == pool.owner() || block.timestamp >= draw.drawTime + pool.GRACE());
+        if (done != due) _fail("a draw that cannot be cancelled, or must not be");
     }
 
     function claimPrize(uint256 who, uint256 which) external {
@@ -142,10 +161,30 @@ contract Handler {
         if (done != due) _fail("a prize that failed, or twice");
     }
 
+    function claimPrizeTo(uint256 who, uint256 which, uint256 to) external {
+        LotteryPool.Draw memory draw = pool.drawOf(_draw(which));
+        address account = who % 4 == 0 ? _account(who / 4) : draw.winner;
+        bool done = _call(account, abi.encodeCall(pool.claimPrizeTo, (_draw(which), _account(to))));
+        bool due = draw.status == LotteryPool.Status.COMPLETED && !draw.paid && account == draw.winner;
+        if (done != due) _fail("a prize that cannot be sent on, or must not be");
+        if (done) model.passOn(draw.winner, _account(to), draw.prize);
+    }
+
     function refund(uint256 who, uint256 which) external {
         bool due = pool.refundableOf(_draw(which), _account(who)) > 0;
         bool done = _call(_account(who), abi.encodeCall(pool.refund, (_draw(which))));
         if (done != due) _fail("a refund that failed, or twice");
+    }
+
+    function handOver(uint256 who, uint256 to) external {
+        address account = _mostlyOwner(who);
+        bool due = account == pool.owner();
+        if (_call(account, abi.encodeCall(pool.transferOwnership, (_account(to)))) != due) _fail("an offer to own");
+    }
+
+    function accept(uint256 who) external {
+        bool due = _account(who) == pool.pendingOwner();
+        if (_call(_account(who), abi.encodeCall(pool.acceptOwnership, ())) != due) _fail("a new owner");
     }
 
     function donate(uint256 who, uint256 size) external {
@@ -180,10 +219,11 @@ contract Handler {
     function takeAll() external {
         uint64 last = pool.currentDraw();
         LotteryPool.Draw memory draw = pool.drawOf(last);
-        if (draw.status == LotteryPool.Status.ACTIVE) _mustDo(accounts[0], abi.encodeCall(pool.cancelDraw, (last)));
+        if (draw.status == LotteryPool.Status.ACTIVE) _mustDo(pool.owner(), abi.encodeCall(pool.cancelDraw, (last)));
         if (draw.status == LotteryPool.Status.DRAWING) {
-            vm.roll(draw.pickBlock + 257);
-            _mustDo(accounts[4], abi.encodeCall(pool.cancelDraw, (last)));
+            if (block.number > draw.pickBlock + 256) _mustDo(accounts[4], abi.encodeCall(pool.completeDraw, (last)));
+            vm.roll(pool.drawOf(last).pickBlock + 1);
+            _mustDo(accounts[4], abi.encodeCall(pool.completeDraw, (last)));
         }
         for (uint64 id = 1; id <= last; ++id) {
             draw = pool.drawOf(id);
@@ -237,6 +277,10 @@ contract Handler {
 
     function _account(uint256 seed) private view returns (address) {
         return accounts[seed % 32 == 0 ? 4 : seed % 4];
+    }
+
+    function _mostlyOwner(uint256 seed) private view returns (address) {
+        return seed % 8 == 0 ? _account(seed / 8) : pool.owner();
     }
 
     function _id(uint256 seed) private view returns (bytes16) {

@@ -160,6 +160,7 @@ abstract contract Invariants {
         _below(_pool.completeDraw.selector, 90_000);
         _below(_pool.cancelDraw.selector, 40_000);
         _below(_pool.claimPrize.selector, 70_000);
+        _below(_pool.claimPrizeTo.selector, 70_000);
         _below(_pool.refund.selector, 70_000);
     }
 
@@ -188,22 +189,25 @@ abstract contract Invariants {
 
 contract SavingsTest is Invariants {
     function _calls() internal pure override returns (bytes4[] memory selectors) {
-        selectors = new bytes4[](8);
+        selectors = new bytes4[](9);
         (selectors[0], selectors[1]) = (Handler.deposit.selector, Handler.depositMany.selector);
         (selectors[2], selectors[3]) = (Handler.withdraw.selector, Handler.withdrawTooMuch.selector);
         (selectors[4], selectors[5]) = (Handler.claim.selector, Handler.accrue.selector);
         (selectors[6], selectors[7]) = (Handler.wait.selector, Handler.donate.selector);
+        selectors[8] = Handler.depositTwice.selector;
     }
 }
 
 contract LotteryTest is Invariants {
     function _calls() internal pure override returns (bytes4[] memory selectors) {
-        selectors = new bytes4[](12);
+        selectors = new bytes4[](15);
         (selectors[0], selectors[1]) = (Handler.openDraw.selector, Handler.buy.selector);
         (selectors[2], selectors[3]) = (Handler.buyMany.selector, Handler.fund.selector);
         (selectors[4], selectors[5]) = (Handler.close.selector, Handler.complete.selector);
         (selectors[6], selectors[7]) = (Handler.cancel.selector, Handler.claimPrize.selector);
         (selectors[8], selectors[9]) = (Handler.refund.selector, Handler.waitForDraw.selector);
         (selectors[10], selectors[11]) = (Handler.deposit.selector, Handler.withdraw.selector);
+        (selectors[12], selectors[13]) = (Handler.handOver.selector, Handler.accept.selector);
+        selectors[14] = Handler.claimPrizeTo.selector;
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
+import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 import {LotteryPool} from "contracts/LotteryPool.sol";
 import {SavingsPool} from "contracts/SavingsPool.sol";
@@ -53,6 +54,9 @@ contract Model {
     mapping(bytes16 id => Pool) public pools;
     mapping(bytes16 id => mapping(address account => Saver)) public savers;
     mapping(uint64 drawId => Draw) private _draws;
+    /// Who holds each ticket, by purchase: the buyer and the tickets sold up to then.
+    mapping(uint64 drawId => address[]) private _buyers;
+    mapping(uint64 drawId => uint256[]) private _sold;
     mapping(uint64 drawId => mapping(address account => uint256)) public ticketsOf;
     mapping(uint64 drawId => mapping(address account => uint256)) public paidIn;
 
@@ -70,8 +74,9 @@ contract Model {
             if (logs[i].emitter != address(_pool)) continue;
             (bytes32[] memory topics, bytes memory data) = (logs[i].topics, logs[i].data);
             bytes32 kind = topics[0];
-            // An event of the contract's parts has no number: the owner's.
-            if (kind == keccak256("OwnershipTransferred(address,address)")) continue;
+            // Those of the owner are no events of money, and have no number.
+            if (kind == Ownable.OwnershipTransferred.selector) continue;
+            if (kind == Ownable2Step.OwnershipTransferStarted.selector) continue;
             uint64 number = _last(data);
             if (number != ++seq) return _fail("a number is missing, or there twice");
             if (topics.length == 4) {
@@ -83,6 +88,12 @@ contract Model {
                 _ofDraw(kind, uint64(uint256(topics[1])), account, data);
             }
         }
+    }
+
+    /// @notice A winner had the prize sent to another.
+    function passOn(address winner, address recipient, uint256 amount) external {
+        flow[winner] -= int256(amount);
+        flow[recipient] += int256(amount);
     }
 
     /// @notice What an account's balance weighs now.
@@ -145,25 +156,28 @@ contract Model {
             if (status != LotteryPool.Status.ACTIVE) _fail("tickets of a draw that is not open");
             ticketsOf[drawId][account] += _first(data);
             draw.tickets += _first(data);
+            _buyers[drawId].push(account);
+            _sold[drawId].push(draw.tickets);
         } else if (kind == LotteryPool.PrizeFunded.selector) {
             if (status != LotteryPool.Status.ACTIVE) _fail("paid into a draw that is not open");
             paidIn[drawId][account] += _first(data);
             draw.prize += _first(data);
             flow[account] -= int256(_first(data));
         } else if (kind == LotteryPool.DrawClosed.selector) {
-            if (status != LotteryPool.Status.ACTIVE) _fail("closed what is not open");
+            bool again = status == LotteryPool.Status.DRAWING;
+            if (!again && status != LotteryPool.Status.ACTIVE) _fail("closed what is not open");
+            if (again && block.number <= draw.closedAt + 257) _fail("closed anew while a winner can be picked");
             if (block.timestamp < draw.drawTime) _fail("closed before its time");
             if (draw.tickets == 0) _fail("closed without tickets");
             (draw.status, draw.closedAt) = (LotteryPool.Status.DRAWING, block.number);
         } else if (kind == LotteryPool.DrawCompleted.selector) {
             if (status != LotteryPool.Status.DRAWING) _fail("completed what is not closed");
             if (block.number < draw.closedAt + 2) _fail("completed when the hash was not known yet");
-            if (ticketsOf[drawId][account] == 0) _fail("won without a ticket");
+            if (account != _winnerOf(drawId)) _fail("won by another ticket than the hash says");
             if (_first(data) != draw.prize) _fail("another prize than was paid in");
             (draw.status, draw.winner) = (LotteryPool.Status.COMPLETED, account);
         } else if (kind == LotteryPool.DrawCancelled.selector) {
-            bool due = status == LotteryPool.Status.ACTIVE || status == LotteryPool.Status.DRAWING;
-            if (!due) _fail("cancelled what is over");
+            if (status != LotteryPool.Status.ACTIVE) _fail("cancelled what is not open");
             draw.status = LotteryPool.Status.CANCELLED;
         } else if (kind == LotteryPool.PrizePaid.selector) {
             if (status != LotteryPool.Status.COMPLETED) _fail("a prize before there is a winner");
@@ -180,6 +194,14 @@ contract Model {
         } else {
             _fail("an unknown event of a draw");
         }
+    }
+
+    function _winnerOf(uint64 drawId) private view returns (address) {
+        bytes32 entropy = blockhash(_draws[drawId].closedAt + 1);
+        uint256 ticket = uint256(keccak256(abi.encode(entropy, _pool, drawId))) % _draws[drawId].tickets;
+        uint256 i;
+        while (_sold[drawId][i] <= ticket) ++i;
+        return _buyers[drawId][i];
     }
 
     function _first(bytes memory data) private pure returns (uint256 word) {

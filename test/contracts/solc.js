@@ -4,7 +4,7 @@
 const solc = require('solc');
 
 if (process.argv.includes('--version')) {
-  console.log(`solc, the solidity compiler commandline interface\nVersion: ${solc.version()}`);
+  process.stdout.write(`solc, the solidity compiler commandline interface\nVersion: ${solc.version()}\n`);
 } else {
   process.stdout.write(solc.compile(require('node:fs').readFileSync(0, 'utf8')));
 }

@@ -14,24 +14,27 @@ const root = join(__dirname, '..');
 const artifactsFile = join(root, 'contracts/artifacts.json');
 const reference = ['contracts/SavingsPool.sol', 'contracts/LotteryPool.sol', 'contracts/TestToken.sol'];
 
+const readFromRoot = (file: string): string => readFileSync(join(root, file), 'utf8');
+
 /**
  * Compiles the given files (paths from the project root) and returns the contracts they define. The same sources
  * and compiler always give the same bytes: without the metadata hash neither paths nor comments get into them.
+ * @param read gives the text of each file that is of no package
  */
-export function compile(files: string[] = reference): Artifacts {
+export function compile(files: string[] = reference, read = readFromRoot): Artifacts {
   const input = {
     language: 'Solidity',
-    sources: Object.fromEntries(
-      files.map((file) => [file, { content: readFileSync(join(root, file), 'utf8') }]),
-    ),
+    sources: Object.fromEntries(files.map((file) => [file, { content: read(file) }])),
     settings: {
       evmVersion: 'cancun',
       optimizer: { enabled: true, runs: 200 },
       metadata: { bytecodeHash: 'none' },
-      outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
+      outputSelection: Object.fromEntries(
+        files.map((file) => [file, { '*': ['abi', 'evm.bytecode.object'] }]),
+      ),
     },
   };
-  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport })) as SolcOutput;
+  const output = JSON.parse(solc.compile(JSON.stringify(input), { import: readImport(read) })) as SolcOutput;
   // Warnings count too, those in packages aside: money contracts compile clean or not at all.
   const problems = (output.errors ?? []).filter(
     ({ severity, sourceLocation }) => severity === 'error' || !sourceLocation?.file.startsWith('@'),
@@ -47,14 +50,15 @@ export function compile(files: string[] = reference): Artifacts {
   return artifacts;
 }
 
-function readImport(path: string): { contents: string } | { error: string } {
-  try {
-    const file = path.startsWith('@') ? packageFile(path) : join(root, path);
-    return { contents: readFileSync(file, 'utf8') };
-  } catch (error) {
-    return { error: String(error) };
-  }
-}
+const readImport =
+  (read: typeof readFromRoot) =>
+  (path: string): { contents: string } | { error: string } => {
+    try {
+      return { contents: path.startsWith('@') ? readFileSync(packageFile(path), 'utf8') : read(path) };
+    } catch (error) {
+      return { error: String(error) };
+    }
+  };
 
 function packageFile(path: string): string {
   const name = path.split('/', 2).join('/');

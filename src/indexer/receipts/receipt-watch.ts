@@ -4,6 +4,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SideLoop } from '#indexer/beside/side-loop';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type OpenBlock, affordable, agreed, ask } from './receipts';
@@ -42,8 +43,10 @@ export class ReceiptWatch extends SideLoop {
     super(postgres.DATABASE_URL);
   }
 
+  /** Also while a fast chain is always a few blocks ahead, but not during a backfill. */
   protected mayRun(): boolean {
-    return this.telemetry.state === 'synced';
+    const { state, heights } = this.telemetry;
+    return (state === 'synced' || state === 'syncing') && heights.head - heights.cursor <= WINDOW_BLOCKS;
   }
 
   protected pauseMs(): number {

@@ -106,6 +106,7 @@ export class Schema1767225600000 implements MigrationInterface {
         log_index integer,
         gas_used numeric(78,0),
         gas_price numeric(78,0),
+        l1_fee numeric(78,0),
         created_at timestamptz(3) NOT NULL,
         confirmed_at timestamptz(3),
         CONSTRAINT transactions_pkey PRIMARY KEY (id),

@@ -102,6 +102,15 @@ export class Chain1767312000000 implements MigrationInterface {
         WHERE outcome IN ('UNKNOWN_POOL', 'REFUSED') AND kind IN ('Deposited', 'Withdrawn');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
 
+      CREATE TABLE receipt_waits (
+        block_number bigint NOT NULL,
+        block_hash text COLLATE "C" NOT NULL,
+        tries smallint NOT NULL,
+        check_at timestamptz(3) NOT NULL,
+        CONSTRAINT receipt_waits_pkey PRIMARY KEY (block_number)
+      ) WITH (fillfactor = 70);
+      COMMENT ON TABLE receipt_waits IS 'Blocks whose receipts no endpoint had when they were last asked for: how often, and when they are asked for again';
+
       CREATE TABLE set_aside_counts (
         outcome text COLLATE "C" NOT NULL,
         count bigint NOT NULL,
@@ -114,7 +123,7 @@ export class Chain1767312000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
-      DROP TABLE set_aside_counts, chain_events, chain_blocks, chain_facts, chain_contracts, chain_cursor;
+      DROP TABLE set_aside_counts, receipt_waits, chain_events, chain_blocks, chain_facts, chain_contracts, chain_cursor;
     `);
   }
 }

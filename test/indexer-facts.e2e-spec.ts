@@ -51,14 +51,14 @@ describe('facts of the chain', () => {
     bench.further.length = 0;
   });
 
-  it('a node that does not tell of the token holds nothing up, and is asked again', async () => {
+  it('a node that does not tell of the token holds nothing up, and is asked again, however busy it is', async () => {
     refuseToken();
     await start();
     await bench.deposit(bench.pools[0], 5n);
     await bench.converged();
     expect(await facts()).toEqual({ id: 31337, token: null, symbol: null, decimals: null });
     bench.proxy.faults = {};
-    await eventually('the token', facts, (found: any) => found.token !== null);
+    await bench.whileBusy(eventually('the token', facts, (found: any) => found.token !== null));
     expect(await facts()).toEqual(test());
   });
 
@@ -110,6 +110,18 @@ describe('facts of the chain', () => {
       ),
     );
     expect([JSON.stringify(await bench.actual()), await facts()]).toEqual([before, test()]);
+  });
+
+  it('another token than that of the ledger is refused, also when it can be read only later', async () => {
+    const former = `0x${'1'.repeat(40)}`;
+    const { token } = test();
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
+    refuseToken();
+    const { ended } = (await start()).get(Indexer);
+    await bench.atHead();
+    bench.proxy.faults = {};
+    await expect(ended).rejects.toThrow(`amounts of the token ${former}`);
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [token]);
   });
 
   it('another token than that of the ledger is refused, unless the ledger is empty', async () => {

@@ -211,7 +211,13 @@ describe('the list', () => {
 });
 
 describe('by hash', () => {
-  const full = { gasUsed: '91234', gasPrice: '1500000007', amount: '4200', blockNumber: 9_007_199_254 };
+  const full = {
+    gasUsed: '91234',
+    gasPrice: '1500000007',
+    l1Fee: '72',
+    amount: '4200',
+    blockNumber: 9_007_199_254,
+  };
 
   it('is the detail, in any case of the hash, for owner and members', async () => {
     const pool = await app.createPool(owner, { type: 'rotating', members: [member.address] });
@@ -236,6 +242,7 @@ describe('by hash', () => {
         to: CONTRACTS.rotating,
         gasUsed: '91234',
         gasPrice: '1500000007',
+        l1Fee: '72',
       },
     });
     expect((await app.get(`/transactions/${row.txHash}`, member)).body).toEqual(body);
@@ -247,7 +254,7 @@ describe('by hash', () => {
     const pool = await app.createPool(owner);
     const row = await addTransaction(app, { poolId: pool.id, account: owner.address });
     const { data } = (await app.get(`/transactions/${row.txHash}`, owner)).body;
-    expect(data).toMatchObject({ gasUsed: null, gasPrice: null });
+    expect(data).toMatchObject({ gasUsed: null, gasPrice: null, l1Fee: null });
   });
 
   it('is the first that the caller may read, where a chain transaction holds several', async () => {
@@ -336,6 +343,7 @@ describe('by id', () => {
       to: CONTRACTS.rotating,
       gasUsed: null,
       gasPrice: null,
+      l1Fee: null,
     };
     const read = async (): Promise<unknown> => (await app.get(`/transactions/by-id/${id}`, owner)).body.data;
     expect(await read()).toEqual(expected);

@@ -6,12 +6,14 @@ import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
+import { FactsWatch } from '#indexer/beside/facts-watch';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { Rewind } from '#indexer/leading/rewind';
+import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { SyncState } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -67,6 +69,8 @@ export class IndexerModule {
         Indexer,
         BackgroundVerification,
         SubmissionWatch,
+        ReceiptWatch,
+        FactsWatch,
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],
     };

@@ -220,6 +220,18 @@ export class ChainBench {
     return this.rpc('anvil_mine', `0x${blocks.toString(16)}`);
   }
 
+  /** Mines without a pause until it is done: there is always a block to read. */
+  async whileBusy<T>(work: Promise<T>): Promise<T> {
+    let isDone = false;
+    const mining = (async () => {
+      while (!isDone) await this.mine(1);
+    })();
+    return work.finally(async () => {
+      isDone = true;
+      await mining;
+    });
+  }
+
   indexer(settings: NodeJS.ProcessEnv = {}, args: string[] = [], entry = ENTRY): IndexerProcess {
     const child = spawn(process.execPath, [entry, ...args], {
       env: {

@@ -1,11 +1,5 @@
 import { once } from 'node:events';
-import {
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  createServer,
-} from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** An HTTP server of a test, which counts what it is asked: a chain node that misbehaves, or one that nobody may ask. */
@@ -15,14 +9,18 @@ export class FakeNode {
   open = 0;
   private server: Server;
 
-  /** @param answer gets the request's body read; without it the node says nothing at all */
-  static async start(answer: RequestListener = () => undefined): Promise<FakeNode> {
+  /** @param answer gets the request with its body; without it the node says nothing at all */
+  static async start(
+    answer: (request: IncomingMessage, response: ServerResponse, body: string) => void = () => undefined,
+  ): Promise<FakeNode> {
     const node = new FakeNode();
     node.server = createServer((request: IncomingMessage, response: ServerResponse) => {
       node.requests.push(request);
       node.open++;
       response.on('close', () => node.open--);
-      request.resume().on('end', () => answer(request, response));
+      let body = '';
+      request.setEncoding('utf8').on('data', (text: string) => (body += text));
+      request.on('end', () => answer(request, response, body));
     });
     await once(node.server.listen(0, '127.0.0.1'), 'listening');
     return node;

@@ -13,6 +13,7 @@ export interface LedgerRow {
   logIndex: number | null;
   gasUsed: string | null;
   gasPrice: string | null;
+  l1Fee: string | null;
   createdAt: Date;
   confirmedAt: Date | null;
 }
@@ -38,6 +39,7 @@ export function ledgerRow(fields: Partial<LedgerRow> & Pick<LedgerRow, 'poolId' 
     logIndex: confirmed ? 0 : null,
     gasUsed: null,
     gasPrice: null,
+    l1Fee: null,
     confirmedAt: confirmed ? createdAt : null,
     ...fields,
     createdAt,
@@ -46,8 +48,8 @@ export function ledgerRow(fields: Partial<LedgerRow> & Pick<LedgerRow, 'poolId' 
 
 export const INSERT_ROW = `
   INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, gas_used,
-    gas_price, created_at, confirmed_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`;
+    gas_price, l1_fee, created_at, confirmed_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`;
 
 export const rowValues = (row: LedgerRow): unknown[] => [
   row.id,
@@ -61,6 +63,7 @@ export const rowValues = (row: LedgerRow): unknown[] => [
   row.logIndex,
   row.gasUsed,
   row.gasPrice,
+  row.l1Fee,
   row.createdAt,
   row.confirmedAt,
 ];

@@ -34,6 +34,7 @@ const BY_NAME: Record<string, unknown> = {
   tokenLifetimeSeconds: 604_800,
   gasUsed: '84213',
   gasPrice: '1000000007',
+  l1Fee: '18230941',
   apr: 5.25,
   apy: 5.39,
   averageAPR: 5.25,

@@ -79,6 +79,10 @@ export class Transaction {
   @Column('numeric', { name: 'gas_price', precision: 78, scale: 0, nullable: true })
   gasPrice: string | null;
 
+  /** Wei. What chains of the OP stack take beside the gas; null on others. */
+  @Column('numeric', { name: 'l1_fee', precision: 78, scale: 0, nullable: true })
+  l1Fee: string | null;
+
   @Column({ type: 'timestamptz', name: 'created_at', precision: 3 })
   createdAt: Date;
 

@@ -91,6 +91,14 @@ export class TransactionDetail extends TransactionItem {
   gasUsed: string | null;
   @ApiProperty({ type: String, nullable: true, pattern: '^\\d+$', description: 'Wei' })
   gasPrice: string | null;
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    pattern: '^\\d+$',
+    description:
+      'Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere',
+  })
+  l1Fee: string | null;
 }
 
 export class SentRequest {

@@ -110,7 +110,7 @@ export const LIST_POOL_TRANSACTIONS = statement<
 const TRANSACTION_DETAIL = `
   SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
     'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
-    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text)::text END AS data
+    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text)::text END AS data
   FROM transactions t
   JOIN pools p ON p.id = t.pool_id
   CROSS JOIN LATERAL (SELECT t.account = :caller OR ${isReader('t.pool_id', ':caller')} AS readable) r`;

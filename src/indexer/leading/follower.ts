@@ -12,7 +12,6 @@ import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import { fillGas } from './gas';
 import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
 import { Halted, Recovery, mayPass } from './recovery';
@@ -72,7 +71,7 @@ export class Follower {
         at ??= { cursor: await this.open({ client, writer }) };
         if (trouble) at = { cursor: await this.recover(writer, at.cursor, trouble) };
         trouble = undefined;
-        at = await this.step({ client, writer }, at);
+        at = await this.step(writer, at);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
@@ -114,13 +113,14 @@ export class Follower {
     }
   }
 
-  /** Applies the next batch. If there is none, does what is due while the chain is idle. */
-  private async step({ client, writer }: Lead, { cursor, next }: LeadState): Promise<LeadState> {
+  /** Applies the next batch, if there is one. */
+  private async step(writer: EventWriter, { cursor, next }: LeadState): Promise<LeadState> {
     const heads = await this.endpoints.askForHeads();
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
-    if (upTo <= cursor.number && !next) return { cursor: await this.rest({ client, writer }, cursor, heads) };
+    if (this.preflight.refusal) throw this.preflight.refusal;
+    if (upTo <= cursor.number && !next) return { cursor: await this.rest(writer, cursor, heads) };
     const reading = await this.beating(writer, cursor, next ?? this.endpoints.read(cursor, upTo));
     this.reader = reading.reader;
     this.sequence.check(reading.batch);
@@ -136,15 +136,14 @@ export class Follower {
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
-  private async rest({ client, writer }: Lead, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
-    const { reader, head, best } = heads;
+  private async rest(writer: EventWriter, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
+    const { head, best } = heads;
     await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
       head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
-    await this.beating(writer, moved, this.preflight.retryToken(client, moved, reader));
-    if (!(await fillGas(client, reader.source.rpc))) await this.pause(POLL_MS);
+    await this.pause(POLL_MS);
     return moved;
   }
 

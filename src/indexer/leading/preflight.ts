@@ -11,16 +11,16 @@ import type { Lead } from './lead-connection';
 import { readMinimums } from './minimums';
 import { type Token, readToken } from './token';
 
-/** Time between attempts to read a token that could not be read at the start. */
-const RETRY_MS = 5000;
-
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
   private token?: Token;
   private minimums?: (string | null)[];
-  private triedAt = 0;
+  /** The chain's token is another than that of the ledger, as a later attempt found. */
+  refusal?: WrongChain;
+  private tried = false;
+  private epoch = 0;
 
   constructor(
     private readonly environment: IndexerSettings,
@@ -44,29 +44,40 @@ export class Preflight {
     const { environment } = this;
     const cursor = await openCursor(client, writer, reader.source, environment);
     await followContracts(client, reader.source, cursor, environment.POOL_CONTRACTS, this.logger);
-    await this.keepFacts(client, cursor, reader);
+    this.epoch = cursor.epoch;
+    await this.keepFacts(client, reader);
     return cursor;
   }
 
-  /** Tries again to read what could not be read, if it is due. @throws WrongChain */
-  async retryToken(client: Client, cursor: ChainCursor, reader: WatchedEndpoint): Promise<void> {
-    const isComplete = this.token !== undefined && this.minimums !== undefined;
-    if (!isComplete && Date.now() - this.triedAt > RETRY_MS) await this.keepFacts(client, cursor, reader);
+  /** Whether anything could not be read at the start, and still has not been. */
+  get lacksFacts(): boolean {
+    return this.tried && (this.token === undefined || this.minimums === undefined);
+  }
+
+  /** Tries again to read what could not be read at the start. It writes only while this process leads. */
+  async retryFacts(client: Client): Promise<void> {
+    try {
+      await this.keepFacts(client);
+    } catch (error) {
+      if (!(error instanceof WrongChain)) throw error;
+      this.refusal = error;
+    }
   }
 
   /** An indexer can work without these: what cannot be read now leaves what the database has. */
-  private async keepFacts(client: Client, { epoch }: ChainCursor, reader: WatchedEndpoint): Promise<void> {
-    const first = this.triedAt === 0;
+  private async keepFacts(client: Client, reader?: WatchedEndpoint): Promise<void> {
+    const first = !this.tried;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
     this.minimums = await readMinimums(heard, this.endpoints.contracts);
-    this.triedAt = Date.now();
+    this.tried = true;
     if (this.token) await refuseChange(client, this.token);
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
     const { address = null, symbol = null, decimals = null } = this.token ?? {};
-    await client.query(KEEP, [epoch, address, symbol, decimals]);
-    if (this.minimums) await client.query(KEEP_MINIMUMS, [epoch, this.endpoints.contracts, this.minimums]);
+    await client.query(KEEP, [this.epoch, address, symbol, decimals]);
+    if (this.minimums)
+      await client.query(KEEP_MINIMUMS, [this.epoch, this.endpoints.contracts, this.minimums]);
   }
 }
 

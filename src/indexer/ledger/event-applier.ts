@@ -17,6 +17,8 @@ import { Tally, refusal } from './set-aside';
 
 /** How many events of unknown pools one search for new pools reads. */
 const EVENTS_PER_SEARCH = 10_000;
+/** Time between two searches while every batch has events: a busy chain must not keep late pools from their money. */
+const SEARCH_MS = 1000;
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
@@ -33,6 +35,7 @@ type PoolRow = Omit<PoolState, 'balance' | 'announced'> & {
 export class EventApplier {
   /** Where the search for new pools continues. */
   private lookedAt = FIRST_ID;
+  private searchedAt = 0;
 
   constructor(
     private readonly client: Client,
@@ -45,7 +48,8 @@ export class EventApplier {
     const rules = { effective, lotteries: this.lotteries };
     const fresh = events.map((event): Item => ({ event }));
     let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
-    const found = items.length === 0 ? await this.findAppeared() : [];
+    const isDue = items.length === 0 || Date.now() - this.searchedAt > SEARCH_MS;
+    const found = isDue ? await this.findAppeared() : [];
     const tally = new Tally();
     if (items.length + found.length === 0) return tally;
     const { pools, appeared } = await this.loadPools(items, found);
@@ -102,6 +106,7 @@ export class EventApplier {
 
   /** Pools that were created, or cancelled, after their first events were read. */
   private async findAppeared(): Promise<string[]> {
+    this.searchedAt = Date.now();
     const { rows } = await this.client.query<{ last: string | null; count: number; pools: string[] }>(
       sql.FIND_APPEARED,
       [this.lookedAt, EVENTS_PER_SEARCH],

@@ -161,7 +161,7 @@ export const UNDO = {
     WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id AND t.requested_amount IS NULL`,
   matched: `
     UPDATE transactions t SET status = 'PENDING', amount = t.requested_amount, tx_hash = NULL, block_number = NULL,
-      log_index = NULL, confirmed_at = NULL, gas_used = NULL, gas_price = NULL
+      log_index = NULL, confirmed_at = NULL, gas_used = NULL, gas_price = NULL, l1_fee = NULL
     FROM chain_events e WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id
       AND t.requested_amount IS NOT NULL`,
   accruals: `

@@ -1,15 +1,9 @@
-import {
-  type BeforeApplicationShutdown,
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-} from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Client } from 'pg';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
-import { pause, within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { connect } from '#indexer/leading/leader';
+import { SideLoop } from '#indexer/beside/side-loop';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type LedgerChain, type Submission, ask, judge } from './evidence';
 import { CONCLUDE, DUE, LEDGER_CHAIN } from './submissions.sql';
@@ -18,8 +12,6 @@ import { CONCLUDE, DUE, LEDGER_CHAIN } from './submissions.sql';
 const ROUND_MS = 5000;
 /** Where none of many accounts has anything that is due, the others come soon. */
 const NEXT_ACCOUNTS_MS = 500;
-/** What is under way changes nothing that the next round would not. */
-const STOP_MS = 1000;
 
 /**
  * Looks at the hashes that payers have told of deposits which the ledger lacks, and takes those back that can no longer
@@ -27,59 +19,37 @@ const STOP_MS = 1000;
  * this process leads and is synced, over a connection of its own: neither reading nor health depends on it.
  */
 @Injectable()
-export class SubmissionWatch implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private readonly logger = new Logger(SubmissionWatch.name);
-  private readonly stop = new AbortController();
-  private running = Promise.resolve();
-  private client?: Client;
+export class SubmissionWatch extends SideLoop {
+  protected readonly failure = 'hashes that were told could not be looked at';
   /** The account to go on after. */
   private lookedAt = '';
   private rounds = 0;
 
   constructor(
-    private readonly postgres: PostgresSettings,
+    postgres: PostgresSettings,
     private readonly settings: IndexerSettings,
     private readonly endpoints: RpcEndpoints,
     private readonly telemetry: IndexerTelemetry,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.running = this.run();
+  ) {
+    super(postgres.DATABASE_URL);
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
-    this.stop.abort();
-    await within(STOP_MS, this.running);
-    await this.disconnect();
+  protected mayRun(): boolean {
+    return this.telemetry.state === 'synced';
   }
 
-  private async run(): Promise<void> {
-    const { signal } = this.stop;
-    while (!signal.aborted) {
-      await pause(this.lookedAt === '' ? ROUND_MS : NEXT_ACCOUNTS_MS, signal);
-      if (signal.aborted) return;
-      try {
-        if (this.telemetry.state === 'synced') await this.round();
-        else await this.disconnect();
-      } catch (error) {
-        this.logger.warn(`hashes that were told could not be looked at: ${(error as Error).message}`);
-        this.lookedAt = '';
-        await this.disconnect();
-      }
-    }
+  protected pauseMs(): number {
+    return this.lookedAt === '' ? ROUND_MS : NEXT_ACCOUNTS_MS;
   }
 
-  private async disconnect(): Promise<void> {
-    const { client } = this;
-    this.client = undefined;
-    await client?.end().catch(() => undefined);
+  protected failed(): void {
+    this.lookedAt = '';
   }
 
-  private async round(): Promise<void> {
-    this.client ??= await connect(this.postgres.DATABASE_URL);
-    const submissions = await this.next(this.client);
+  protected async round(client: Client): Promise<void> {
+    const submissions = await this.next(client);
     if (submissions.length === 0) return;
-    const { rows } = await this.client.query<LedgerChain>(LEDGER_CHAIN);
+    const { rows } = await client.query<LedgerChain>(LEDGER_CHAIN);
     const heard = this.endpoints.all.filter((each) => each.heard);
     const testimonies = await Promise.all(heard.map((each) => ask(each, submissions, rows[0])));
     const verdicts = submissions.map((_, i) =>
@@ -88,7 +58,7 @@ export class SubmissionWatch implements OnApplicationBootstrap, BeforeApplicatio
         this.settings.RPC_AGREE,
       ),
     );
-    const concluded = await this.client.query<{ over: number }>(CONCLUDE, [
+    const concluded = await client.query<{ over: number }>(CONCLUDE, [
       submissions.map(({ id }) => id),
       submissions.map(({ hash }) => hash),
       verdicts.map(({ verdict }) => verdict),

@@ -1,0 +1,62 @@
+import { type BeforeApplicationShutdown, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import type { Client } from 'pg';
+import { pause, within } from '#platform/timing/waits';
+import { connect } from '#indexer/leading/leader';
+
+/** What is under way changes nothing that the next round would not. */
+const STOP_MS = 1000;
+
+/**
+ * Work of the leader beside the reading: by time, however busy the chain is, and over a connection of its own. Neither
+ * reading nor health waits for it or depends on it.
+ */
+export abstract class SideLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  protected readonly logger = new Logger(this.constructor.name);
+  private readonly stop = new AbortController();
+  private running = Promise.resolve();
+  private client?: Client;
+
+  constructor(private readonly databaseUrl: string) {}
+
+  /** For the log: what a round that fails could not do. */
+  protected abstract readonly failure: string;
+  /** Whether this process is to do it now: only one that leads. */
+  protected abstract mayRun(): boolean;
+  /** Time before the next round. */
+  protected abstract pauseMs(): number;
+  protected abstract round(client: Client): Promise<void>;
+  /** A round failed. */
+  protected abstract failed(): void;
+
+  onApplicationBootstrap(): void {
+    this.running = this.run();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stop.abort();
+    await within(STOP_MS, this.running);
+    await this.disconnect();
+  }
+
+  private async run(): Promise<void> {
+    const { signal } = this.stop;
+    while (!signal.aborted) {
+      await pause(this.pauseMs(), signal);
+      if (signal.aborted) return;
+      try {
+        if (this.mayRun()) await this.round((this.client ??= await connect(this.databaseUrl)));
+        else await this.disconnect();
+      } catch (error) {
+        this.logger.warn(`${this.failure}: ${(error as Error).message}`);
+        this.failed();
+        await this.disconnect();
+      }
+    }
+  }
+
+  private async disconnect(): Promise<void> {
+    const { client } = this;
+    this.client = undefined;
+    await client?.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,116 @@
+import { verdict } from '#indexer/agreement/cross-check';
+import { hex } from '#indexer/reading/raw-chain';
+import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+
+/** A block of the ledger, and those of its transactions whose gas is not known. */
+export interface OpenBlock {
+  number: number;
+  hash: string;
+  hashes: string[];
+}
+
+/** What a transaction cost: decimal strings. `l1Fee` is what chains of the OP stack take beside the gas. */
+export interface Cost {
+  used: string;
+  price: string | null;
+  l1Fee: string | null;
+}
+
+/** By transaction. */
+export type Costs = Map<string, Cost>;
+
+/** More transactions of one block are asked for by all receipts of that block. */
+const MOST_SINGLE = 4;
+/** Calls to one endpoint in a round. */
+export const MOST_CALLS = 25;
+/** What fits into the columns, and more than any chain needs. */
+const QUANTITY = /^0x[0-9a-f]{1,32}$/i;
+
+const singly = ({ hashes }: OpenBlock): Call[] => hashes.map((hash) => ['eth_getTransactionReceipt', [hash]]);
+const callsFor = (block: OpenBlock): Call[] =>
+  block.hashes.length <= MOST_SINGLE ? singly(block) : [['eth_getBlockReceipts', [hex(block.number)]]];
+
+/** Not every node has `eth_getBlockReceipts`. */
+const WITHOUT_BLOCK_RECEIPTS = new WeakSet<WatchedEndpoint>();
+
+/** As many of the first blocks as one round may ask these endpoints for; at least one. */
+export function affordable(blocks: OpenBlock[], endpoints: WatchedEndpoint[]): OpenBlock[] {
+  const isPoor = endpoints.some((each) => WITHOUT_BLOCK_RECEIPTS.has(each));
+  let calls = 0;
+  return blocks.filter(
+    (block, i) => (calls += (isPoor ? singly : callsFor)(block).length) <= MOST_CALLS || i === 0,
+  );
+}
+
+/**
+ * Asks one endpoint, once: what it does not answer is asked another time, and counts neither for nor against it as a
+ * reader. @returns undefined when it does not answer
+ */
+export async function ask(endpoint: WatchedEndpoint, blocks: OpenBlock[]): Promise<Costs | undefined> {
+  const { rpc } = endpoint.source;
+  const isPoor = WITHOUT_BLOCK_RECEIPTS.has(endpoint);
+  const calls = blocks.flatMap(isPoor ? singly : callsFor).slice(0, MOST_CALLS);
+  try {
+    const answers = await rpc.settled(calls, 0);
+    const refused = calls.some(
+      ([method], i) => method === 'eth_getBlockReceipts' && answers[i] instanceof RpcError,
+    );
+    if (refused) {
+      const crowded = blocks.filter(({ hashes }) => hashes.length > MOST_SINGLE).flatMap(singly);
+      const instead = await rpc.settled(crowded.slice(0, MOST_CALLS), 0);
+      if (instead.some(isObject)) WITHOUT_BLOCK_RECEIPTS.add(endpoint);
+      answers.push(...instead);
+    }
+    return costsOf(answers.flat(), blocks);
+  } catch (error) {
+    if (error instanceof RetryableChainError) return undefined;
+    throw error;
+  }
+}
+
+const isObject = (answer: unknown): answer is Record<string, unknown> =>
+  typeof answer === 'object' && answer !== null && !(answer instanceof Error);
+
+/** Of transactions that were asked for, in the ledger's own block; whatever else a node sends is ignored. */
+function costsOf(answers: unknown[], blocks: OpenBlock[]): Costs {
+  const wanted = new Map(blocks.flatMap(({ hash, hashes }) => hashes.map((each) => [each, hash] as const)));
+  const costs: Costs = new Map();
+  for (const answer of answers.filter(isObject)) {
+    const { transactionHash, blockHash, gasUsed, effectiveGasPrice, l1Fee } = answer;
+    const values = [gasUsed, effectiveGasPrice ?? null, l1Fee ?? null].map(decimal);
+    if (typeof transactionHash !== 'string' || blockHash !== wanted.get(transactionHash)) continue;
+    const [used, price, fee] = values;
+    if (typeof used === 'string' && price !== undefined && fee !== undefined)
+      costs.set(transactionHash, { used, price, l1Fee: fee });
+  }
+  return costs;
+}
+
+/** @returns undefined if it is no quantity */
+const decimal = (value: unknown): string | null | undefined =>
+  value === null
+    ? null
+    : typeof value === 'string' && QUANTITY.test(value)
+      ? BigInt(value).toString()
+      : undefined;
+
+const claimOf = (cost: Cost | undefined): string | undefined => cost && JSON.stringify(cost);
+
+/** What endpoints say of one transaction, by the vote on all that is read from the chain. */
+export function agreed(said: (Cost | undefined)[], agree: number): Cost | undefined {
+  return said.find((cost, reader) => {
+    if (!cost) return false;
+    const others = said.filter((_, i) => i !== reader).map(claimOf);
+    const testimonies = others.map((claim) => ({
+      stance:
+        claim === undefined
+          ? ('lacks' as const)
+          : claim === claimOf(cost)
+            ? ('agrees' as const)
+            : ('differs' as const),
+      claim,
+    }));
+    return verdict(testimonies, agree) === 'accepted';
+  });
+}

@@ -9,6 +9,7 @@ import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
+import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
 import { KeyBatchSize } from './batches';
 import type { Progress } from './progress';
 
@@ -138,7 +139,8 @@ export class Verification {
 
   private async positions(derived: DerivedComparison): Promise<void> {
     this.progress.begin('positions');
-    await this.everyPool(new KeyBatchSize(), (ids) => derived.positions(ids));
+    await this.everyPool(new KeyBatchSize(), (ids) => derived.positions(ids), NEXT_POSITIONS);
+    await derived.formerOfNone();
   }
 
   private async addresses(derived: DerivedComparison): Promise<void> {
@@ -166,12 +168,16 @@ export class Verification {
     }
   }
 
-  private async everyPool(size: KeyBatchSize, work: (ids: string[]) => Promise<unknown>): Promise<void> {
+  private async everyPool(
+    size: KeyBatchSize,
+    work: (ids: string[]) => Promise<unknown>,
+    next: string = sql.NEXT_POOLS,
+  ): Promise<void> {
     const { rows } = await this.client.query<{ pools: string }>('SELECT count(*) AS pools FROM pools');
     let done = 0;
     await this.everyKey(
       size,
-      (after, limit) => this.keys(sql.NEXT_POOLS, after, limit),
+      (after, limit) => this.keys(next, after, limit),
       async (ids) => {
         await work(ids);
         done += ids.length;

@@ -100,20 +100,24 @@ export const CLEAR_POOLS = ['pool_weights', 'accrual_rates', 'positions', 'posit
   (table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`,
 );
 
+const ITS_EVENT = 'LEFT JOIN chain_events e USING (block_number, log_index)';
+
 /**
  * Events that count for positions, in chain order: all from the pool's own contract, even if the ledger rejected them.
- * Applied events are found through the ledger, which has the index. Parameter: pool ids.
+ * Applied events are found through the ledger, which has the index; their times are those of the blocks. Parameter: pool
+ * ids.
  */
 export const OPEN_EVENTS = `
   DECLARE pool_events NO SCROLL CURSOR FOR
   SELECT ${compact('pool_id')} AS "poolId", kind, account, amount::text, extract(epoch FROM time)::float8 AS time,
     block_number::float8 AS "blockNumber"
   FROM (
-    SELECT t.pool_id, ${KIND} AS kind, t.account, t.amount, t.confirmed_at AS time, t.block_number, t.log_index::bigint
-    FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
+    SELECT t.pool_id, ${KIND} AS kind, t.account, t.amount, coalesce(e.block_time, t.confirmed_at) AS time, block_number,
+      log_index::bigint
+    FROM transactions t ${ITS_EVENT} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
-    SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, y.accrued_at, y.block_number, y.log_index
-    FROM yield_accruals y WHERE y.pool_id = ANY($1::uuid[])
+    SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, coalesce(e.block_time, y.accrued_at), block_number, log_index
+    FROM yield_accruals y ${ITS_EVENT} WHERE y.pool_id = ANY($1::uuid[])
     UNION ALL
     SELECT e.pool_id, e.kind, e.account, e.amount, e.block_time, e.block_number, e.log_index
     FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract

@@ -1,27 +1,26 @@
-import type { Client, QueryResultRow } from 'pg';
-import { mending } from './connection';
+import type { Client } from 'pg';
+import { Repairs, type Value } from './connection';
 import * as days from './days.sql';
 import * as events from './events.sql';
 import type { Findings } from './findings';
 import * as lottery from './lottery.sql';
 import * as members from './owners-and-members.sql';
 import * as pools from './pools.sql';
-import { comparePositions, rebuildPositions } from './positions';
-import { TABLE_NAMES } from './positions.sql';
+import { asDifferences, comparePositions, rebuildPositions } from './positions';
+import { CLEAR_JOURNAL, FORGET_FORMER, JOURNAL_OF_NONE, TABLE_NAMES } from './positions.sql';
 
-interface Value {
-  id: string;
-  column: string;
-  kept: string | null;
-  recount: string | null;
-}
 interface EventValue {
   kind: string;
   id: string;
   wanted: string | null;
   found: string | null;
-  /** Null: an event is missing, of whatever pool. */
-  pool: string | null;
+  /** The pools and draws that are in doubt until a person has decided; '*' for all. */
+  subjects: string[];
+}
+interface TimeValue extends Value {
+  table: 'transactions' | 'yield_accruals';
+  pool: string;
+  event: string | null;
 }
 interface Compared<T> {
   rows: number;
@@ -51,22 +50,18 @@ const drawParameters = (draws: DrawKey[]): [string[], string[]] => [
 ];
 
 /** Compares derived data with the ledger, some keys at a time, and repairs it if asked to. */
-export class DerivedComparison {
-  /** Pools whose ledger and events differ: null for all. Nothing follows from these until a person has decided. */
-  private readonly disputed = new Set<string | null>();
-
+export class DerivedComparison extends Repairs {
   constructor(
-    private readonly client: Client,
-    private readonly findings: Findings,
-    private readonly mode: Mode,
-  ) {}
-
-  private async rows<Row extends QueryResultRow>(text: string, ...values: unknown[]): Promise<Row[]> {
-    return (await this.client.query<Row>(text, values)).rows;
+    client: Client,
+    findings: Findings,
+    protected override readonly mode: Mode,
+  ) {
+    super(client, findings, mode);
   }
 
   /** The derived columns of pools, and the rows of their ledger. */
   async pools(ids: string[]): Promise<void> {
+    if (this.mode.hasEvents) await this.times(ids);
     const owners = await this.rows<Value>(pools.COMPARE_OWNERS, ids);
     await this.report('transactions', owners, () =>
       this.client.query(pools.REPAIR_OWNERS, [unique(owners.map(({ id }) => id))]),
@@ -79,7 +74,57 @@ export class DerivedComparison {
       await this.client.query(pools.LOCK_POOLS, [wrong]);
       await this.client.query(pools.REPAIR_POOLS, [wrong]);
     });
-    if (this.mode.hasEvents) this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+  }
+
+  /** The rows of the ledger with their events, and the times that they have from these. */
+  private async times(ids: string[]): Promise<void> {
+    this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
+    const found = await this.rows<TimeValue>(events.COMPARE_TIMES, ids);
+    const clear = unique(found.map(({ pool }) => pool)).filter((pool) => !this.findings.isDisputed(pool));
+    const wrongEvents = await this.outvoted(clear);
+    for (const { pool, event, ...value } of found.filter(
+      (each) => wrongEvents.has(each.pool) && each.event,
+    )) {
+      this.findings.dispute([pool]);
+      const { kept, recount } = value;
+      this.findings.add({
+        kind: 'chain_events.block_time',
+        id: event!,
+        found: recount,
+        wanted: kept,
+        mended: false,
+      });
+    }
+    const mendable = clear.filter((pool) => !wrongEvents.has(pool));
+    for (const table of ['transactions', 'yield_accruals'] as const) {
+      const some = found.filter((each) => each.table === table);
+      await this.report(
+        table,
+        some.filter(({ pool }) => mendable.includes(pool)),
+        async () => {
+          await this.client.query(pools.LOCK_POOLS, [mendable]);
+          for (const statement of events.REPAIR_TIMES) await this.client.query(statement, [mendable]);
+        },
+      );
+      await this.report(
+        table,
+        some.filter(({ pool }) => this.findings.isDisputed(pool) && !wrongEvents.has(pool)),
+      );
+    }
+  }
+
+  /**
+   * Where a row and its event have different times, the positions tell which is wrong: they were computed when the event
+   * came. @returns pools whose positions follow from the rows' times, and not from those of the events
+   */
+  private async outvoted(ids: string[]): Promise<Set<string>> {
+    const differing = async (some: string[], times: 'block' | 'ledger'): Promise<string[]> =>
+      some.length === 0
+        ? []
+        : unique((await comparePositions(this.client, some, times)).differences.map(({ pool }) => pool));
+    const doubtful = await differing(ids, 'block');
+    const wrong = await differing(doubtful, 'ledger');
+    return new Set(doubtful.filter((pool) => !wrong.includes(pool)));
   }
 
   /**
@@ -87,9 +132,9 @@ export class DerivedComparison {
    * they find the pools whose events are themselves in doubt, and these are left out.
    */
   async positions(ids: string[]): Promise<void> {
-    const clear = ids.filter((id) => !this.disputed.has(id));
-    if (clear.length === 0 || this.disputed.has(null)) return;
-    const { events, positions, differences } = await comparePositions(this.client, clear);
+    const clear = ids.filter((id) => !this.findings.isDisputed(id));
+    if (clear.length === 0) return;
+    const { events, positions, differences, former } = await comparePositions(this.client, clear);
     this.findings.count('positions', positions);
     this.findings.count('replayed events', events);
     const wrong = unique(differences.map(({ pool }) => pool));
@@ -97,6 +142,20 @@ export class DerivedComparison {
       const some = differences.filter((each) => each.table === table);
       await this.report(table, some, () => rebuildPositions(this.client, wrong));
     }
+    // Without these rows the indexer takes blocks back by replaying.
+    await this.report('position_journal', asDifferences(former), async () => {
+      await this.client.query(lottery.LOCK_CURSOR);
+      const columns = (['block', 'pool', 'address'] as const).map((name) => former.map((row) => row[name]));
+      await this.client.query(FORGET_FORMER, columns);
+    });
+  }
+
+  /** What is kept to take blocks back for pools that do not exist. */
+  async formerOfNone(): Promise<void> {
+    const found = await this.rows<Value>(JOURNAL_OF_NONE);
+    await this.report('position_journal', found, () =>
+      this.client.query(CLEAR_JOURNAL, [unique(found.map(({ kept }) => kept))]),
+    );
   }
 
   async addresses(addresses: string[]): Promise<void> {
@@ -177,8 +236,10 @@ export class DerivedComparison {
       ...drawParameters(draws),
     );
     this.findings.count('draws', draws.length);
-    const keys = new Map(found.differences.map((each) => [`${each.contract} ${each.drawId}`, each]));
-    const wrong = drawParameters([...keys.values()]);
+    const key = ({ contract, drawId }: DrawKey): string => `${contract} ${drawId}`;
+    const keys = new Map(found.differences.map((each) => [key(each), each]));
+    const clear = [...keys.values()].filter((each) => !this.findings.isDisputed(key(each)));
+    const wrong = drawParameters(clear);
     const repair = async (): Promise<void> => {
       await this.client.query(lottery.LOCK_CURSOR);
       await this.client.query(lottery.DELETE_DRAWS, wrong);
@@ -186,7 +247,11 @@ export class DerivedComparison {
     };
     for (const table of ['lottery_draws', 'lottery_tickets']) {
       const some = found.differences.filter((each) => each.table === table);
-      await this.report(table, some, repair);
+      const [mendable, others] = [true, false].map((is) =>
+        some.filter((each) => this.findings.isDisputed(key(each)) !== is),
+      );
+      await this.report(table, mendable, repair);
+      await this.report(table, others);
     }
   }
 
@@ -203,22 +268,10 @@ export class DerivedComparison {
     });
   }
 
-  private async report(table: string, found: Value[], repair: () => Promise<unknown>): Promise<void> {
-    if (found.length === 0) return;
-    let mended = this.mode.repair;
-    if (mended)
-      await mending(this.client, repair).catch((error: Error) => {
-        mended = false;
-        this.findings.skip(`${table} could not be mended: ${error.message}`);
-      });
-    for (const { id, column, kept, recount } of found)
-      this.findings.add({ kind: `${table}.${column}`, id, found: kept, wanted: recount, mended });
-  }
-
   /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */
   private reportEvents(found: EventValue[]): void {
-    for (const { pool, ...difference } of found) {
-      this.disputed.add(pool);
+    for (const { subjects, ...difference } of found) {
+      this.findings.dispute(subjects);
       this.findings.add({ ...difference, mended: false });
     }
   }

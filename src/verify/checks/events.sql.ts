@@ -1,3 +1,14 @@
+import { contractAbi } from '#ledger/chain/contract.abi';
+
+/** The kinds of events that name a pool, or a draw. */
+const kindsOf = (id: 'poolId' | 'drawId'): string =>
+  contractAbi
+    .flatMap((item) => (item.type === 'event' && item.inputs[0].name === id ? `'${item.name}'` : []))
+    .join(', ');
+const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.kind IN (${kindsOf('poolId')})
+  OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
+const MOVES = `e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')`;
+
 /** The ledger row that an event should have. */
 const MOVEMENT = `
   t.status = 'CONFIRMED' AND t.pool_id = e.pool_id AND t.account = e.account AND t.amount = e.amount
@@ -6,50 +17,143 @@ const MOVEMENT = `
     WHEN 'YieldClaimed' THEN 'YIELD_CLAIM' END`;
 const ACCRUAL = `y.amount = e.amount AND y.apr_bps = e.apr_bps`;
 
+const KEY = `concat_ws(' ', e.block_number, e.log_index)`;
+/** Whose derived data follows from event `e`: a pool, a draw. */
+const subjects = (e: string): string =>
+  `array_remove(ARRAY[${e}.pool_id::text, ${e}.contract || ' ' || ${e}.draw_id], NULL)`;
+const OWN = subjects('e');
+
+const digits = (value: string, count: number): string => `lpad(to_hex(${value}), ${count}, '0')`;
+/** The id that a row has which its event made: the time, the block and the place in it. */
+const ROW_ID = `(${digits('(extract(epoch FROM e.block_time) * 1000)::bigint', 12)}
+  || '7' || substr(${digits('e.block_number', 10)}, 1, 3) || '8' || substr(${digits('e.block_number', 10)}, 4)
+  || ${digits('e.log_index', 6)} || '00')::uuid`;
+
+/** What can be wrong of one event. Each gives kind, id, wanted, found, subjects: whose repair has to wait. */
+const WRONG = [
+  // The numbers of a contract have no gaps, and begin at 1.
+  `SELECT 'chain_events.seq', e.contract || ' ' || e.seq, (e.seq - 1)::text, e.before::text, ARRAY['*']
+   FROM numbered e WHERE e.before <> e.seq - 1`,
+  // The chain's order is that of the numbers, and time does not fall.
+  `SELECT 'chain_events.block_number', ${KEY}, 'after ' || concat_ws(' ', p.block_number, p.log_index), ${KEY},
+     ${OWN} || ${subjects('p')}
+   FROM batch e JOIN chain_events p ON p.contract = e.contract AND p.seq = e.seq - 1
+   WHERE (p.block_number, p.log_index) >= (e.block_number, e.log_index)`,
+  `SELECT 'chain_events.block_time', ${KEY}, 'not before ' || p.block_time, e.block_time::text, ${OWN} || ${subjects('p')}
+   FROM batch e JOIN chain_events p ON p.contract = e.contract AND p.seq = e.seq - 1
+   WHERE p.block_time > e.block_time AND p.block_number <= e.block_number`,
+  // All events of a block say the same of it. The first one is found by the key.
+  ...['block_time', 'block_hash'].map(
+    (column) => `
+   SELECT 'chain_events.${column}', ${KEY}, f.${column}::text, e.${column}::text, ${OWN} || ${subjects('f')}
+   FROM batch e CROSS JOIN LATERAL (SELECT * FROM chain_events f WHERE f.block_number = e.block_number
+     ORDER BY f.log_index LIMIT 1) f WHERE f.${column} <> e.${column}`,
+  ),
+  `SELECT 'chain_events.kind', ${KEY}, NULL, e.kind, ${OWN} FROM batch e WHERE e.outcome = 'APPLIED' AND NOT ${KNOWN}`,
+  // The next batch takes up what waits, so nothing in effect does. A draw of a lottery has no reason to be refused.
+  `SELECT 'chain_events.outcome', ${KEY}, 'in effect', e.outcome, ${OWN}
+   FROM batch e CROSS JOIN chain_cursor c LEFT JOIN pools p ON p.id = e.pool_id
+   WHERE e.outcome = 'WAITING' AND e.block_number <= c.applied_number
+     OR e.outcome IN ('UNKNOWN_POOL', 'OVERDRAW') AND e.draw_id IS NOT NULL
+     OR e.outcome = 'REFUSED' AND ${KNOWN} AND (p.contract_address = e.contract AND e.amount IS NOT NULL
+       OR e.draw_id <= 9007199254740991
+         AND EXISTS (SELECT FROM chain_contracts l WHERE l.type = 'lottery' AND l.address = e.contract))`,
+  `SELECT 'chain_events.contract', ${KEY}, p.contract_address, e.contract, ${OWN}
+   FROM batch e JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'APPLIED' AND p.contract_address <> e.contract`,
+  `SELECT 'chain_events.reason', ${KEY}, CASE WHEN e.reason IS NULL THEN 'a reason' END, e.reason, ARRAY[]::text[]
+   FROM batch e WHERE (e.reason IS NULL) <> (e.outcome IN ('WAITING', 'APPLIED'))`,
+  `SELECT 'chain_events.transaction_id', ${KEY}, NULL, e.transaction_id::text, ${OWN}
+   FROM batch e WHERE e.transaction_id IS NOT NULL AND (e.outcome <> 'APPLIED' OR NOT ${MOVES})`,
+  // Each applied event has its row in the ledger.
+  `SELECT 'chain_events.transaction', ${KEY}, e.transaction_id::text, CASE WHEN t.id IS NOT NULL THEN 'differs' END, ${OWN}
+   FROM batch e LEFT JOIN transactions t ON t.id = e.transaction_id
+   WHERE e.outcome = 'APPLIED' AND ${MOVES} AND (${MOVEMENT}) IS NOT TRUE`,
+  `SELECT 'chain_events.accrual', ${KEY}, e.amount::text, CASE WHEN y.pool_id IS NOT NULL THEN 'differs' END, ${OWN}
+   FROM batch e LEFT JOIN yield_accruals y
+     ON y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index
+   WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE`,
+  // A row that its event made has an id that says when and where. Nothing was requested for it, and for others it was.
+  `SELECT 'chain_events.block_time', ${KEY}, 'as in ' || t.id, e.block_time::text, ${OWN}
+   FROM batch e JOIN transactions t ON t.id = e.transaction_id
+   WHERE e.outcome = 'APPLIED' AND ${MOVES} AND t.id <> ${ROW_ID} AND right(t.id::text, 22) = right(${ROW_ID}::text, 22)`,
+  `SELECT 'transactions.requested_amount', t.id::text, CASE WHEN t.requested_amount IS NULL THEN 'the amount requested' END,
+     t.requested_amount::text, ${OWN}
+   FROM batch e JOIN transactions t ON t.id = e.transaction_id
+   WHERE e.outcome = 'APPLIED' AND ${MOVES}
+     AND (t.requested_amount IS NULL) <> (right(t.id::text, 22) = right(${ROW_ID}::text, 22))`,
+];
+
 /**
- * Checks events in the order of their numbers: whether the numbers have no gaps, and whether each applied event has its
- * row in the ledger. Of the event before the first, only the number is read. Row: last contract and number, number of
- * events, differences. Parameters: contract and number to go on after, limit.
+ * Checks events in the order of their numbers, each alone and against the one before, the first one of its block, and
+ * its row in the ledger. Row: last contract and number, number of events, differences. Parameters: contract and number
+ * to go on after, limit.
  */
 export const COMPARE_EVENTS = `
   WITH batch AS MATERIALIZED (
     SELECT * FROM chain_events WHERE (contract, seq) > ($1::text, $2::bigint) ORDER BY contract, seq LIMIT $3
   ), numbered AS (
-    SELECT contract, seq, lag(seq, 1, CASE contract WHEN $1 THEN $2::bigint END)
+    SELECT contract, seq, lag(seq, 1, CASE contract WHEN $1 THEN $2::bigint ELSE 0 END)
       OVER (PARTITION BY contract ORDER BY seq) AS before FROM batch
-  ), wrong AS (
-    SELECT 'chain_events.seq' AS kind, contract || ' ' || seq AS id, (seq - 1)::text AS wanted, before::text AS found,
-      NULL::uuid AS pool
-    FROM numbered WHERE before <> seq - 1
-    UNION ALL
-    SELECT 'chain_events.transaction', concat_ws(' ', e.block_number, e.log_index), e.transaction_id::text,
-      CASE WHEN t.id IS NOT NULL THEN 'differs' END, e.pool_id
-    FROM batch e LEFT JOIN transactions t ON t.id = e.transaction_id
-    WHERE e.outcome = 'APPLIED' AND e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND (${MOVEMENT}) IS NOT TRUE
-    UNION ALL
-    SELECT 'chain_events.accrual', concat_ws(' ', e.block_number, e.log_index), e.amount::text,
-      CASE WHEN y.pool_id IS NOT NULL THEN 'differs' END, e.pool_id
-    FROM batch e LEFT JOIN yield_accruals y
-      ON y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index
-    WHERE e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND (${ACCRUAL}) IS NOT TRUE
+  ), wrong (kind, id, wanted, found, subjects) AS (
+    ${WRONG.join('\n UNION ALL\n')}
   )
   SELECT l.contract, l.seq, (SELECT count(*)::float8 FROM batch) AS rows,
     coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
   FROM (SELECT contract, seq FROM batch ORDER BY contract DESC, seq DESC LIMIT 1) l`;
 
-/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, found, pool. */
+/** The other way round: ledger rows without an event. Parameter: pool ids. Row: kind, id, wanted, found, subjects. */
 export const COMPARE_LEDGER_ROWS = `
   SELECT 'transactions.event' AS kind, t.id::text AS id, concat_ws(' ', t.block_number, t.log_index) AS wanted,
-    e.outcome AS found, t.pool_id AS pool
+    e.outcome AS found, ARRAY[t.pool_id::text] AS subjects
   FROM transactions t LEFT JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     AND (e.outcome = 'APPLIED' AND e.transaction_id = t.id) IS NOT TRUE
   UNION ALL
+  SELECT 'transactions.requested_amount', t.id::text, t.amount::text, t.requested_amount::text, ARRAY[]::text[]
+  FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'
+    AND t.requested_amount IS DISTINCT FROM t.amount
+  UNION ALL
   SELECT 'yield_accruals.event', concat_ws(' ', y.pool_id, y.block_number, y.log_index),
-    concat_ws(' ', y.block_number, y.log_index), e.outcome, y.pool_id
+    concat_ws(' ', y.block_number, y.log_index), e.outcome, ARRAY[y.pool_id::text]
   FROM yield_accruals y LEFT JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
   WHERE y.pool_id = ANY($1::uuid[])
     AND (e.outcome = 'APPLIED' AND e.kind = 'YieldAccrued' AND e.pool_id = y.pool_id) IS NOT TRUE`;
+
+/** The times that ledger rows have from their events. `e` is the event. */
+const TIMES = [
+  `SELECT 'transactions' AS table, 'confirmed_at' AS "column", t.id::text AS id, t.pool_id AS pool, t.confirmed_at AS kept,
+    e.block_time AS recount, ${KEY} AS event
+   FROM transactions t JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
+   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND t.confirmed_at IS DISTINCT FROM e.block_time`,
+  `SELECT 'transactions', 'created_at', t.id::text, t.pool_id, t.created_at, e.block_time, ${KEY}
+   FROM transactions t JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
+   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND t.requested_amount IS NULL
+     AND t.created_at <> e.block_time`,
+  `SELECT 'transactions', 'confirmed_at', t.id::text, t.pool_id, t.confirmed_at, NULL, NULL
+   FROM transactions t
+   WHERE t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED' AND t.confirmed_at IS NOT NULL`,
+  `SELECT 'yield_accruals', 'accrued_at', concat_ws(' ', y.pool_id, y.block_number, y.log_index), y.pool_id,
+    y.accrued_at, e.block_time, ${KEY}
+   FROM yield_accruals y JOIN chain_events e ON e.block_number = y.block_number AND e.log_index = y.log_index
+   WHERE y.pool_id = ANY($1::uuid[]) AND y.accrued_at <> e.block_time`,
+];
+/** Row: table, column, id, pool, kept, recount, and the event's key. Parameter: pool ids. */
+export const COMPARE_TIMES = `
+  SELECT "table", "column", id, pool, kept::text, recount::text, event FROM (${TIMES.join(' UNION ALL ')}) times`;
+/** Parameter: pool ids. */
+export const REPAIR_TIMES = [
+  `UPDATE transactions t SET confirmed_at = e.block_time,
+     created_at = CASE WHEN t.requested_amount IS NULL THEN e.block_time ELSE t.created_at END
+   FROM chain_events e
+   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED' AND e.block_number = t.block_number
+     AND e.log_index = t.log_index AND (t.confirmed_at IS DISTINCT FROM e.block_time
+       OR t.requested_amount IS NULL AND t.created_at <> e.block_time)`,
+  `UPDATE transactions SET confirmed_at = NULL
+   WHERE pool_id = ANY($1::uuid[]) AND status <> 'CONFIRMED' AND confirmed_at IS NOT NULL`,
+  `UPDATE yield_accruals y SET accrued_at = e.block_time FROM chain_events e
+   WHERE y.pool_id = ANY($1::uuid[]) AND e.block_number = y.block_number AND e.log_index = y.log_index
+     AND y.accrued_at <> e.block_time`,
+];
 
 /** Whether a chain was ever read. */
 export const HAS_CURSOR = 'SELECT EXISTS (SELECT FROM chain_cursor) AS "hasCursor"';

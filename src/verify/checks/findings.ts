@@ -34,6 +34,8 @@ export class Findings {
   private readonly listed: Difference[] = [];
   private readonly notChecked = new Set<string>();
   private readonly start = Date.now();
+  /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived anew of these until a person has decided. */
+  private readonly disputed = new Set<string>();
   private mended = 0;
 
   constructor(private readonly limit: number) {}
@@ -51,6 +53,15 @@ export class Findings {
   skip(reason: string): void {
     // A node that does not answer gives a reason for each batch.
     if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
+  }
+
+  /** @param subjects ids of pools, contract and id of draws, or '*' for all */
+  dispute(subjects: string[]): void {
+    subjects.forEach((each) => this.disputed.add(each));
+  }
+
+  isDisputed(subject: string): boolean {
+    return this.disputed.has('*') || this.disputed.has(subject);
   }
 
   report(): VerifyReport {

@@ -25,28 +25,83 @@ export const stored = (table: Table): string => `
 export const insert = (table: Table): string =>
   `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`;
 
+const { pool_weights: WEIGHTS, positions: POSITIONS } = TABLES;
+const FORMER: Record<string, string> = {
+  weight_offset: 'offset',
+  last_time: 'lastTime',
+  last_per_unit: 'lastPerUnit',
+};
+/**
+ * What the indexer keeps to take blocks back: rows as they were before a block, in the columns of their table. Parameter:
+ * pool ids. Row: block, pool, address (empty: the pool's own row), whether there was a row, its values.
+ */
+export const JOURNAL = `
+  SELECT j.block_number AS block, j.pool_id AS pool, j.address, CASE WHEN jsonb_typeof(j.former) = 'object' THEN ARRAY(
+    SELECT j.former ->> c FROM unnest(CASE j.address WHEN '' THEN ARRAY[${WEIGHTS.columns
+      .map((column) => `'${FORMER[column] ?? column}'`)
+      .join(
+        ', ',
+      )}] ELSE ARRAY[${POSITIONS.columns.map((column) => `'${FORMER[column] ?? column}'`).join(', ')}] END) c)
+    END AS former
+  FROM position_journal j WHERE j.pool_id = ANY($1::uuid[])`;
+/** Rows that nothing reads: of pools that do not exist. */
+export const JOURNAL_OF_NONE = `
+  SELECT concat_ws(' ', j.block_number, j.pool_id, j.address) AS id, 'pool_id' AS "column", j.pool_id::text AS kept,
+    NULL AS recount FROM position_journal j WHERE NOT EXISTS (SELECT FROM pools p WHERE p.id = j.pool_id)`;
+/** Parameters: blocks, pools, addresses. */
+export const FORGET_FORMER = `
+  DELETE FROM position_journal j USING unnest($1::bigint[], $2::uuid[], $3::text[]) AS w(block, pool, address)
+  WHERE j.block_number = w.block AND j.pool_id = w.pool AND j.address = w.address`;
+
+/** Parameter: pool ids. */
+export const CLEAR_JOURNAL = 'DELETE FROM position_journal WHERE pool_id = ANY($1::uuid[])';
 /** Former rows are no good after a mend; without them the indexer goes back by replaying. Parameter: pool ids. */
-export const CLEAR_POOLS = [...TABLE_NAMES, 'position_journal'].map(
-  (table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`,
-);
+export const CLEAR_POOLS = [
+  ...TABLE_NAMES.map((table) => `DELETE FROM ${table} WHERE pool_id = ANY($1::uuid[])`),
+  CLEAR_JOURNAL,
+];
 
 /**
  * What counts for a contract of pools, in the order of the chain: the confirmed ledger, and events of the pool's own
- * contract that are set aside. Parameter: pool ids.
+ * contract that are set aside. Times are those of the events' blocks or, to find out which is wrong, those that the
+ * ledger has. Parameter: pool ids.
  */
-export const OPEN_EVENTS = `
+export const openEvents = (times: 'block' | 'ledger'): string => {
+  const time = (ledger: string): string => (times === 'block' ? `coalesce(e.block_time, ${ledger})` : ledger);
+  const itsEvent = (row: string): string =>
+    `LEFT JOIN chain_events e ON e.block_number = ${row}.block_number AND e.log_index = ${row}.log_index`;
+  return `
   DECLARE verified_events NO SCROLL CURSOR FOR
-  SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time FROM (
-    SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, t.confirmed_at AS time,
+  SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block FROM (
+    SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, ${time('t.confirmed_at')} AS time,
       CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn' ELSE 'YieldClaimed' END AS kind
-    FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
+    FROM transactions t ${itsEvent('t')} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
-    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, y.accrued_at, 'YieldAccrued'
-    FROM yield_accruals y WHERE y.pool_id = ANY($1::uuid[])
+    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, ${time('y.accrued_at')}, 'YieldAccrued'
+    FROM yield_accruals y ${itsEvent('y')} WHERE y.pool_id = ANY($1::uuid[])
     UNION ALL
     SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time, e.kind
     FROM pools p JOIN chain_events e ON e.pool_id = p.id AND e.contract = p.contract_address
     WHERE p.id = ANY($1::uuid[]) AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')
   ) events ORDER BY pool, block_number, log_index`;
+};
 export const NEXT_EVENTS = 'FETCH 5000 FROM verified_events';
 export const CLOSE_EVENTS = 'CLOSE verified_events';
+
+/** The next values of `column` in `table`, in order, each by one index lookup. */
+const distinct = (name: string, table: string): string => `
+  ${name} AS (
+    (SELECT pool_id FROM ${table} WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT pool_id FROM ${table} WHERE pool_id > n.pool_id ORDER BY pool_id LIMIT 1)
+    FROM ${name} n WHERE n.pool_id IS NOT NULL
+  )`;
+/** Pools that exist, or that something is kept of, in order. Parameters: the id to go on after, limit. */
+export const NEXT_POOLS = `
+  WITH RECURSIVE ${distinct('held', 'positions')}, ${distinct('rated', 'accrual_rates')}
+  SELECT id FROM (
+    (SELECT id FROM pools WHERE id > $1::uuid ORDER BY id LIMIT $2)
+    UNION (SELECT pool_id FROM pool_weights WHERE pool_id > $1::uuid ORDER BY pool_id LIMIT $2)
+    UNION (SELECT pool_id FROM held LIMIT $2)
+    UNION (SELECT pool_id FROM rated LIMIT $2)
+  ) found WHERE id IS NOT NULL ORDER BY id LIMIT $2`;

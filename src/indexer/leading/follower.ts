@@ -17,8 +17,6 @@ import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
 import { Halted, Recovery, mayPass } from './recovery';
 
-/** Time between checks for a new head. */
-const POLL_MS = 500;
 /** Time between heartbeats during long reads. */
 const BEAT_MS = 3000;
 /** Time between checks whether the cause of a halt is gone. */
@@ -144,7 +142,8 @@ export class Follower {
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
     await this.beating(writer, moved, this.preflight.retryToken(client, moved, reader));
-    if (!(await fillGas(client, reader.source.rpc))) await this.pause(POLL_MS);
+    if (!(await fillGas(client, reader.source.rpc)))
+      await this.beating(writer, moved, this.pause(this.sync.waitForNext()));
     return moved;
   }
 

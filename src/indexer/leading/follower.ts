@@ -16,8 +16,6 @@ import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
 import { Halted, Recovery, mayPass } from './recovery';
 
-/** Time between checks for a new head. */
-const POLL_MS = 500;
 /** Time between heartbeats during long reads. */
 const BEAT_MS = 3000;
 /** Time between checks whether the cause of a halt is gone. */
@@ -143,7 +141,7 @@ export class Follower {
       head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
-    await this.pause(POLL_MS);
+    await this.beating(writer, moved, this.pause(this.sync.waitForNext()));
     return moved;
   }
 

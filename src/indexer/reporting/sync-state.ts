@@ -1,5 +1,6 @@
 import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { Block } from '#indexer/reading/raw-chain';
+import { Pace, UNKNOWN_MS } from './pace';
 
 /** A cursor at most so many blocks behind the best known head counts as synced. */
 export const SYNCED_WITHIN_BLOCKS = 5;
@@ -8,9 +9,6 @@ const STALL_MS = 15_000;
 /** A head may be late by so many block intervals, and in any case by so many seconds. */
 const LATE_INTERVALS = 3;
 const MIN_HEAD_AGE_S = 15;
-/** Fewer intervals are not enough to know the chain's pace. */
-const MIN_INTERVALS = 10;
-const TIMES_KEPT = 65;
 /** A head that no endpoint has had for this long is forgotten. */
 const BEST_KEPT_MS = 600_000;
 /** Chain ids of anvil, Hardhat, Ganache and `geth --dev`. They mine on demand, so a quiet chain is normal. */
@@ -27,7 +25,7 @@ export class SyncState {
   private halted = false;
   private outOfReach = false;
   private doubted = false;
-  private times: number[] = [];
+  private readonly pace: Pace;
 
   /** @param maxHeadAge in seconds; 0: no limit; undefined: derived from the chain's own pace */
   constructor(
@@ -35,6 +33,7 @@ export class SyncState {
     private readonly now: () => number = Date.now,
   ) {
     this.progressAt = this.bestAt = now();
+    this.pace = new Pace(now);
   }
 
   /** Starts from the cursor of the database and the last known head. */
@@ -42,8 +41,7 @@ export class SyncState {
     this.cursor = cursor;
     this.best = Math.max(best, cursor.number);
     this.bestAt = this.now();
-    this.times = [];
-    this.observe([...window].reverse());
+    this.pace.restart([...window].reverse());
     this.progressAt = this.now();
     this.halted = false;
   }
@@ -61,14 +59,14 @@ export class SyncState {
     this.cursor = cursor;
     this.progressAt = this.now();
     this.outOfReach = this.doubted = false;
-    this.observe(blocks);
+    this.pace.observe(blocks);
   }
 
   /** A reorganisation was followed: the best head is no longer on the chain. */
   rewound(cursor: Block, head: number): void {
     this.best = Math.max(head, cursor.number);
     this.bestAt = this.now();
-    this.times = [];
+    this.pace.rewound(cursor.number);
     this.progressed(cursor);
   }
 
@@ -100,16 +98,18 @@ export class SyncState {
   /** In seconds. If the head is older, the node is stuck, not the chain quiet. */
   get headAgeLimit(): number {
     if (this.maxHeadAge !== undefined) return this.maxHeadAge || Infinity;
-    if (this.chainId === undefined || DEVELOPMENT_CHAINS.has(this.chainId)) return Infinity;
-    const intervals = this.times.slice(1).map((time, i) => time - this.times[i]);
-    if (intervals.length < MIN_INTERVALS) return Infinity;
-    const median = intervals.sort((a, b) => a - b)[Math.floor(intervals.length / 2)];
+    if (this.minesOnDemand) return Infinity;
+    const { median } = this.pace;
+    if (median === undefined) return Infinity;
     return Math.max(MIN_HEAD_AGE_S, LATE_INTERVALS * median);
   }
 
-  /** Only consecutive blocks show the pace. The single header of a long range starts a new series. */
-  private observe(blocks: Block[]): void {
-    if (blocks.length === 0) return;
-    this.times = [...this.times, ...blocks.map(({ time }) => time)].slice(-TIMES_KEPT);
+  /** Nothing new was found just now. @returns how long to wait before looking again, in ms */
+  waitForNext(): number {
+    return this.minesOnDemand ? UNKNOWN_MS : this.pace.wait();
+  }
+
+  private get minesOnDemand(): boolean {
+    return this.chainId === undefined || DEVELOPMENT_CHAINS.has(this.chainId);
   }
 }

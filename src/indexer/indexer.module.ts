@@ -6,6 +6,8 @@ import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
+import { CatchUp } from '#indexer/contracts/catch-up';
+import { ContractStates } from '#indexer/contracts/contract-states';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
@@ -63,6 +65,8 @@ export class IndexerModule {
       providers: [
         ...PARTS,
         Preflight,
+        ContractStates,
+        CatchUp,
         Follower,
         Indexer,
         BackgroundVerification,

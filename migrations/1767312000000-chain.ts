@@ -42,6 +42,20 @@ export class Chain1767312000000 implements MigrationInterface {
       );
       COMMENT ON TABLE chain_contracts IS 'The contracts that are followed: pool type, position among the contracts of that type (new pools get the last one), and first block';
 
+      -- Contracts whose events are read apart from the cursor's, up to a block of their own, until they reach it.
+      CREATE TABLE chain_contracts_apart (
+        address text COLLATE "C" NOT NULL,
+        block_number bigint NOT NULL,
+        block_hash text COLLATE "C" NOT NULL,
+        block_time timestamptz(3) NOT NULL,
+        state text COLLATE "C" NOT NULL,
+        reason text NOT NULL,
+        since timestamptz(3) NOT NULL DEFAULT now(),
+        CONSTRAINT chain_contracts_apart_pkey PRIMARY KEY (address),
+        CONSTRAINT chain_contracts_apart_address_check CHECK (is_address(address)),
+        CONSTRAINT chain_contracts_apart_state_check CHECK (state IN ('catching_up', 'quarantined'))
+      ) WITH (fillfactor = 50);
+
       -- What the indexer read from the chain at startup. The token is null until it has been read.
       CREATE TABLE chain_facts (
         id smallint NOT NULL DEFAULT 1,
@@ -123,7 +137,8 @@ export class Chain1767312000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
-      DROP TABLE set_aside_counts, receipt_waits, chain_events, chain_blocks, chain_facts, chain_contracts, chain_cursor;
+      DROP TABLE set_aside_counts, receipt_waits, chain_events, chain_blocks, chain_facts, chain_contracts_apart,
+        chain_contracts, chain_cursor;
     `);
   }
 }

@@ -13,10 +13,11 @@ import { Rewind } from '#indexer/leading/rewind';
 import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 
 const THREADS = '/proc/self/task';
-const USAGE = 'usage: indexer [rewind --to BLOCK | set-aside [--limit N] [--json]]';
+const USAGE = 'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | set-aside [--limit N] [--json]]';
 
 /**
- * Follows the chain. `rewind --to N` takes back what came after block N and ends; `set-aside` lists the events that
+ * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named;
+ * `set-aside` lists the events that
  * are kept without effect, newest first, and ends.
  */
 async function main(): Promise<void> {
@@ -29,17 +30,21 @@ async function main(): Promise<void> {
   }
   giveWay();
   const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
-  if (command) await rewind(environment, logger, command.to);
+  if (command) await rewind(environment, logger, command);
   else await runIndexer(environment, logger);
   logger.flush(() => process.exit(0));
 }
 
-async function rewind(environment: Environment, logger: Logger, to: number): Promise<void> {
+async function rewind(
+  environment: Environment,
+  logger: Logger,
+  { to, contract }: { to: number; contract?: string },
+): Promise<void> {
   const app = await NestFactory.createApplicationContext(RewindModule.register(environment), {
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  await app.get(Rewind).to(to);
+  await app.get(Rewind).to(to, contract);
   await app.close();
 }
 
@@ -57,14 +62,16 @@ function giveWay(): void {
     }
 }
 
-type Command = { name: 'rewind'; to: number } | { name: 'set-aside'; limit: number; json: boolean };
+type Command =
+  { name: 'rewind'; to: number; contract?: string } | { name: 'set-aside'; limit: number; json: boolean };
 
 function readCommand(): Command | undefined {
   const [name, ...options] = process.argv.slice(2);
   if (name === undefined) return undefined;
   const text = options.join(' ');
-  const to = /^--to (\d+)$/.exec(text)?.[1];
-  if (name === 'rewind' && to !== undefined) return { name, to: Number(to) };
+  const rewinding = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)$/i.exec(text);
+  if (name === 'rewind' && rewinding)
+    return { name, to: Number(rewinding[2]), contract: rewinding[1]?.toLowerCase() };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
   if (name === 'set-aside' && list) return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
   throw new Error(USAGE);

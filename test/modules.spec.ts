@@ -169,6 +169,7 @@ const WRITTEN_BY_INDEXER = [
   'accrual_rates',
   'chain_blocks',
   'chain_contracts',
+  'chain_contracts_apart',
   'chain_cursor',
   'chain_events',
   'chain_facts',

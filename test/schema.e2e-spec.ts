@@ -267,6 +267,7 @@ const CONSTANT = [
   'chain_cursor',
   'chain_blocks',
   'chain_contracts',
+  'chain_contracts_apart',
   'chain_facts',
   'lottery_totals',
   'set_aside_counts',

@@ -7,6 +7,8 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
 import { FactsWatch } from '#indexer/beside/facts-watch';
+import { CatchUp } from '#indexer/contracts/catch-up';
+import { ContractStates } from '#indexer/contracts/contract-states';
 import { Follower } from '#indexer/leading/follower';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
@@ -65,6 +67,8 @@ export class IndexerModule {
       providers: [
         ...PARTS,
         Preflight,
+        ContractStates,
+        CatchUp,
         Follower,
         Indexer,
         BackgroundVerification,

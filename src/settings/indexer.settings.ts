@@ -12,6 +12,9 @@ export class IndexerSettings extends ChainSettings {
   /** Endpoints of RPC_URL that must have the same block before its events count; with 1, all that are well. */
   @Integer() @IsInt() @Min(1) @Max(100) RPC_AGREE = 1;
 
+  /** Seconds for which the numbers of a contract's events must be wrong before the other contracts go on without it. */
+  @Integer() @IsInt() @Min(1) @Max(86_400) QUARANTINE_AFTER = 60;
+
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
 

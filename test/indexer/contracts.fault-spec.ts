@@ -43,7 +43,9 @@ describe('the contracts that the cursor stands for', () => {
   it('halts when one with events is left out, and leaves the ledger', async () => {
     const before = JSON.stringify(await bench.actual());
     bench.deployment.contracts.lottery = `0x${'8'.repeat(40)}`;
-    expect(await refusal()).toMatch(new RegExp(`no longer has lottery=${first}.*rewind --to \\d+`, 'i'));
+    expect(await refusal()).toMatch(
+      new RegExp(`no longer has lottery=${first}.*rewind --contract ${first} --to \\d+`, 'i'),
+    );
     expect(JSON.stringify(await bench.actual())).toBe(before);
   });
 
@@ -77,19 +79,35 @@ describe('the contracts that the cursor stands for', () => {
     await indexer.end();
   });
 
-  it('halts for a new one that has events already, until the ledger is taken back to before them', async () => {
+  it('reads the history of a new one alone, and takes nothing of the others back', async () => {
     const third = await bench.addLottery();
-    const { number } = await bench.owner.getBlock();
     bench.further.pop();
     await openDraw(third, 4n);
     await follow();
+    const drawsOf = (): Promise<unknown[]> =>
+      bench.sql('SELECT FROM lottery_draws WHERE contract = $1', [third.toLowerCase()]);
+    expect(await drawsOf()).toEqual([]);
     bench.further.push(['lottery', third]);
-    expect(await refusal()).toMatch(new RegExp(`lottery=${third} anew.*3 events.*rewind --to`, 'i'));
-    await bench.rewind(Number(number));
-    await follow();
-    expect(
-      await bench.sql('SELECT FROM lottery_draws WHERE contract = $1', [third.toLowerCase()]),
-    ).toHaveLength(1);
+    const asked: unknown[] = [];
+    bench.proxy.faults = {
+      logs: (logs, filter) => {
+        if (filter.address.length > 1) asked.push(Number(filter.fromBlock ?? Infinity));
+        return logs;
+      },
+    };
+    const { number } = (await bench.cursor())!;
+    expect(await bench.undoneDuring(follow)).toEqual([]);
+    bench.proxy.faults = {};
+    expect(await drawsOf()).toHaveLength(1);
+    expect(asked.filter((from) => (from as number) <= number)).toEqual([]);
+  });
+
+  it('refuses one whose events are there as those of another type', async () => {
+    bench.further.push(['cooperative', first]);
+    expect(await refusal()).toMatch(
+      new RegExp(`cooperative=${first} anew.*rewind --contract ${first} --to`, 'i'),
+    );
+    bench.further.pop();
   });
 
   it('lists events set aside with their reason, and counts them from the start on', async () => {

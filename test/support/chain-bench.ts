@@ -303,8 +303,9 @@ export class ChainBench {
   }
 
   /** Runs the command, and returns its output. @throws Error with it when the command fails */
-  async rewind(to: number, settings?: NodeJS.ProcessEnv): Promise<string> {
-    const run = this.indexer(settings, ['rewind', '--to', `${to}`]);
+  async rewind(to: number, settings?: NodeJS.ProcessEnv, contract?: Address): Promise<string> {
+    const of = contract ? ['--contract', contract] : [];
+    const run = this.indexer(settings, ['rewind', ...of, '--to', `${to}`]);
     await run.ended;
     if (run.code !== 0) throw new Error(`rewind --to ${to} failed:\n${run.output}`);
     return run.output;

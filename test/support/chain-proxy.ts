@@ -32,7 +32,7 @@ export interface Faults {
   behind?: () => number;
   maxRange?: number;
   maxLogs?: number;
-  logs?: (logs: Log[], filter: { fromBlock: string; toBlock: string }) => Log[];
+  logs?: (logs: Log[], filter: { address: string[]; fromBlock: string; toBlock: string }) => Log[];
   /** Changes any other result. */
   result?: (method: string, result: unknown, params: unknown[]) => unknown;
   batch?: (answers: Answer[]) => Answer[];
@@ -127,7 +127,9 @@ export class RpcProxy {
         return { id, error: { code: -32000, message: (error as Error).message } };
       }
     }
-    const filter = { ...(params[0] as { fromBlock: string; toBlock: string; blockHash?: string }) };
+    const filter = {
+      ...(params[0] as { address: string[]; fromBlock: string; toBlock: string; blockHash?: string }),
+    };
     if (filter.blockHash) {
       const pinned = (await this.ask('eth_getLogs', [filter])) as Log[];
       return { id, result: logs ? logs(pinned, filter) : pinned };

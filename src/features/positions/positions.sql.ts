@@ -1,6 +1,6 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
+import { EFFECTIVE_BLOCK, earlierBlockOf } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */
@@ -26,7 +26,8 @@ const amount = (name: string, value = `o.${name}`): string => `'${name}', coales
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
-    ${amount('claimable', 'y.claimable')}, 'blockNumber', b.number, 'blockTime', iso(b.time))`;
+    ${amount('claimable', 'y.claimable')}, 'blockNumber', coalesce(a.number, b.number),
+    'blockTime', iso(CASE WHEN a.number IS NULL THEN b.time ELSE a.time END))`;
 
 /** SQL: whether the contract has ever taken money from the address for the pool. */
 export const hasPosition = (pool: string, address: string): string =>
@@ -39,7 +40,7 @@ export const POOL_POSITION = statement<{ pool: string; caller: string }, Readabl
   `
     SELECT CASE WHEN o.pool_id IS NOT NULL OR ${isReader('p.id', ':caller')}
       THEN ${position('p.id')}::text END AS data
-    FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
+    FROM pools p LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('p.id')} a ON true
     LEFT JOIN positions o ON o.pool_id = p.id AND o.address = :caller
     ${ACCRUED}
     WHERE p.id = :pool`,
@@ -59,7 +60,7 @@ export const LIST_POSITIONS = statement<
     FROM (
       SELECT * FROM positions WHERE address = :caller ORDER BY pool_id DESC LIMIT :limit OFFSET :offset
     ) o
-    LEFT JOIN ${EFFECTIVE_BLOCK} b ON true
+    LEFT JOIN ${EFFECTIVE_BLOCK} b ON true LEFT JOIN LATERAL ${earlierBlockOf('o.pool_id')} a ON true
     ${ACCRUED}`,
   { onStandby: true, chargedTo: 'caller' },
 );

@@ -40,11 +40,15 @@ export function verdict(testimonies: Pick<Testimony, 'stance' | 'claim'>[], agre
   return largest > supporters && largest * 2 > differing + supporters ? 'outvoted' : 'undecided';
 }
 
-/** Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError. */
+/**
+ * Repeats the reader's request on another endpoint and compares the answers. Never throws a RetryableChainError.
+ * @param blames whether a failure counts against the endpoint
+ */
 export async function testify<T>(
   endpoint: WatchedEndpoint,
   work: () => Promise<T | undefined>,
   compare: (found: T) => Omit<Testimony, 'endpoint'>,
+  blames = true,
 ): Promise<Testimony> {
   try {
     const found = await work();
@@ -54,7 +58,7 @@ export async function testify<T>(
     if (error instanceof NodeBehind) return { endpoint, stance: 'lacks' };
     // Its chain does not continue from our cursor, so it contradicts every batch that does.
     if (error instanceof ForkDetected) return { endpoint, stance: 'differs', claim: error.message };
-    endpoint.failed('failing', true);
+    if (blames) endpoint.failed('failing', true);
     return { endpoint, stance: 'fails' };
   }
 }

@@ -26,6 +26,8 @@ export interface Reading {
   reader: WatchedEndpoint;
   batch: BlockBatch;
   testimonies: Testimony[];
+  /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
+  isAside: boolean;
 }
 
 /**
@@ -114,34 +116,45 @@ export class RpcEndpoints {
     return this.all.filter((each) => each !== reader && each.heard);
   }
 
-  /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
-  async read(after: Block, upTo: number): Promise<Reading> {
-    const { reader } = this;
+  /**
+   * Reads the next batch of some contracts from the reader and, at the same time, from the others.
+   * @param aside another reader, for a contract apart
+   * @throws as Source.read
+   */
+  async read(after: Block, upTo: number, contracts: string[], aside?: WatchedEndpoint): Promise<Reading> {
+    const reader = aside ?? this.reader;
+    const isAside = aside !== undefined;
+    const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
+      Promise.all(
+        some.map((each) =>
+          testify(
+            each,
+            () => each.about(contracts).readTo(after, plan),
+            (batch) => ({ stance: 'agrees', batch }),
+            !isAside,
+          ),
+        ),
+      );
+    const source = reader.about(contracts);
     const witnesses = this.witnesses(reader);
     // Enough for a majority together with the reader. The rest is asked only if these disagree.
     const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
     const first = witnesses.slice(0, enough);
-    const plan = reader.source.plan(after, upTo);
-    const early = this.hear(first, after, plan);
+    const plan = source.plan(after, upTo);
+    const early = hear(first, plan);
     early.catch(() => undefined);
-    const batch = await reader.source.read(after, upTo);
+    const batch = await source.read(after, upTo);
     const actual = { ...plan, to: batch.to.number };
-    const heard = await (actual.to === plan.to ? early : this.hear(first, after, actual));
+    const heard = await (actual.to === plan.to ? early : hear(first, actual));
     if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
-      heard.push(...(await this.hear(witnesses.slice(first.length), after, actual)));
-    return { reader, batch, testimonies: compared(heard, batch) };
+      heard.push(...(await hear(witnesses.slice(first.length), actual)));
+    return { reader, batch, testimonies: compared(heard, batch), isAside };
   }
 
-  private hear(witnesses: WatchedEndpoint[], after: Block, plan: Plan): Promise<Testimony[]> {
-    return Promise.all(
-      witnesses.map((each) =>
-        testify(
-          each,
-          () => each.source.readTo(after, plan),
-          (batch) => ({ stance: 'agrees', batch }),
-        ),
-      ),
-    );
+  /** Who reads for a contract apart: the reader, and after each failure another one. */
+  readerAside(failures: number): WatchedEndpoint {
+    const heard = [this.reader, ...this.witnesses(this.reader)];
+    return heard[failures % heard.length];
   }
 
   /**
@@ -150,13 +163,13 @@ export class RpcEndpoints {
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
-  judge({ reader, batch, testimonies }: Reading, sequence: SequenceCheck): BlockBatch {
+  judge({ reader, batch, testimonies, isAside }: Reading, sequence: SequenceCheck): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
       if (stance !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
-      this.accuse(endpoint, 'leaves out events');
+      if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });
-    this.weigh(reader, heard, `block ${batch.to.number}`);
+    this.weigh(reader, heard, `block ${batch.to.number}`, isAside);
     const agreeing = heard.flatMap(({ stance, batch: theirs }) =>
       stance === 'agrees' ? (theirs ?? []) : [],
     );
@@ -180,14 +193,15 @@ export class RpcEndpoints {
     this.weigh(reader, heard, `competing block ${block.number}`);
   }
 
-  private weigh(reader: WatchedEndpoint, testimonies: Testimony[], what: string): void {
+  private weigh(reader: WatchedEndpoint, testimonies: Testimony[], what: string, isAside = false): void {
     const outcome = verdict(testimonies, this.environment.RPC_AGREE);
     const differing = testimonies.filter(({ stance }) => stance === 'differs');
     for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
     if (outcome === 'unconfirmed') throw new NodeBehind(`no other endpoint has ${what} yet`);
     const names = differing.map(({ endpoint }) => endpoint.name).join(', ');
-    if (outcome === 'outvoted') this.accuse(reader, `outvoted by ${names} at ${what}`);
+    if (outcome === 'outvoted' && !isAside) this.accuse(reader, `outvoted by ${names} at ${what}`);
     if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
+    if (isAside) return;
     for (const { endpoint, stance } of testimonies) {
       if (stance === 'agrees') endpoint.agreed();
       if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);

@@ -29,7 +29,7 @@ describe('the event that a gap lacks', () => {
   it('is looked for behind a batch that its counts proved', async () => {
     const check = await checkOf(0);
     const to = { number: 95, hash: '0x', parentHash: '0x', time: 0 };
-    const batch = { to, blocks: [], events: [], counts: [7] };
+    const batch = { to, blocks: [], events: [], contracts: [CONTRACT], counts: [7] };
     expect(check.proves(batch)).toBe(true);
     expect(check.proves({ ...batch, counts: [undefined] })).toBe(false);
     check.advance(batch, true);

@@ -14,6 +14,18 @@ export class SequenceGap extends RetryableChainError {
   }
 }
 
+/** The contract's event numbers show fewer events than the ledger has. */
+export class SequenceFall extends NodeBehind {
+  constructor(
+    readonly contract: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+type Numbered = Pick<BlockBatch, 'events' | 'contracts' | 'counts'>;
+
 /** Finds events that a node leaves out: each contract numbers its events without gaps. */
 export class SequenceCheck {
   private last = new Map<string, LastEvent>();
@@ -31,17 +43,20 @@ export class SequenceCheck {
     this.proven = await writer.provenBlock();
   }
 
-  /** Call before the batch is applied. @throws SequenceGap, NodeBehind */
-  check({ events, counts }: Pick<BlockBatch, 'events' | 'counts'>): void {
+  /** Call before the batch is applied. @throws SequenceGap, SequenceFall */
+  check({ events, contracts, counts }: Numbered): void {
     const last = this.after(events);
-    this.contracts.forEach((contract, i) => {
+    contracts.forEach((contract, i) => {
       const before = last.get(contract)!;
       const count = counts[i];
       if (typeof count !== 'number') return;
       // No later event shows that events are missing at the end of the range, but the count does.
       if (count > before) throw new SequenceGap(contract, before, count);
       if (count < before)
-        throw new NodeBehind(`${contract} has ${count} events at the node, but ${before} were read`);
+        throw new SequenceFall(
+          contract,
+          `${contract} has ${count} events at the node, but ${before} were read`,
+        );
     });
   }
 
@@ -51,19 +66,24 @@ export class SequenceCheck {
     for (const { contract, seq } of events) {
       const before = last.get(contract)!;
       if (seq > before + 1) throw new SequenceGap(contract, before, seq);
-      if (seq <= before) throw new NodeBehind(`event ${seq} of ${contract} came again`);
+      if (seq <= before) throw new SequenceFall(contract, `event ${seq} of ${contract} came again`);
       last.set(contract, seq);
     }
     return last;
   }
 
   /** Whether a batch that passed `check` proves that no event is missing up to its end. */
-  proves({ events, counts }: Pick<BlockBatch, 'events' | 'counts'>): boolean {
+  proves({ events, contracts, counts }: Numbered): boolean {
     const last = this.after(events);
     // A contract without a count proves nothing once it has events.
-    return this.contracts.every((contract, i) =>
+    return contracts.every((contract, i) =>
       counts[i] === null ? last.get(contract) === 0 : counts[i] !== undefined,
     );
+  }
+
+  /** Whether the contracts' counts prove that no event is missing up to this block. */
+  isProven(block: number): boolean {
+    return this.proven >= block;
   }
 
   /** Call when the batch has been applied. */
@@ -82,7 +102,8 @@ export class SequenceCheck {
     return { from: Math.max(this.proven + 1, last.block), seq: seq + 1 };
   }
 
-  private lastOf(contract: string): LastEvent {
+  /** The contract's last event that is in the ledger; before its first one, number 0. */
+  lastOf(contract: string): LastEvent {
     return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
   }
 }

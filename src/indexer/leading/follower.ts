@@ -3,11 +3,12 @@ import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
 import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
+import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
@@ -44,7 +45,7 @@ export class Follower {
   constructor(
     private readonly preflight: Preflight,
     private readonly endpoints: RpcEndpoints,
-    private readonly sequence: SequenceCheck,
+    private readonly catchUp: CatchUp,
     private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
   ) {}
@@ -53,12 +54,17 @@ export class Follower {
     return this.signal.aborted;
   }
 
+  private get contracts(): CatchUp['contracts'] {
+    return this.catchUp.contracts;
+  }
+
   private get sync(): IndexerTelemetry['sync'] {
     return this.telemetry.sync;
   }
 
   /** Follows the chain until stopped. @throws WrongChain, LeadershipLost, and whatever the database throws */
-  async lead({ client, writer }: Lead, signal: AbortSignal): Promise<void> {
+  async lead(lead: Lead, signal: AbortSignal): Promise<void> {
+    const { writer } = lead;
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
@@ -66,10 +72,10 @@ export class Follower {
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
-        at ??= { cursor: await this.open({ client, writer }) };
-        if (trouble) at = { cursor: await this.recover(writer, at.cursor, trouble) };
+        at ??= { cursor: await this.open(lead) };
+        if (trouble) at = { cursor: await this.recover(lead, at.cursor, trouble) };
         trouble = undefined;
-        at = await this.step(writer, at);
+        at = await this.step(lead, at);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
@@ -84,11 +90,12 @@ export class Follower {
     }
   }
 
-  private async open({ client, writer }: Lead): Promise<ChainCursor> {
+  private async open(lead: Lead): Promise<ChainCursor> {
+    const { writer } = lead;
     const { reader, head } = await this.preflight.identify(writer);
     this.reader = reader;
-    const cursor = await this.preflight.open({ client, writer }, reader);
-    await this.sequence.load(writer);
+    const cursor = await this.preflight.open(lead, reader);
+    await this.catchUp.open(lead);
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
     this.sync.start(cursor, head, await writer.window());
@@ -112,25 +119,33 @@ export class Follower {
   }
 
   /** Applies the next batch, if there is one. */
-  private async step(writer: EventWriter, { cursor, next }: LeadState): Promise<LeadState> {
+  private async step(lead: Lead, { cursor, next: ahead }: LeadState): Promise<LeadState> {
+    const { writer } = lead;
+    const { sequence } = this.contracts;
     const heads = await this.endpoints.askForHeads();
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
+    const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
+    // What was read ahead lacks the events of a contract that has joined.
+    let next = hasJoined ? undefined : ahead;
     if (upTo <= cursor.number && !next) return { cursor: await this.rest(writer, cursor, heads) };
-    const reading = await this.beating(writer, cursor, next ?? this.endpoints.read(cursor, upTo));
+    const read = (after: Block): Promise<Reading> =>
+      this.endpoints.read(after, upTo, this.contracts.following);
+    const reading = await this.beating(writer, cursor, next ?? read(cursor));
     this.reader = reading.reader;
-    this.sequence.check(reading.batch);
-    const batch = this.endpoints.judge(reading, this.sequence);
-    this.sequence.check(batch);
+    sequence.check(reading.batch);
+    const batch = this.endpoints.judge(reading, sequence);
+    sequence.check(batch);
+    this.contracts.areSound();
     // Read the next batch while this one is written.
-    const ahead = batch.to.number < upTo ? this.endpoints.read(batch.to, upTo) : undefined;
-    ahead?.catch(() => undefined);
-    const proven = this.sequence.proves(batch);
+    next = batch.to.number < upTo ? read(batch.to) : undefined;
+    next?.catch(() => undefined);
+    const proven = sequence.proves(batch);
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
-    this.sequence.advance(batch, proven);
-    return { cursor: moved, next: ahead };
+    sequence.advance(batch, proven);
+    return { cursor: moved, next };
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
@@ -139,9 +154,10 @@ export class Follower {
     await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
       head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
-    const nothing = { to: cursor, blocks: [], events: [], counts: [] };
+    const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
-    await this.beating(writer, moved, this.pause(this.sync.waitForNext()));
+    const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.catchUp.underWay]);
+    await this.beating(writer, moved, wait);
     return moved;
   }
 
@@ -160,7 +176,8 @@ export class Follower {
     }
     this.telemetry.expired.inc(expired);
     this.telemetry.showSetAside(setAside);
-    const line = this.telemetry.applied(moved, this.reader.source.range.blocks, batch.events);
+    const { range } = this.reader.about(this.contracts.following);
+    const line = this.telemetry.applied(moved, range.blocks, batch.events);
     if (line) this.logger.log(line);
     return moved;
   }
@@ -177,7 +194,7 @@ export class Follower {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
-    this.reader?.source.range.shrink();
+    this.reader?.about(this.contracts.following).range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
     if (refused) this.sync.cutOff();
     const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
@@ -189,15 +206,16 @@ export class Follower {
   }
 
   /** @returns the cursor from which to go on */
-  private async recover(writer: EventWriter, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
+  private async recover(lead: Lead, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
     const { recovery, reader } = this;
-    let moved = cursor;
-    if (trouble instanceof ForkDetected) moved = await recovery.followFork(writer, cursor, reader);
-    if (trouble instanceof SequenceGap) {
-      this.telemetry.gaps.inc();
-      moved = await this.beating(writer, cursor, recovery.mendGap(writer, cursor, reader, trouble));
-    }
-    if (moved === cursor) return cursor;
+    const { writer } = lead;
+    if (trouble instanceof SequenceGap) this.telemetry.gaps.inc();
+    if (trouble instanceof SequenceGap || trouble instanceof SequenceFall)
+      await this.beating(writer, cursor, this.contracts.broken(lead, cursor, reader, trouble));
+    if (!(trouble instanceof ForkDetected)) return cursor;
+    const moved = await recovery.followFork(writer, cursor, reader);
+    // Contracts apart may have been taken back too.
+    await this.contracts.load(lead);
     this.sync.rewound(moved, moved.number);
     await this.fillWindow(writer, moved);
     return moved;

@@ -4,6 +4,7 @@ import { TYPE_WITH_DRAWS } from '#values/types';
 import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { connect } from './leader';
@@ -11,10 +12,9 @@ import { connect } from './leader';
 /** A server that hangs does not answer when a connection is closed. */
 const CLOSE_MS = 1000;
 
-/** The leader's connection, and the writer on it. */
-export interface Lead {
+/** The leader's connection, and the writers on it. */
+export interface Lead extends Ledger {
   client: Client;
-  writer: EventWriter;
 }
 
 /** Opens the connection that carries the lock of the leader and its batches. */
@@ -33,7 +33,8 @@ export class LeadConnection {
     try {
       const lotteries = new Set(POOL_CONTRACTS.get(TYPE_WITH_DRAWS));
       const rules = { confirmations: CONFIRMATIONS, pendingTtl: PENDING_DEPOSIT_TTL, lotteries };
-      await work({ client, writer: new EventWriter(client, rules) });
+      const writer = new EventWriter(client, rules);
+      await work({ client, writer, contracts: new ContractWriter(client, writer) });
     } finally {
       this.telemetry.leader.set(0);
       this.telemetry.showSetAside(new Map());

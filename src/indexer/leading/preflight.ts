@@ -3,10 +3,10 @@ import type { Client } from 'pg';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { followContracts } from '#indexer/contracts/contract-set';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { followContracts } from './contract-set';
 import type { Lead } from './lead-connection';
 import { readMinimums } from './minimums';
 import { type Token, readToken } from './token';
@@ -43,7 +43,7 @@ export class Preflight {
   async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
     const { environment } = this;
     const cursor = await openCursor(client, writer, reader.source, environment);
-    await followContracts(client, reader.source, cursor, environment.POOL_CONTRACTS, this.logger);
+    await followContracts(client, reader.source, cursor, environment, this.logger);
     this.epoch = cursor.epoch;
     await this.keepFacts(client, reader);
     return cursor;

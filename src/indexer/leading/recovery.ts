@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DatabaseError } from 'pg';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceCheck, type SequenceGap } from '#indexer/agreement/sequence-check';
+import { SequenceCheck } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -28,9 +28,8 @@ export class Halted extends Error {
 }
 
 /**
- * Undoes blocks. The indexer does so by itself only on evidence, and only for the last 64 blocks. Evidence is either a
- * competing block that links to the last block of both chains, or an event that the ledger lacks, found in one of our
- * blocks that the contracts' counts have not proven complete. Something missing from an answer is never
+ * Undoes blocks. The indexer does so by itself only on evidence, and only for the last 64 blocks. Evidence is a
+ * competing block that links to the last block of both chains. Something missing from an answer is never
  * evidence: the node may leave out events or be behind, so the indexer waits. A deeper reorganisation halts it until
  * the operator runs `rewind --to`.
  */
@@ -78,37 +77,6 @@ export class Recovery {
     this.telemetry.reorgs.inc();
     this.telemetry.reorgDepth.observe(cursor.number - ancestor.number);
     return this.rewindTo(writer, cursor, ancestor);
-  }
-
-  /**
-   * Handles a gap in the event numbers. If the missing event is in a block that was read but not proven complete, the
-   * ledger lacks it, and that block is undone. Otherwise the node left it out, and is asked again.
-   * @returns the cursor from which to go on; the same one if nothing was undone
-   */
-  async mendGap(
-    writer: EventWriter,
-    cursor: ChainCursor,
-    reader: WatchedEndpoint,
-    gap: SequenceGap,
-  ): Promise<ChainCursor> {
-    const wanted = this.sequence.unproven(gap);
-    if (!wanted || wanted.from > cursor.number) {
-      this.endpoints.contradictsItself(reader);
-      return cursor;
-    }
-    const { seq, from } = wanted;
-    const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
-    if (!event) return cursor;
-    const { blockNumber: number } = event;
-    if (cursor.number - number >= WINDOW_BLOCKS)
-      throw new Halted(
-        `event ${seq} of ${gap.contract} in block ${number} was missed: rewind --to ${number - 1}`,
-      );
-    const window = await this.fillWindow(writer, cursor, reader.source);
-    const before = window.find((block) => block.number === number - 1);
-    if (!before || window.find((block) => block.number === number)?.hash !== event.blockHash)
-      throw new NodeBehind(`event ${seq} of ${gap.contract} is of another block ${number}`);
-    return this.rewindTo(writer, cursor, before);
   }
 
   /** Undoes everything after a block. The caller has the evidence, or an order of the operator. */

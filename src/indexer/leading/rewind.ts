@@ -11,7 +11,7 @@ import { Recovery, mayPass } from './recovery';
 const PATIENCE_MS = 30_000;
 const RETRY_MS = 500;
 
-/** The operator's command `rewind --to N`. */
+/** The operator's command `rewind --to N`, or `rewind --contract ADDRESS --to N`. */
 @Injectable()
 export class Rewind {
   private readonly logger = new Logger(Rewind.name);
@@ -26,13 +26,14 @@ export class Rewind {
   /**
    * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again, for 30 seconds, when
    * the node or the database gives a reason that may pass, or the leader has taken the cursor back.
+   * @param contract whose events alone are undone; it then catches up with the others, which stay
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
-  async to(number: number): Promise<void> {
+  async to(number: number, contract?: string): Promise<void> {
     const end = performance.now() + PATIENCE_MS;
     for (;;)
       try {
-        return await this.connection.use((lead) => this.rewind(lead, number));
+        return await this.connection.use((lead) => this.rewind(lead, number, contract));
       } catch (error) {
         const isPassing = mayPass(error) || error instanceof LeadershipLost;
         if (!isPassing || performance.now() > end) throw error;
@@ -41,12 +42,14 @@ export class Rewind {
       }
   }
 
-  private async rewind({ client, writer }: Lead, number: number): Promise<void> {
+  private async rewind(lead: Lead, number: number, contract?: string): Promise<void> {
+    const { client, writer } = lead;
     const { endpoints, environment } = this;
     const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
     // The new epoch makes the current leader start over from the new cursor.
     const cursor = await openCursor(client, writer, source, environment);
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
+    if (contract !== undefined) await this.requireRead(lead, number, contract);
     const last = await writer.eventBlock(number);
     const window = await writer.window();
     const known = [...window.filter((block) => block.number === number), ...(last ? [last] : [])];
@@ -54,6 +57,16 @@ export class Rewind {
     if (!block) throw new Error(`the node has no block ${number}`);
     const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
     if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);
-    await this.recovery.rewindTo(writer, cursor, block);
+    if (contract === undefined) return void (await this.recovery.rewindTo(writer, cursor, block));
+    const undone = await lead.contracts.takeBack(cursor, contract, block, 'taken back by hand');
+    this.logger.warn(`${contract} is back at block ${number}: ${undone} events undone`);
+  }
+
+  /** @throws when the contract is not known, or was not read up to that block yet */
+  private async requireRead({ client, contracts }: Lead, number: number, contract: string): Promise<void> {
+    const { rowCount } = await client.query('SELECT FROM chain_contracts WHERE address = $1', [contract]);
+    if (rowCount === 0) throw new Error(`${contract} is none of the contracts that are followed`);
+    const apart = (await contracts.apart()).find(({ address }) => address === contract);
+    if (apart && number > apart.at.number) throw new Error(`${contract} is at block ${apart.at.number} only`);
   }
 }

@@ -145,44 +145,54 @@ export const UPDATE_KEPT = `
 export const BLOCK_TIME = `SELECT extract(epoch FROM time)::bigint AS time FROM chain_blocks WHERE number = $1`;
 /**
  * A deposit expires if no event has confirmed it and its lifetime ended before the time of the last block in effect.
- * The chain's clock counts, so an outage expires nothing. Parameter: deposits made before this time, in seconds,
+ * The chain's clock counts, so an outage expires nothing; nor does one of its contract alone. Parameter: deposits made before this time, in seconds,
  * expire.
  */
 export const EXPIRE_DEPOSITS = `
-  UPDATE transactions SET status = 'EXPIRED' WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint)`;
+  UPDATE transactions t SET status = 'EXPIRED' WHERE status = 'PENDING' AND created_at < to_timestamp($1::bigint)
+    AND NOT EXISTS (SELECT FROM chain_contracts_apart a JOIN pools p ON p.contract_address = a.address
+      WHERE p.id = t.pool_id)`;
 /** Reverts expiry after a reorganisation, for deposits that the chain's clock has not reached. */
 export const REVIVE_DEPOSITS = `
   UPDATE transactions SET status = 'PENDING' WHERE status = 'EXPIRED' AND created_at >= to_timestamp($1::bigint)`;
 
-/** Undoes the effect of all blocks after parameter 1. */
+/** SQL: of the contract that parameter 2 names, or of any. */
+const OF_CONTRACT = 'e.contract = coalesce($2::text, e.contract)';
+
+/** Undoes the effect of all blocks after parameter 1. Parameter 2: the contract whose events alone are meant, or null. */
 export const UNDO = {
   createdRows: `
     DELETE FROM transactions t USING chain_events e
-    WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id AND t.requested_amount IS NULL`,
+    WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.outcome = 'APPLIED' AND t.id = e.transaction_id AND t.requested_amount IS NULL`,
   matched: `
     UPDATE transactions t SET status = 'PENDING', amount = t.requested_amount, tx_hash = NULL, block_number = NULL,
       log_index = NULL, confirmed_at = NULL, gas_used = NULL, gas_price = NULL, l1_fee = NULL
-    FROM chain_events e WHERE e.block_number > $1 AND e.outcome = 'APPLIED' AND t.id = e.transaction_id
+    FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.outcome = 'APPLIED' AND t.id = e.transaction_id
       AND t.requested_amount IS NOT NULL`,
   accruals: `
     DELETE FROM yield_accruals y USING chain_events e
-    WHERE e.block_number > $1 AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
+    WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
   /** Rows, here and below: the number of events by outcome and draw. */
   events: `
-    WITH gone AS (DELETE FROM chain_events WHERE block_number > $1 RETURNING contract, draw_id, outcome)
+    WITH gone AS (
+      DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, outcome)
     SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM gone GROUP BY 1, 2, 3`,
   /** Events that stay stored but no longer have enough confirmations. */
   confirmations: `
     WITH applied AS MATERIALIZED (
-      SELECT block_number, log_index, contract, draw_id, outcome FROM chain_events
-      WHERE block_number > $1 AND outcome <> 'WAITING'
+      SELECT block_number, log_index, contract, draw_id, outcome FROM chain_events e
+      WHERE block_number > $1 AND ${OF_CONTRACT} AND outcome <> 'WAITING'
     ), waiting AS (
       UPDATE chain_events e SET outcome = 'WAITING', reason = NULL, transaction_id = NULL
       FROM applied a WHERE e.block_number = a.block_number AND e.log_index = a.log_index
     )
     SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM applied GROUP BY 1, 2, 3`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
+  /** Contracts apart that had come further go on from there. Further parameters: hash and time of that block. */
+  apart: `
+    UPDATE chain_contracts_apart SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint)
+    WHERE block_number > $1`,
 };
 
 /**

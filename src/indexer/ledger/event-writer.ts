@@ -93,13 +93,18 @@ export class EventWriter {
   async apply(cursor: ChainCursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, to, standing);
-      const effective = to.number - this.rules.confirmations;
-      const journalAbove = Math.max(standing.head, to.number) - this.rules.confirmations - WINDOW_BLOCKS;
-      const { anomalies } = await this.applier.apply(events, { effective, journalAbove });
+      const { anomalies } = await this.take(events, to.number, standing.head);
       if (blocks.length > 0) await this.keepBlocks(blocks);
-      const expired = await this.expire(effective);
+      const expired = await this.expire(to.number - this.rules.confirmations);
       return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
     });
+  }
+
+  /** Stores and applies events, in a transaction, for a ledger that ends with block `last`. */
+  async take(events: BlockBatch['events'], last: number, head: number): Promise<Tally> {
+    const effective = last - this.rules.confirmations;
+    const journalAbove = Math.max(head, last) - this.rules.confirmations - WINDOW_BLOCKS;
+    return this.applier.apply(events, { effective, journalAbove });
   }
 
   /** Uses the time of the last block in effect. While its header is unknown, as in backfill, nothing changes. */
@@ -126,24 +131,34 @@ export class EventWriter {
   async rewind(cursor: ChainCursor, ancestor: Block): Promise<{ cursor: ChainCursor; undone: number }> {
     return this.transaction(async () => {
       const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
-      const after = [ancestor.number];
       const effective = ancestor.number - this.rules.confirmations;
-      const lost = await undoPositions(this.client, effective);
-      for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
-        await this.client.query(statement, [effective]);
-      const gone = await this.client.query<Undone>(sql.UNDO.events, after);
-      const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective]);
-      const undone = [...gone.rows, ...waiting.rows];
-      const tally = new Tally();
-      for (const { outcome, count } of undone) tally.change(outcome, -count);
-      await tally.keep(this.client);
-      await rebuildDraws(this.client, drawsOf(undone));
-      await rebuildPositions(this.client, lost);
-      await this.client.query(sql.UNDO.blocks, after);
+      const undone = await this.undo(ancestor.number, effective);
+      await this.client.query(sql.UNDO.blocks, [ancestor.number]);
+      await this.client.query(sql.UNDO.apart, [ancestor.number, ancestor.hash, ancestor.time]);
       await this.keepBlocks([ancestor]);
       await this.expire(effective);
-      return { cursor: moved, undone: gone.rows.reduce((sum, { count }) => sum + count, 0) };
+      return { cursor: moved, undone };
     });
+  }
+
+  /**
+   * Takes back the effect of the blocks after `effective`, and the events after `number`, in a transaction.
+   * @param contract whose events alone; null: all
+   * @returns the number of events that are gone
+   */
+  async undo(number: number, effective: number, contract: string | null = null): Promise<number> {
+    const lost = await undoPositions(this.client, effective, contract);
+    for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
+      await this.client.query(statement, [effective, contract]);
+    const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
+    const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
+    const undone = [...gone.rows, ...waiting.rows];
+    const tally = new Tally();
+    for (const { outcome, count } of undone) tally.change(outcome, -count);
+    await tally.keep(this.client);
+    await rebuildDraws(this.client, drawsOf(undone));
+    await rebuildPositions(this.client, lost);
+    return gone.rows.reduce((sum, { count }) => sum + count, 0);
   }
 
   /** The last block up to which the contracts' counts prove that no event is missing. */
@@ -164,11 +179,16 @@ export class EventWriter {
 
   /** Adds blocks below the cursor, unless another process leads now. */
   async fillWindow(cursor: ChainCursor, blocks: Block[]): Promise<void> {
-    await this.transaction(async () => {
+    await this.holding(cursor, () => this.keepBlocks(blocks));
+  }
+
+  /** One transaction, in which the cursor stays where it is. @throws LeadershipLost when it is elsewhere */
+  async holding<T>(cursor: ChainCursor, work: () => Promise<T>): Promise<T> {
+    return this.transaction(async () => {
       const text = 'SELECT FROM chain_cursor WHERE block_hash = $1 AND epoch = $2 FOR UPDATE';
       const { rowCount } = await this.client.query(text, [cursor.hash, cursor.epoch]);
       if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
-      await this.keepBlocks(blocks);
+      return work();
     });
   }
 

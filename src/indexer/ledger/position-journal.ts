@@ -65,12 +65,17 @@ interface Loss {
 /**
  * Undoes the effect of all blocks after `effective`, while their events are still stored. Uses the journal as far as it
  * reaches.
+ * @param contract whose events alone are undone; null: all
  * @returns pools that now have no positions; rebuild them from their events after the undone events are removed
  */
-export async function undoPositions(client: Client, effective: number): Promise<string[]> {
-  const { rows: losses } = await client.query<Loss>(sql.FIND_FORMER, [effective]);
+export async function undoPositions(
+  client: Client,
+  effective: number,
+  contract: string | null,
+): Promise<string[]> {
+  const { rows: losses } = await client.query<Loss>(sql.FIND_FORMER, [effective, contract]);
   await restore(client, losses);
-  await client.query(sql.FORGET_FORMER, [effective]);
+  await client.query(sql.FORGET_FORMER, [effective, contract]);
   const unknown = losses.filter(({ rows }) => rows === null).map(({ pool }) => pool);
   if (unknown.length > 0) for (const statement of sql.CLEAR_POOLS) await client.query(statement, [unknown]);
   return unknown;

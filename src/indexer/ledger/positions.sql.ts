@@ -66,13 +66,14 @@ export const KEEP_FORMER = `
 
 /**
  * Pools that lose events after block $1, with the former rows of the pool and its accounts if the journal has all of
- * them. A former row is the one from before the first event that is undone.
+ * them. A former row is the one from before the first event that is undone. Parameter 2: the contract whose events alone
+ * are undone, or null.
  */
 export const FIND_FORMER = `
   WITH gone AS MATERIALIZED (
     SELECT e.pool_id, e.account AS address, min(e.block_number) AS block_number
     FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
-    WHERE e.block_number > $1 AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL') GROUP BY 1, 2
+    WHERE e.block_number > $1 AND e.contract = coalesce($2::text, e.contract) AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL') GROUP BY 1, 2
   ), touched AS (
     SELECT pool_id, '' AS address, min(block_number) AS block_number FROM gone GROUP BY 1
     UNION ALL
@@ -83,7 +84,9 @@ export const FIND_FORMER = `
   FROM touched t LEFT JOIN position_journal j
     ON j.block_number = t.block_number AND j.pool_id = t.pool_id AND j.address = t.address
   GROUP BY t.pool_id`;
-export const FORGET_FORMER = `DELETE FROM position_journal WHERE block_number > $1`;
+export const FORGET_FORMER = `
+  DELETE FROM position_journal j WHERE block_number > $1 AND ($2::text IS NULL
+    OR EXISTS (SELECT FROM pools p WHERE p.id = j.pool_id AND p.contract_address = $2))`;
 
 /** Parameters: pool ids, and for each the number of accruals that stay. */
 export const DELETE_RATES = `

@@ -10,13 +10,15 @@ import {
 } from './raw-chain';
 import { RetryableChainError } from './rpc';
 
-/** Blocks, and all events of our contracts in them. They are checked to belong together. */
+/** Blocks, and all events of some of our contracts in them. They are checked to belong together. */
 export interface BlockBatch {
   to: Block;
   /** Headers to store, ascending: all near the head, only the last of a final range. */
   blocks: Block[];
   events: ChainEvent[];
-  /** `seq()` of each contract as of the last block; null if it has no such function, undefined if unknown. */
+  /** The contracts whose events these are. */
+  contracts: string[];
+  /** `seq()` of each of them as of the last block; null if it has no such function, undefined if unknown. */
   counts: (number | null | undefined)[];
 }
 

@@ -22,14 +22,20 @@ import {
 } from './raw-chain';
 import { type Rpc, RpcError } from './rpc';
 
+const NO_CONTRACT = `0x${'0'.repeat(40)}`;
+
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
   readonly range = new RangeSize();
+  /** To a node, no address at all would mean any. */
+  private readonly emitters: string[];
 
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
-  ) {}
+  ) {
+    this.emitters = contracts.length > 0 ? contracts : [NO_CONTRACT];
+  }
 
   async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
     const tag = typeof number === 'number' ? hex(number) : number;
@@ -99,7 +105,7 @@ export class Source {
     const size = 1 + numbers.length + this.contracts.length;
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const results = await this.rpc.settled([
-      ['eth_getLogs', [{ fromBlock: hex(from), toBlock: hex(to), address: this.contracts }]],
+      ['eth_getLogs', [{ fromBlock: hex(from), toBlock: hex(to), address: this.emitters }]],
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
     ]);
@@ -123,7 +129,7 @@ export class Source {
     const results = await this.rpc.settled([
       ...blocks.map((block): [string, unknown[]] => [
         'eth_getLogs',
-        [{ blockHash: block.hash, address: this.contracts }],
+        [{ blockHash: block.hash, address: this.emitters }],
       ]),
       ...this.contracts.map((contract) => countCall(contract, hash)),
     ]);
@@ -154,7 +160,8 @@ export class Source {
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
     if (linked && counts.includes(undefined))
       throw new NodeBehind('the node lacks the state of the last block');
-    return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, counts };
+    const { contracts } = this;
+    return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, contracts, counts };
   }
 
   /** The times of these logs by the headers of their blocks; adds those that are missing. @throws NodeBehind */

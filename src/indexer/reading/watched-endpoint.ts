@@ -33,6 +33,7 @@ export class WatchedEndpoint {
   private stuck = false;
   private headAt = 0;
   private probing?: Promise<void>;
+  private readonly sources = new Map<string, Source>();
 
   constructor(
     { url, headers }: RpcEndpoint,
@@ -41,6 +42,16 @@ export class WatchedEndpoint {
     onRetry: (kind: RetryKind) => void,
   ) {
     this.source = new Source(new Rpc({ url, headers, name }, onRetry), contracts);
+    this.sources.set(contracts.join(), this.source);
+  }
+
+  /** Reads events of these contracts alone, in ranges of a size of their own. */
+  about(contracts: string[]): Source {
+    const key = contracts.join();
+    const known = this.sources.get(key);
+    const source = known ?? new Source(this.source.rpc, contracts);
+    if (!known) this.sources.set(key, source);
+    return source;
   }
 
   get state(): EndpointState {

@@ -12,6 +12,7 @@ import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
+import { type ContractStanding, registerContractMetrics } from './contract-metrics';
 import { SyncState } from './sync-state';
 
 /** Time between reports of progress, on a terminal and elsewhere. */
@@ -58,6 +59,7 @@ export class IndexerTelemetry {
   private readonly events = this.counter('indexer_events_total', 'Events applied, by kind', 'kind');
   private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
   private endpoints: () => { name: string; state: EndpointState }[] = () => [];
+  private contracts: () => ContractStanding[] = () => [];
   private start?: { at: number; block: number };
   private reported = { at: 0, events: 0 };
 
@@ -98,6 +100,18 @@ export class IndexerTelemetry {
   /** Shows the state of each endpoint. */
   watchEndpoints(endpoints: () => { name: string; state: EndpointState }[]): void {
     this.endpoints = endpoints;
+  }
+
+  /** Shows which contracts are followed, and which are read apart. */
+  watchContracts(standings: () => ContractStanding[]): void {
+    this.contracts = standings;
+    registerContractMetrics(this.registry, standings, () => this.sync.cursor?.number ?? 0);
+  }
+
+  /** Events that were applied for a contract apart. */
+  caughtUp(events: ChainEvent[], anomalies: Map<string, number>): void {
+    for (const { kind } of events) this.events.inc({ kind });
+    for (const [kind, count] of anomalies) this.anomalies.inc({ kind }, count);
   }
 
   /** @returns a line for the log when one is due */
@@ -144,6 +158,12 @@ export class IndexerTelemetry {
   /** Numbers of the last block read and of the best head. */
   get heights(): { cursor: number; head: number } {
     return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+  }
+
+  /** The contracts whose events the ledger lacks; nothing while there are none. */
+  get apart(): { contracts?: ContractStanding[] } {
+    const contracts = this.contracts().filter(({ state }) => state !== 'following');
+    return contracts.length > 0 ? { contracts } : {};
   }
 
   private current(name: string, help: string, value: () => number): void {

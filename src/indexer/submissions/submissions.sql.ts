@@ -1,3 +1,5 @@
+import { isApart } from '#ledger/chain/chain.sql';
+
 /** Bounds of one round, whatever users tell. */
 export const ROWS_A_ROUND = 10;
 const ACCOUNTS_A_ROUND = 500;
@@ -44,13 +46,18 @@ export const LEDGER_CHAIN = `
 
 /**
  * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked
- * about. Row: how many were taken back. Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
+ * about. Where the ledger lacks events of the contract, nothing is decided. Row: how many were taken back. Parameters: ids, hashes, verdicts, senders, nonces; number and hash of that block.
  */
 export const CONCLUDE = `
   WITH found AS MATERIALIZED (
     SELECT s.transaction_id AS id, f.verdict, f.sender, f.nonce, f.verdict = 'open' AS known,
       CASE WHEN s.known = (f.verdict = 'open') THEN s.checks + 1 ELSE 1 END AS checks
-    FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS f(id, hash, verdict, sender, nonce)
+    FROM (
+      SELECT id, hash, CASE WHEN EXISTS (SELECT FROM transactions t JOIN pools p ON p.id = t.pool_id
+          WHERE t.id = g.id AND ${isApart('p.contract_address')}) THEN 'undecided' ELSE verdict END AS verdict,
+        sender, nonce
+      FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS g(id, hash, verdict, sender, nonce)
+    ) f
     JOIN submissions s ON s.transaction_id = f.id AND s.hash = f.hash
     WHERE EXISTS (SELECT FROM chain_blocks b WHERE b.number = $6 AND b.hash = $7)
     FOR UPDATE OF s

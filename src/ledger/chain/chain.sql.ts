@@ -23,6 +23,10 @@ export const HEAD = `
   (SELECT state = 'synced' AND applied_number >= head_number AND NOT ${STALE} AS "isAtHead",
      extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor)`;
 
+/** SQL: whether the ledger may lack events of the contract up to the last block read: it is behind, or in quarantine. */
+export const isApart = (contract: string): string =>
+  `EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = ${contract})`;
+
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
@@ -59,3 +63,12 @@ export const CHAIN_FACTS = statement<
 export const EFFECTIVE_BLOCK = `
   (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
    FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;
+
+/**
+ * SQL: number and time of the last block whose events of the pool's contract count, if that is below \`b\`, which is
+ * EFFECTIVE_BLOCK: the contract is apart.
+ */
+export const earlierBlockOf = (pool: string): string => `
+  (SELECT a.block_number AS number, a.block_time AS time
+   FROM chain_contracts_apart a JOIN pools apart ON apart.contract_address = a.address
+   WHERE apart.id = ${pool} AND a.block_number < b.number)`;

@@ -5,6 +5,12 @@ const EFFECTIVE = `
     c.applied_number) AS effective
   FROM chain_cursor c`;
 
+/** The block where a contract that is read apart ends, null for the others. Its last event may be behind its position. */
+const lastBlockOf = (contract: string): string => `
+  (SELECT greatest(a.block_number, (SELECT e.block_number FROM chain_events e
+    WHERE e.contract = a.address ORDER BY e.seq DESC LIMIT 1))
+   FROM chain_contracts_apart a WHERE a.address = ${contract})`;
+
 /** The conditions have to be those of the partial indexes. */
 const setAside = (outcomes: string): string => `
   SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END FROM chain_events e
@@ -26,7 +32,7 @@ const UNSETTLED = `
  */
 export const LEDGER_HOLDINGS = `
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
-    greatest(c.effective, 0) AS block,
+    least(greatest(c.effective, 0), ${lastBlockOf('p.contract_address')}) AS block,
     coalesce((SELECT json_agg(json_build_object('account', h.account, 'amount', h.amount::text)) FROM (
       SELECT account, sum(amount) AS amount FROM (
         SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount ELSE -t.amount END AS amount
@@ -46,9 +52,10 @@ export const LEDGER_HOLDINGS = `
 
 /** The contracts that are followed. */
 export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';
-/** Row: contract, number of the last event read, cursor. Parameter: contracts. */
+/** Row: contract, number of the last event read and block up to which, cursor. Parameter: contracts. */
 export const LAST_EVENTS = `
-  SELECT f.contract, coalesce(e.seq, 0)::text AS seq, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
+  SELECT f.contract, coalesce(e.seq, 0)::text AS seq,
+    coalesce(${lastBlockOf('f.contract')}, c.block_number) AS block, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash"
   FROM chain_cursor c CROSS JOIN (SELECT unnest($1::text[]) AS contract) f
   LEFT JOIN LATERAL (
     SELECT seq FROM chain_events e WHERE e.contract = f.contract ORDER BY seq DESC LIMIT 1) e ON true`;

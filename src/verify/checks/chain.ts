@@ -116,17 +116,18 @@ export class ChainComparison {
   }
 
   private async askCounts(contracts: string[]): Promise<Asked> {
-    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string }>(LAST_EVENTS, [
-      contracts,
-    ]);
+    const { rows } = await this.client.query<AtCursor & { contract: string; seq: string; block: string }>(
+      LAST_EVENTS,
+      [contracts],
+    );
     if (rows.length === 0) return { asked: [], differing: [] };
     const data = encodeFunctionData({ abi, functionName: 'seq' });
-    const questions = rows.map(({ contract, seq, cursorNumber }) => ({
+    const questions = rows.map(({ contract, seq, block }) => ({
       key: contract,
       kind: 'chain.seq',
       id: contract,
       wanted: BigInt(seq),
-      call: ethCall(contract, data, cursorNumber),
+      call: ethCall(contract, data, block),
     }));
     return { asked: questions, differing: await this.compare(rows[0], questions) };
   }

@@ -1,0 +1,197 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { IndexerSettings } from '#settings/indexer.settings';
+import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import type { BlockBatch } from '#indexer/reading/block-batch';
+import { RetryableChainError } from '#indexer/reading/rpc';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { ContractStates } from './contract-states';
+import type { Apart, Ledger } from './contract-writer';
+import { Patience } from './patience';
+
+/** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
+const CLOSE_BLOCKS = 16;
+/** Wait after a failure. It doubles each time. */
+const WAIT_MS = 500;
+const MAX_WAIT_MS = 300_000;
+
+type Outcome = { reading: Reading } | { error: unknown };
+
+/** A read that is under way beside the cursor's. */
+interface Read {
+  apart: Apart;
+  reader: WatchedEndpoint;
+  outcome?: Outcome;
+  done: Promise<void>;
+}
+
+/**
+ * Reads the events of contracts apart, one batch after another and contract by contract in turns, with the same checks
+ * as those of the others. It reads beside the cursor's loop, which gives it a turn to apply one batch after each of its
+ * own.
+ */
+@Injectable()
+export class CatchUp {
+  private readonly logger = new Logger('Contracts');
+  private readonly patience: Patience;
+  private readonly waits = new Map<string, number>();
+  private read?: Read;
+  /** The contract that had the last turn. */
+  private last = '';
+
+  constructor(
+    readonly contracts: ContractStates,
+    private readonly endpoints: RpcEndpoints,
+    { QUARANTINE_AFTER }: IndexerSettings,
+    private readonly telemetry: IndexerTelemetry,
+  ) {
+    this.patience = new Patience(QUARANTINE_AFTER * 1000);
+  }
+
+  /** Starts from what the database says. */
+  async open(ledger: Ledger): Promise<void> {
+    this.read = undefined;
+    this.waits.clear();
+    this.patience.forgetAll();
+    await this.contracts.load(ledger);
+  }
+
+  /** Settles when the read that is under way does; none if there is none. */
+  get underWay(): Promise<void>[] {
+    return this.read ? [this.read.done] : [];
+  }
+
+  /**
+   * Applies what has been read, if it has, and reads on. Only a contract that is close to the cursor is waited for.
+   * @param head the best head known
+   * @returns whether a contract has joined those that the cursor stands for
+   * @throws LeadershipLost, and what the database throws
+   */
+  async turn(ledger: Ledger, cursor: ChainCursor, head: number): Promise<boolean> {
+    const { read } = this;
+    if (read && !read.outcome) return false;
+    this.read = undefined;
+    // A reorganisation may have moved it meanwhile.
+    const isValid = read && this.contracts.apart.get(read.apart.address) === read.apart;
+    if (isValid && (await this.finish(ledger, cursor, head, read))) return true;
+    const next = this.next(cursor);
+    if (!next) return false;
+    this.last = next.address;
+    if (next.at.number === cursor.number) return this.join(ledger, cursor, head, next);
+    this.read = this.start(next, cursor);
+    if (cursor.number - next.at.number > CLOSE_BLOCKS) return false;
+    const close = this.read;
+    await close.done;
+    this.read = undefined;
+    return this.finish(ledger, cursor, head, close);
+  }
+
+  /** The next contract whose turn it is. One in quarantine has to show a further block that is whole. */
+  private next(cursor: ChainCursor): Apart | undefined {
+    const due = [...this.contracts.apart.values()].filter(
+      ({ address, state, at }) =>
+        (this.waits.get(address) ?? 0) <= performance.now() &&
+        (at.number < cursor.number || state === 'catching_up'),
+    );
+    return due.find(({ address }) => address > this.last) ?? due[0];
+  }
+
+  private start(apart: Apart, cursor: ChainCursor): Read {
+    const reader = this.endpoints.readerAside(this.patience.triesOf(apart.address));
+    const reading = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const read: Read = { apart, reader, done: Promise.resolve() };
+    const keep = (outcome: Outcome): void => void (read.outcome = outcome);
+    read.done = reading.then(
+      (found) => keep({ reading: found }),
+      (error: unknown) => keep({ error }),
+    );
+    return read;
+  }
+
+  private async finish(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    head: number,
+    { apart, reader, outcome }: Read,
+  ): Promise<boolean> {
+    try {
+      if ('error' in outcome!) throw outcome.error;
+      return await this.apply(ledger, cursor, head, apart, this.news(apart, outcome!.reading));
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      reader.about([apart.address]).range.shrink();
+      await this.fail(ledger, cursor, apart, error.message);
+      return false;
+    }
+  }
+
+  private async join(ledger: Ledger, cursor: ChainCursor, head: number, apart: Apart): Promise<boolean> {
+    const contracts = [apart.address];
+    const nothing: BlockBatch = { to: cursor, blocks: [], events: [], contracts, counts: [undefined] };
+    return this.advance(ledger, cursor, head, apart, nothing);
+  }
+
+  /** Without the events that the ledger has already: reading may begin before the last one. */
+  private news({ address }: Apart, reading: Reading): Reading {
+    const last = this.contracts.sequence.lastOf(address);
+    const fresh = (batch: BlockBatch): BlockBatch => ({
+      ...batch,
+      counts: batch.to.number < last.block ? [undefined] : batch.counts,
+      events: batch.events.filter(({ seq, blockNumber }) => seq > last.seq || blockNumber > last.block),
+    });
+    const testimonies = reading.testimonies.map((each) => ({
+      ...each,
+      batch: each.batch && fresh(each.batch),
+    }));
+    return { ...reading, batch: fresh(reading.batch), testimonies };
+  }
+
+  private async apply(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    head: number,
+    apart: Apart,
+    reading: Reading,
+  ): Promise<boolean> {
+    const { sequence } = this.contracts;
+    sequence.check(reading.batch);
+    const batch = this.endpoints.judge(reading, sequence);
+    sequence.check(batch);
+    return this.advance(ledger, cursor, head, apart, batch);
+  }
+
+  private async advance(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    head: number,
+    apart: Apart,
+    batch: BlockBatch,
+  ): Promise<boolean> {
+    const { address, state } = apart;
+    const { sequence } = this.contracts;
+    const proven = sequence.proves(batch);
+    const { anomalies, joined } = await ledger.contracts.advance(cursor, head, apart, batch, proven);
+    this.telemetry.caughtUp(batch.events, anomalies);
+    this.patience.forget(address);
+    this.waits.delete(address);
+    sequence.advance(batch, false);
+    if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
+    else if (state === 'quarantined') this.logger.log(`${address} is whole again, catching up`);
+    if (joined || state === 'quarantined') await this.contracts.load(ledger);
+    else apart.at = batch.to;
+    return joined;
+  }
+
+  /** Tries again later, each time after a longer wait. */
+  private async fail(ledger: Ledger, cursor: ChainCursor, apart: Apart, message: string): Promise<void> {
+    const { address, at, state } = apart;
+    const isOver = this.patience.isOver(address);
+    const wait = Math.min(WAIT_MS * 2 ** this.patience.triesOf(address), MAX_WAIT_MS);
+    this.waits.set(address, performance.now() + wait);
+    this.logger.warn(`${address} waits at block ${at.number}: ${message}`);
+    if (!isOver || state === 'quarantined') return;
+    await ledger.contracts.setApart(cursor, address, at, 'quarantined', message);
+    await this.contracts.load(ledger);
+  }
+}

@@ -1,0 +1,135 @@
+import type { Logger } from '@nestjs/common';
+import type { Client } from 'pg';
+import type { PoolType } from '#values/types';
+import type { IndexerSettings } from '#settings/indexer.settings';
+import { WrongChain } from '#indexer/agreement/chain-identity';
+import { type ChainCursor, LeadershipLost } from '#indexer/ledger/chain-cursor';
+import { type Block, countCall, toCount } from '#indexer/reading/raw-chain';
+import { NodeBehind } from '#indexer/reading/block-batch';
+import type { Source } from '#indexer/reading/source';
+
+interface Followed {
+  type: PoolType;
+  address: string;
+}
+const same =
+  (one: Followed) =>
+  (other: Followed): boolean =>
+    one.type === other.type && one.address === other.address;
+
+/**
+ * Compares the configured contracts with those that the database knows, and stores the new set. A contract that is added
+ * and may have events up to the cursor is read apart from START_BLOCK on, until it reaches the cursor. One may be removed
+ * if it has no events: otherwise no configured contract would explain rows of the ledger.
+ * @throws WrongChain with the address and what to do
+ */
+export async function followContracts(
+  client: Client,
+  source: Source,
+  cursor: ChainCursor,
+  { POOL_CONTRACTS, START_BLOCK }: Pick<IndexerSettings, 'POOL_CONTRACTS' | 'START_BLOCK'>,
+  logger: Logger,
+): Promise<void> {
+  const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
+    addresses.map((address, position) => ({ type, address, position })),
+  );
+  await reportMissingCode(source, wanted, logger);
+  const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
+  for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);
+  const before = await blockBefore(source, START_BLOCK);
+  const late: string[] = [];
+  // On a new database the event numbers show whether START_BLOCK is early enough.
+  if (known.length > 0)
+    for (const added of wanted.filter((each) => !known.some(same(each)))) {
+      await mayCome(client, added);
+      const isLate = before.number < cursor.number && (await mayHaveEvents(source, cursor, added));
+      if (isLate) late.push(added.address);
+      const from = isLate ? before.number + 1 : cursor.number + 1;
+      logger.log(`following ${added.address} (${added.type}) from block ${from}`);
+    }
+  const { rows } = await client.query<{ led: boolean }>(REPLACE, [
+    cursor.epoch,
+    wanted.map(({ type }) => type),
+    wanted.map(({ address }) => address),
+    wanted.map(({ position }) => position),
+    cursor.number + 1,
+    late,
+    before.number,
+    before.hash,
+    before.time,
+  ]);
+  if (!rows[0].led) throw new LeadershipLost('another process leads');
+}
+
+/** One statement, so that only the current leader can change the set. */
+const REPLACE = `
+  WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
+  wanted AS MATERIALIZED (
+    SELECT type, address, position FROM unnest($2::text[], $3::text[], $4::smallint[]) AS w(type, address, position)
+    WHERE EXISTS (SELECT FROM led)
+  ), gone AS (
+    DELETE FROM chain_contracts c WHERE EXISTS (SELECT FROM led)
+      AND NOT EXISTS (SELECT FROM wanted w WHERE w.type = c.type AND w.address = c.address)
+  ), left_off AS (
+    DELETE FROM chain_contracts_apart a WHERE EXISTS (SELECT FROM led)
+      AND NOT EXISTS (SELECT FROM wanted w WHERE w.address = a.address)
+  ), late AS (
+    INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+    SELECT DISTINCT address, $7::bigint, $8, to_timestamp($9::bigint), 'catching_up', 'new' FROM wanted
+    WHERE address = ANY($6::text[])
+    ON CONFLICT DO NOTHING
+  ), followed AS (
+    INSERT INTO chain_contracts (type, address, position, from_block)
+    SELECT type, address, position, CASE WHEN address = ANY($6::text[]) THEN $7 + 1 ELSE $5 END FROM wanted
+    ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position
+  )
+  SELECT EXISTS (SELECT FROM led) AS led`;
+
+async function blockBefore(source: Source, start: number): Promise<Block> {
+  const number = Math.max(start - 1, 0);
+  const [block] = await source.blocks([number]);
+  if (!block) throw new NodeBehind(`the node lacks block ${number}`);
+  return block;
+}
+
+/** The number of the contract's first event in the ledger; undefined if it has none. */
+async function firstEvent(client: Client, address: string): Promise<number | undefined> {
+  const { rows } = await client.query<{ first: string }>(
+    `SELECT block_number AS first FROM chain_events WHERE contract = $1 ORDER BY seq LIMIT 1`,
+    [address],
+  );
+  return rows[0] && Number(rows[0].first);
+}
+
+async function mayGo(client: Client, { type, address }: Followed): Promise<void> {
+  const first = await firstEvent(client, address);
+  if (first === undefined) return;
+  throw new WrongChain(
+    `POOL_CONTRACTS no longer has ${type}=${address}, whose events are in the ledger. Name it again (the last ` +
+      `contract of a type gets new pools), or take its events back: rewind --contract ${address} --to ${first - 1}`,
+  );
+}
+
+/** Events of a contract that is there under another type were applied as those of that type. */
+async function mayCome(client: Client, { type, address }: Followed): Promise<void> {
+  const first = await firstEvent(client, address);
+  if (first === undefined) return;
+  throw new WrongChain(
+    `POOL_CONTRACTS has ${type}=${address} anew, whose events are in the ledger as those of another type. Take them ` +
+      `back first: rewind --contract ${address} --to ${first - 1}`,
+  );
+}
+
+/** Only a count of zero proves that it has none. */
+async function mayHaveEvents(source: Source, cursor: ChainCursor, { address }: Followed): Promise<boolean> {
+  const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
+  return toCount(answer) !== 0;
+}
+
+/** A wrong address would be indexed as a contract without events, so report it at startup. */
+async function reportMissingCode(source: Source, contracts: Followed[], logger: Logger): Promise<void> {
+  for (const { type, address } of contracts) {
+    const code = await source.rpc.call<string>('eth_getCode', address, 'latest');
+    if (code === '0x') logger.error(`POOL_CONTRACTS: there is no contract at ${address} (${type})`);
+  }
+}

@@ -1,0 +1,134 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { IndexerSettings } from '#settings/indexer.settings';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SequenceCheck, type SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import { NodeBehind } from '#indexer/reading/block-batch';
+import type { Block } from '#indexer/reading/raw-chain';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { ContractStanding } from '#indexer/reporting/contract-metrics';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import type { Apart, ApartState, Ledger } from './contract-writer';
+import { Patience } from './patience';
+
+/**
+ * Which contracts are read with the cursor, and which apart. One whose event numbers are wrong for long is quarantined:
+ * the others go on without it. Nothing of it is lost, as it is read again from its last block that was whole.
+ */
+@Injectable()
+export class ContractStates {
+  /** The contracts that the cursor stands for. */
+  following: string[];
+  readonly apart = new Map<string, Apart>();
+  private readonly logger = new Logger('Contracts');
+  private readonly patience: Patience;
+
+  constructor(
+    private readonly endpoints: RpcEndpoints,
+    readonly sequence: SequenceCheck,
+    { QUARANTINE_AFTER }: IndexerSettings,
+    telemetry: IndexerTelemetry,
+  ) {
+    telemetry.watchContracts(() => this.standings);
+    this.following = endpoints.contracts;
+    this.patience = new Patience(QUARANTINE_AFTER * 1000);
+  }
+
+  /** Reads the state from the database. Needed whenever it was changed other than by reading on. */
+  async load({ writer, contracts }: Ledger): Promise<void> {
+    await this.sequence.load(writer);
+    this.apart.clear();
+    for (const each of await contracts.apart()) this.apart.set(each.address, each);
+    this.following = this.endpoints.contracts.filter((address) => !this.apart.has(address));
+  }
+
+  /** Where each contract stands, for health and metrics. */
+  private get standings(): ContractStanding[] {
+    return this.endpoints.contracts.map((address) => {
+      const { state = 'following', at, reason } = this.apart.get(address) ?? {};
+      return { address, state, block: at?.number, reason };
+    });
+  }
+
+  /** The numbers of all contracts that are followed fit. */
+  areSound(): void {
+    this.patience.forgetAll();
+  }
+
+  /**
+   * Handles wrong event numbers. If the missing event is in a block that was read but not proven complete, the ledger
+   * lacks it, and the contract is read again from there. Otherwise the node left it out and is asked again; if that
+   * lasts, the contract is quarantined. The last one never is: then the node is at fault, not the contract.
+   * @returns whether the contract is apart now
+   */
+  async broken(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    trouble: SequenceGap | SequenceFall,
+  ): Promise<boolean> {
+    const { contract, message } = trouble;
+    const missed = trouble instanceof SequenceGap ? await this.missed(cursor, reader, trouble) : undefined;
+    if (missed !== undefined) {
+      const reason = `event ${trouble instanceof SequenceGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
+      await this.separate(ledger, cursor, reader, contract, 'catching_up', reason);
+      return true;
+    }
+    if (!this.patience.isOver(contract) || this.following.length === 1) return false;
+    await this.separate(ledger, cursor, reader, contract, 'quarantined', message);
+    return true;
+  }
+
+  /** The block that has the event which the ledger lacks. */
+  private async missed(
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    gap: SequenceGap,
+  ): Promise<number | undefined> {
+    const wanted = this.sequence.unproven(gap);
+    if (wanted && wanted.from <= cursor.number) {
+      const { seq, from } = wanted;
+      const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
+      return event?.blockNumber;
+    }
+    this.endpoints.contradictsItself(reader);
+    return undefined;
+  }
+
+  private async separate(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    contract: string,
+    state: ApartState,
+    reason: string,
+  ): Promise<void> {
+    const at = await this.lastWhole(ledger, cursor, reader, contract);
+    await ledger.contracts.setApart(cursor, contract, at, state, reason);
+    this.patience.forget(contract);
+    await this.load(ledger);
+    const line = `${contract} is ${state} from block ${at.number}, the other contracts go on: ${reason}`;
+    if (state === 'quarantined') this.logger.error(line);
+    else this.logger.warn(line);
+  }
+
+  /**
+   * The last block up to which the ledger certainly has all of the contract: the one before its last event, as there may
+   * be more in that block, unless more is proven.
+   */
+  private async lastWhole(
+    { writer }: Ledger,
+    cursor: ChainCursor,
+    { source }: WatchedEndpoint,
+    contract: string,
+  ): Promise<Block> {
+    if (this.sequence.isProven(cursor.number)) return cursor;
+    const { seq, block } = this.sequence.lastOf(contract);
+    const [at, next] = await source.blocks([Math.max(block - 1, 0), block]);
+    if (!at) throw new NodeBehind(`the node lacks block ${block - 1}`);
+    const hash = seq > 0 ? (await writer.eventBlock(block))?.hash : undefined;
+    if (hash !== undefined && (next?.hash !== hash || next.parentHash !== at.hash))
+      throw new NodeBehind(`the node has another block ${block} than the ledger`);
+    return at;
+  }
+}

@@ -1,5 +1,5 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { Integer } from '#platform/config/settings';
+import { ArrayNotEmpty, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Integer, IntegerList } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 
@@ -14,6 +14,15 @@ export class IndexerSettings extends ChainSettings {
 
   /** Seconds for which the numbers of a contract's events must be wrong before the other contracts go on without it. */
   @Integer() @IsInt() @Min(1) @Max(86_400) QUARANTINE_AFTER = 60;
+
+  /** Calls a second that an endpoint of RPC_URL may be sent by this process: one number for all, or one for each. */
+  @IsOptional()
+  @IntegerList()
+  @ArrayNotEmpty()
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(100_000, { each: true })
+  RPC_REQUESTS_PER_SECOND?: number[];
 
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
@@ -31,11 +40,20 @@ export class IndexerSettings extends ChainSettings {
   @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
 
   static override problems(settings: IndexerSettings, wrong: (name: string) => boolean): string[] {
-    const { RPC_URL, RPC_AGREE } = settings;
-    const areTooFew = RPC_URL && !wrong('RPC_URL') && rpcEndpoints(RPC_URL).length < RPC_AGREE;
+    const { RPC_URL, RPC_AGREE, RPC_REQUESTS_PER_SECOND: budgets } = settings;
+    const endpoints = RPC_URL && !wrong('RPC_URL') ? rpcEndpoints(RPC_URL).length : undefined;
+    const areTooFew = endpoints !== undefined && endpoints < RPC_AGREE;
+    const isUneven =
+      endpoints !== undefined &&
+      !wrong('RPC_REQUESTS_PER_SECOND') &&
+      budgets !== undefined &&
+      ![1, endpoints].includes(budgets.length);
     return [
       ...super.problems(settings, wrong),
       ...(areTooFew ? ['RPC_AGREE is more than the endpoints of RPC_URL'] : []),
+      ...(isUneven
+        ? ['RPC_REQUESTS_PER_SECOND must be one number, or one for each endpoint of RPC_URL']
+        : []),
     ];
   }
 }

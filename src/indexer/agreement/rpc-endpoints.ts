@@ -48,10 +48,10 @@ export class RpcEndpoints {
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {
-    const { RPC_URL, POOL_CONTRACTS } = environment;
+    const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const named = new Map<string, number>();
-    this.all = rpcEndpoints(RPC_URL!).map((endpoint) => {
+    this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;

@@ -69,3 +69,9 @@ export function checkLog(log: RawLog): void {
     Number(logIndex) < MAX_LOG_INDEX;
   if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }
+
+const NO_CONTRACT = `0x${'0'.repeat(40)}`;
+
+/** Whose logs to ask for: to a node, no address at all would mean any. */
+export const emittersOf = (contracts: string[]): string[] =>
+  contracts.length > 0 ? contracts : [NO_CONTRACT];

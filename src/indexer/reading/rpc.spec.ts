@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
-import { type RetryKind, Rpc, RpcError, RpcUnavailable } from './rpc';
+import type { RetryKind } from '#indexer/requests/post';
+import { Rpc, RpcError, RpcUnavailable } from './rpc';
 
 interface Sent {
   id: number;

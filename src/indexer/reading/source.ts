@@ -9,37 +9,48 @@ import {
   timesOf,
 } from './block-batch';
 import { type ChainEvent, type RawLog, decodeLog } from './decode';
+import { PinnedReads } from './pinned-reads';
 import { RangeSize } from './range-size';
 import {
   type Block,
   MalformedAnswer,
   type RawBlock,
   countCall,
+  emittersOf,
   headerCall,
   hex,
   toBlock,
   toCount,
 } from './raw-chain';
-import { type Rpc, RpcError } from './rpc';
-
-const NO_CONTRACT = `0x${'0'.repeat(40)}`;
+import { type Call, type Rpc, RpcError } from './rpc';
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
   readonly range = new RangeSize();
-  /** To a node, no address at all would mean any. */
   private readonly emitters: string[];
+  private readonly pinned: PinnedReads;
 
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
   ) {
-    this.emitters = contracts.length > 0 ? contracts : [NO_CONTRACT];
+    this.emitters = emittersOf(contracts);
+    this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
+  }
+
+  /** Ahead of all others who ask this endpoint. */
+  private ask(calls: Call[]): Promise<unknown[]> {
+    return this.rpc.settled(calls, undefined, 'reading');
+  }
+
+  /** @throws RpcError too */
+  private askAll<T extends unknown[]>(calls: Call[], patienceMs?: number): Promise<T> {
+    return this.rpc.batch<T>(calls, patienceMs, 'reading');
   }
 
   async block(number: number | 'latest', patienceMs?: number): Promise<Block | undefined> {
     const tag = typeof number === 'number' ? hex(number) : number;
-    const [block] = await this.rpc.batch<[RawBlock | null]>(
+    const [block] = await this.askAll<[RawBlock | null]>(
       [['eth_getBlockByNumber', [tag, false]]],
       patienceMs,
     );
@@ -48,7 +59,7 @@ export class Source {
 
   /** Headers of the given blocks, in order; undefined for those that the node lacks. */
   async blocks(numbers: number[]): Promise<(Block | undefined)[]> {
-    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
+    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     return raw.map((block, i) => {
       const found = block ? toBlock(block) : undefined;
       if (found && found.number !== numbers[i]) throw new MalformedAnswer('the node sent another block');
@@ -104,7 +115,7 @@ export class Source {
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
     const size = 1 + numbers.length + this.contracts.length;
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
-    const results = await this.rpc.settled([
+    const results = await this.ask([
       ['eth_getLogs', [{ fromBlock: hex(from), toBlock: hex(to), address: this.emitters }]],
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
@@ -119,25 +130,14 @@ export class Source {
 
   /**
    * The same near the head in several requests, which different nodes may answer: first the headers, then logs and
-   * counts by block hash, so that all answers are about the same blocks.
+   * counts of just these blocks.
    */
   private async readPinned(after: Block, to: number): Promise<BlockBatch> {
     const numbers = range(after.number + 1, to);
-    const raw = await this.rpc.batch<(RawBlock | null)[]>(numbers.map(headerCall));
+    const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
-    const { hash } = blocks.at(-1)!;
-    const results = await this.rpc.settled([
-      ...blocks.map((block): [string, unknown[]] => [
-        'eth_getLogs',
-        [{ blockHash: block.hash, address: this.emitters }],
-      ]),
-      ...this.contracts.map((contract) => countCall(contract, hash)),
-    ]);
-    const logs = results.splice(0, blocks.length);
-    for (const result of logs)
-      if (result instanceof RpcError)
-        throw new NodeBehind(`the node refused the logs of a block by hash: ${result.message}`);
-    return this.assemble(blocks, (logs as RawLog[][]).flat(), results.map(toCount), true);
+    const { logs, counts } = await this.pinned.read(blocks);
+    return this.assemble(blocks, logs, counts, true);
   }
 
   private async assemble(
@@ -186,7 +186,7 @@ export class Source {
       const end = Math.min(to, start + this.range.blocks - 1);
       try {
         const filter = { fromBlock: hex(start), toBlock: hex(end), address: [contract] };
-        const logs = await this.rpc.call<RawLog[]>('eth_getLogs', filter);
+        const [logs] = await this.askAll<[RawLog[]]>([['eth_getLogs', [filter]]]);
         const found = ownLogs(this.contracts, logs, start, end)
           .map((log) => decodeLog(log, 0))
           .find((event) => event?.seq === seq && event.contract === contract);

@@ -1,6 +1,7 @@
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
+import type { RetryKind } from '#indexer/requests/post';
 import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
-import { type RetryKind, RetryableChainError, Rpc, RpcUnavailable } from './rpc';
+import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
 
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
@@ -36,12 +37,12 @@ export class WatchedEndpoint {
   private readonly sources = new Map<string, Source>();
 
   constructor(
-    { url, headers }: RpcEndpoint,
+    endpoint: RpcEndpoint,
     readonly name: string,
     contracts: string[],
     onRetry: (kind: RetryKind) => void,
   ) {
-    this.source = new Source(new Rpc({ url, headers, name }, onRetry), contracts);
+    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -83,7 +84,11 @@ export class WatchedEndpoint {
     try {
       if (!this.identity || this.fault) {
         const calls = [['eth_chainId', []] as [string, unknown[]], headerCall(0)];
-        const [id, genesis] = await this.source.rpc.batch<[string, RawBlock | null]>(calls, patienceMs);
+        const [id, genesis] = await this.source.rpc.batch<[string, RawBlock | null]>(
+          calls,
+          patienceMs,
+          'reading',
+        );
         if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
         this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
       }
@@ -97,14 +102,15 @@ export class WatchedEndpoint {
     } catch (error) {
       if (!(error instanceof RetryableChainError)) throw error;
       this.error = error;
-      this.failed('failing');
+      this.failed('failing', false, error instanceof RpcResting ? error.restMs : undefined);
     }
   }
 
-  failed(kind: 'failing' | 'lying', reading = false): void {
+  /** @param restMs when it is asked again, if it said so */
+  failed(kind: 'failing' | 'lying', reading = false, restMs?: number): void {
     if (kind === 'failing' && this.fault?.kind === 'lying') return;
     const times = this.fault?.kind === kind ? this.fault.times + 1 : 0;
-    const waitMs = Math.min(BACKOFF_MS[kind] * 2 ** times, MAX_BACKOFF_MS[kind]);
+    const waitMs = restMs ?? Math.min(BACKOFF_MS[kind] * 2 ** times, MAX_BACKOFF_MS[kind]);
     this.fault = { kind, times, retryAt: Date.now() + waitMs, reading };
   }
 

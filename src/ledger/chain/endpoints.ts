@@ -6,11 +6,16 @@ export interface RpcEndpoint {
   headers: Record<string, string>;
   /** For logs and metrics: the host only, as paths and queries of providers hold API keys. */
   name: string;
+  /** Calls that it may be sent in a second; unset: any number. */
+  perSecond?: number;
 }
 
-/** Parses `RPC_URL`: addresses separated by commas, the preferred one first. */
-export function rpcEndpoints(addresses: string): RpcEndpoint[] {
-  return addresses.split(',').map((address): RpcEndpoint => {
+/**
+ * Parses `RPC_URL`: addresses separated by commas, the preferred one first.
+ * @param perSecond of `RPC_REQUESTS_PER_SECOND`: one number for each address, or one for all
+ */
+export function rpcEndpoints(addresses: string, perSecond: number[] = []): RpcEndpoint[] {
+  return addresses.split(',').map((address, i): RpcEndpoint => {
     const url = new URL(address.trim());
     const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
     url.username = url.password = '';
@@ -18,6 +23,7 @@ export function rpcEndpoints(addresses: string): RpcEndpoint[] {
       url: url.href,
       headers: credentials === ':' ? {} : { authorization: `Basic ${encode(credentials)}` },
       name: url.host,
+      perSecond: perSecond.length > 1 ? perSecond[i] : perSecond[0],
     };
   });
 }

@@ -1,7 +1,9 @@
 import type { Client } from 'pg';
+import { BlockComparison } from '#verify/blocks/blocks';
+import { NodeComparison } from '#verify/blocks/node';
 import { ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
-import { connect, lockRepair } from '#verify/checks/connection';
+import { type Value, connect, lockRepair } from '#verify/checks/connection';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import { DerivedComparison, type DrawKey } from '#verify/checks/derived';
 import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
@@ -10,7 +12,10 @@ import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
-import { KeyBatchSize } from './batches';
+import { ToldComparison } from '#verify/told/told';
+import { CREATE_TOLD } from '#verify/told/told.sql';
+import { KeyBatchSize } from '#verify/walking/batches';
+import { Stopped, Walk } from '#verify/walking/walk';
 import type { Progress } from './progress';
 
 export interface Options {
@@ -22,7 +27,6 @@ export interface Options {
   limit: number;
 }
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** Statement timeout, enough for a pool or address with millions of transactions. */
 const STATEMENT_TIMEOUT_MS = 300_000;
 /** Pools that changed meanwhile are counted again, until so few are left that one statement can count them. */
@@ -30,17 +34,17 @@ const FEW_CHANGED_POOLS = 2000;
 const MAX_ROUNDS = 5;
 /** Number of pools, with all their accounts, that are compared with the chain at once. */
 const MOST_CHAIN_POOLS = 200;
+/** Number of events that are compared with the chain at once. */
+const MOST_CHAIN_EVENTS = 500;
 
 /** Deposits and cancelled pools that are told of in one run. */
 const MOST_UNPAID = 10_000;
-
-/** The run was stopped before its end. */
-class Stopped extends Error {}
 
 /** Compares all derived data with the ledger, and the ledger with the chain. */
 export class Verification {
   private readonly findings: Findings;
   private client: Client;
+  private walk: Walk;
 
   constructor(
     private readonly options: Options,
@@ -54,6 +58,7 @@ export class Verification {
     const { databaseUrl, repair } = this.options;
     try {
       this.client = await connect(databaseUrl, true, STATEMENT_TIMEOUT_MS);
+      this.walk = new Walk(this.client, this.signal);
       try {
         await this.prepare(repair);
         await this.compare();
@@ -68,7 +73,7 @@ export class Verification {
   }
 
   private async prepare(repair: boolean): Promise<void> {
-    await this.client.query(sql.CREATE_MEMORY);
+    for (const each of [sql.CREATE_MEMORY, CREATE_TOLD]) await this.client.query(each);
     if (repair) await lockRepair(this.client);
     else await this.client.query('SET default_transaction_read_only = on');
   }
@@ -80,6 +85,8 @@ export class Verification {
     const derived = new DerivedComparison(this.client, this.findings, mode);
     if (hasCursor) {
       await this.events(derived);
+      await this.blocks();
+      await this.told();
       await this.draws(derived);
       await derived.counts();
     }
@@ -92,24 +99,59 @@ export class Verification {
   }
 
   private async events(derived: DerivedComparison): Promise<void> {
-    this.progress.begin('events');
-    const total = await this.estimate('chain_events');
-    const size = new KeyBatchSize(1000);
-    let at: { contract: string; seq: string } | undefined = { contract: '', seq: '0' };
-    for (let done = 0; at;) {
-      this.throwIfStopped();
-      const from: { contract: string; seq: string } = at;
-      at = await size.timed(() => derived.events(from, size.keys));
-      done += size.keys;
-      this.progress.advance(size.keys, done / total);
-    }
+    const start = { contract: '', seq: '0' };
+    await this.everyEvent('events', new KeyBatchSize(1000), start, (after, limit) =>
+      derived.events(after, limit),
+    );
+  }
+
+  private async everyEvent<Place>(
+    phase: string,
+    size: KeyBatchSize,
+    first: Place,
+    next: (after: Place, limit: number) => Promise<Place | undefined>,
+  ): Promise<void> {
+    this.progress.begin(phase);
+    const total = await this.walk.estimate('chain_events');
+    let done = 0;
+    await this.walk.everyPlace(size, first, async (after, limit) => {
+      const last = await next(after, limit);
+      done += limit;
+      this.progress.advance(limit, done / total);
+      return last;
+    });
+  }
+
+  /** The blocks and events that were read, with those that the node has now, if there is one. */
+  private async blocks(): Promise<void> {
+    const blocks = new BlockComparison(this.client, this.findings, this.options);
+    const { endpoints } = this.options;
+    let told: Value[] = [];
+    if (endpoints)
+      await this.asking(async () => {
+        const node = new NodeComparison(this.client, endpoints, this.findings, this.signal);
+        told = await node.blocks();
+        const size = new KeyBatchSize(50, MOST_CHAIN_EVENTS);
+        await this.everyEvent('events on the chain', size, { block: '-1', index: '-1' }, (after, limit) =>
+          node.events(after, limit),
+        );
+      });
+    await blocks.compare(told);
+  }
+
+  /** What was told of the events. */
+  private async told(): Promise<void> {
+    this.progress.begin('what was told');
+    await new ToldComparison(this.client, this.findings, this.options).compare(this.walk, (rows) =>
+      this.progress.advance(rows, 0),
+    );
   }
 
   private async draws(derived: DerivedComparison): Promise<void> {
     this.progress.begin('draws');
     const size = new KeyBatchSize(1);
     for (let after: DrawKey = { contract: '', drawId: '-1' }; ;) {
-      this.throwIfStopped();
+      this.walk.throwIfStopped();
       const values = [after.contract, after.drawId, size.keys];
       const { rows } = await this.client.query<DrawKey>(NEXT_DRAWS, values);
       if (rows.length === 0) return;
@@ -125,9 +167,9 @@ export class Verification {
     await this.everyPool(new KeyBatchSize(), (ids) => derived.pools(ids));
     for (let round = 1; round <= MAX_ROUNDS; round += 1) {
       const next = await this.floor();
-      const changed = await this.everyKey(
+      const changed = await this.walk.everyKey(
         new KeyBatchSize(),
-        (after, limit) => this.keys(sql.CHANGED_POOLS, floor, after, limit),
+        (after, limit) => this.walk.keys(sql.CHANGED_POOLS, floor, after, limit),
         (ids) => this.client.query(sql.REMEMBER_POOLS, [ids]),
       );
       floor = next;
@@ -145,23 +187,31 @@ export class Verification {
 
   private async addresses(derived: DerivedComparison): Promise<void> {
     this.progress.begin('addresses');
-    await this.everyKey(
+    await this.walk.everyKey(
       new KeyBatchSize(),
-      (after, limit) => this.keys(NEXT_ADDRESSES, after === FIRST_ID ? '' : after, limit),
+      (after, limit) => this.walk.keys(NEXT_ADDRESSES, after, limit),
       async (addresses) => {
         await derived.addresses(addresses);
         // Addresses are spread evenly, so the first digits show the progress.
         this.progress.advance(addresses.length, Number(addresses.at(-1)!.slice(0, 10)) / 2 ** 32);
       },
+      '',
     );
   }
 
   private async chain(endpoints: EndpointRotation): Promise<void> {
     this.progress.begin('chain');
     const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
-    try {
-      await chain.counts(await this.keys(CONTRACTS));
+    await this.asking(async () => {
+      await chain.counts(await this.walk.keys(CONTRACTS));
       await this.everyPool(new KeyBatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
+    });
+  }
+
+  /** What a node cannot tell is left out, and said. */
+  private async asking(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
     } catch (error) {
       if (error instanceof Stopped) throw error;
       this.findings.skip(`chain: ${(error as Error).message}`);
@@ -175,9 +225,9 @@ export class Verification {
   ): Promise<void> {
     const { rows } = await this.client.query<{ pools: string }>('SELECT count(*) AS pools FROM pools');
     let done = 0;
-    await this.everyKey(
+    await this.walk.everyKey(
       size,
-      (after, limit) => this.keys(next, after, limit),
+      (after, limit) => this.walk.keys(next, after, limit),
       async (ids) => {
         await work(ids);
         done += ids.length;
@@ -186,39 +236,7 @@ export class Verification {
     );
   }
 
-  /** @returns the number of keys */
-  private async everyKey(
-    size: KeyBatchSize,
-    next: (after: string, limit: number) => Promise<string[]>,
-    work: (keys: string[]) => Promise<unknown>,
-  ): Promise<number> {
-    let after = FIRST_ID;
-    for (let count = 0; ;) {
-      this.throwIfStopped();
-      const keys = await next(after, size.keys);
-      if (keys.length === 0) return count;
-      await size.timed(() => work(keys));
-      count += keys.length;
-      after = keys.at(-1)!;
-    }
-  }
-
-  private async keys(text: string, ...values: unknown[]): Promise<string[]> {
-    const { rows } = await this.client.query<Record<string, string>>(text, values);
-    return rows.map((row) => Object.values(row)[0]);
-  }
-
   private async floor(): Promise<string> {
-    return (await this.keys(sql.SNAPSHOT_FLOOR))[0];
-  }
-
-  /** The planner's estimate of the number of rows. */
-  private async estimate(table: string): Promise<number> {
-    const text = 'SELECT greatest(reltuples, 1)::text FROM pg_class WHERE oid = $1::regclass';
-    return Number((await this.keys(text, table))[0]);
-  }
-
-  private throwIfStopped(): void {
-    if (this.signal.aborted) throw new Stopped('stopped before the end');
+    return (await this.walk.keys(sql.SNAPSHOT_FLOOR))[0];
   }
 }

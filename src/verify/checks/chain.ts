@@ -15,13 +15,13 @@ const abi = parseAbi([
   'function seq() view returns (uint64)',
 ]);
 
-type Call = Parameters<EndpointRotation['ask']>[0][number];
+export type Call = Parameters<EndpointRotation['ask']>[0][number];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
 /** The node does not have the cursor's block, or no longer. */
 class OtherBlock extends Error {}
 
-interface AtCursor {
+export interface AtCursor {
   /** The driver returns bigint as text. */
   cursorNumber: string;
   cursorHash: string;
@@ -45,18 +45,18 @@ const CALLS_PER_CHECK = 500;
 const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
-const MIN_SIGHTINGS = 3;
+export const MIN_SIGHTINGS = 3;
 
-const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
+export const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
 const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
 const address = (text: string): Hex => text as Hex;
 
 /** Compares the ledger with the contracts' own state at the ledger's block. */
 export class ChainComparison {
   constructor(
-    private readonly client: Client,
-    private readonly endpoints: EndpointRotation,
-    private readonly findings: Findings,
+    protected readonly client: Client,
+    protected readonly endpoints: EndpointRotation,
+    protected readonly findings: Findings,
     private readonly signal: AbortSignal,
   ) {}
 
@@ -93,7 +93,7 @@ export class ChainComparison {
   }
 
   /** Repeats the work until the node has the cursor's block. Either of them may be moving. */
-  private async patiently<T>(work: () => Promise<T>): Promise<T> {
+  protected async patiently<T>(work: () => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
         return await work();
@@ -155,7 +155,7 @@ export class ChainComparison {
     return differing;
   }
 
-  private async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
+  protected async requireBlock({ cursorNumber, cursorHash }: AtCursor): Promise<void> {
     const [block] = await this.endpoints.ask([['eth_getBlockByNumber', [hex(cursorNumber), false]]]);
     if (block instanceof Error) throw new NotComparable(`block ${cursorNumber}: ${block.message}`);
     const hash = (block as { hash?: string } | null)?.hash;

@@ -1,4 +1,4 @@
-import { compareColumns, counted, pending } from './sql';
+import { compareColumns, counted, pending } from './pools.sql';
 
 /** Sums and counts of account_days. */
 const DAY_COLUMNS = ['deposited', 'pending', 'claimed', 'deposits', 'withdrawals', 'claims'] as const;

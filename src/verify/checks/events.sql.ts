@@ -1,10 +1,8 @@
-import { contractAbi } from '#ledger/chain/contract.abi';
+import { eventsAbi } from '#verify/contract/events.abi';
 
 /** The kinds of events that name a pool, or a draw. */
 const kindsOf = (id: 'poolId' | 'drawId'): string =>
-  contractAbi
-    .flatMap((item) => (item.type === 'event' && item.inputs[0].name === id ? `'${item.name}'` : []))
-    .join(', ');
+  eventsAbi.flatMap(({ name, inputs: [first] }) => (first.name === id ? `'${name}'` : [])).join(', ');
 const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.kind IN (${kindsOf('poolId')})
   OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
 const MOVES = `e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')`;

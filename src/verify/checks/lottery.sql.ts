@@ -1,4 +1,4 @@
-import { compareColumns } from './sql';
+import { compareColumns } from './pools.sql';
 
 const DRAW_COLUMNS = [
   'status',

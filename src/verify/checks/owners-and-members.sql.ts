@@ -1,5 +1,4 @@
-import { APR, accrued, sums } from './pools.sql';
-import { compareColumns } from './sql';
+import { APR, accrued, compareColumns, sums } from './pools.sql';
 
 /** Parameter 1: addresses. Which memberships are indexed is not derived; what is kept of them is. */
 const WANTED = `

@@ -1,0 +1,35 @@
+/** Columns of an event that the chain says, as text, beside its place. */
+export const COLUMNS = [
+  'block_hash',
+  'block_time',
+  'tx_hash',
+  'contract',
+  'seq',
+  'kind',
+  'pool_id',
+  'ref',
+  'draw_id',
+  'account',
+  'amount',
+  'apr_bps',
+  'draw_time',
+] as const;
+export type EventColumn = (typeof COLUMNS)[number];
+
+const seconds = (column: string): string => `extract(epoch FROM ${column})::bigint`;
+
+/**
+ * Events in the order of the chain, as of the cursor. Parameters: block and log index to go on after, limit. Row: where
+ * the cursor stands, block and log index, the columns as text, times in seconds.
+ */
+export const NEXT_EVENTS = `
+  SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,
+    ${COLUMNS.map((column) => `${column.endsWith('_time') ? seconds(`e.${column}`) : `e.${column}`}::text AS "${column}"`).join(', ')}
+  FROM chain_cursor c CROSS JOIN chain_events e
+  WHERE (e.block_number, e.log_index) > ($1::bigint, $2::bigint) ORDER BY e.block_number, e.log_index LIMIT $3`;
+
+/** Row: where the cursor stands, number, hash, parent hash, time in seconds. */
+export const BLOCKS = `
+  SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", b.number, b.hash,
+    b.parent_hash AS "parentHash", ${seconds('b.time')}::text AS time
+  FROM chain_cursor c CROSS JOIN chain_blocks b WHERE b.number <= c.block_number ORDER BY b.number DESC`;

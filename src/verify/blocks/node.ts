@@ -1,0 +1,224 @@
+import { type Log, decodeEventLog } from 'viem';
+import {
+  type AtCursor,
+  type Call,
+  ChainComparison,
+  MIN_SIGHTINGS,
+  NotComparable,
+  hex,
+} from '#verify/checks/chain';
+import type { Value } from '#verify/checks/connection';
+import type { Difference } from '#verify/checks/findings';
+import { eventsAbi } from '#verify/contract/events.abi';
+import { BLOCKS, COLUMNS, type EventColumn, NEXT_EVENTS } from './node.sql';
+
+type Columns = Record<EventColumn, string | null>;
+type StoredEvent = AtCursor & { block: string; index: string } & Columns;
+type Place = Pick<StoredEvent, 'block' | 'index'>;
+interface StoredBlock extends AtCursor {
+  number: string;
+  hash: string;
+  parentHash: string;
+  time: string;
+}
+interface Header {
+  hash: string;
+  parentHash: string;
+  timestamp: string;
+}
+type RawLog = Pick<Log, 'topics' | 'data' | 'address'> &
+  Record<'blockHash' | 'transactionHash' | 'logIndex', string>;
+interface Wrong {
+  difference: Difference;
+  /** Whose derived data follows from it. */
+  subjects: string[];
+}
+
+/** Blocks that are asked for at once, each by its header and its logs. */
+const MOST_BLOCKS = 200;
+/** Later times are stored as this one. */
+const LAST_SECOND = BigInt(Date.UTC(9999, 11, 31) / 1000);
+const ZERO = /^0x0+$/;
+
+const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
+const uuid = (bytes: string): string =>
+  bytes.slice(2).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+const lower = (text: unknown): string => String(text).toLowerCase();
+
+type Parameter = (typeof eventsAbi)[number]['inputs'][number]['name'];
+/** For each parameter of an event, the column that has it, and its text there. */
+const PARAMETERS: Record<Parameter, [EventColumn, (value: unknown) => string | null]> = {
+  poolId: ['pool_id', (value) => uuid(value as string)],
+  ref: ['ref', (value) => (ZERO.test(value as string) ? null : uuid(value as string))],
+  drawId: ['draw_id', String],
+  account: ['account', lower],
+  funder: ['account', lower],
+  winner: ['account', lower],
+  amount: ['amount', String],
+  ticketPrice: ['amount', String],
+  count: ['amount', String],
+  prize: ['amount', String],
+  aprBps: ['apr_bps', String],
+  drawTime: ['draw_time', (value) => least(value as bigint, LAST_SECOND).toString()],
+  seq: ['seq', (value) => least(value as bigint, BigInt(Number.MAX_SAFE_INTEGER)).toString()],
+};
+
+/** Compares the events and blocks that were read with what a node says of them now. */
+export class NodeComparison extends ChainComparison {
+  /** @returns where to go on, or undefined at the end. @throws NotComparable */
+  async events(after: Place, limit: number): Promise<Place | undefined> {
+    const read = async (): Promise<StoredEvent[]> =>
+      (await this.client.query<StoredEvent>(NEXT_EVENTS, [after.block, after.index, limit])).rows;
+    const { rows, wrong } = await this.seen(read, (some) => this.askEvents(some), keyOf);
+    this.findings.count('events on the chain', rows.length);
+    for (const { difference, subjects } of wrong) {
+      this.findings.dispute(subjects);
+      this.findings.add(difference);
+    }
+    return rows.at(-1);
+  }
+
+  /** @returns what is wrong of the blocks that are stored. @throws NotComparable */
+  async blocks(): Promise<Value[]> {
+    const read = async (): Promise<StoredBlock[]> => (await this.client.query<StoredBlock>(BLOCKS)).rows;
+    const { rows, wrong } = await this.seen(
+      read,
+      (some) => this.askBlocks(some),
+      ({ number }) => number,
+    );
+    this.findings.count('blocks on the chain', rows.length);
+    return wrong.map(({ difference: { kind, id, found, wanted } }) => ({
+      id,
+      column: kind.split('.')[1],
+      kept: found,
+      recount: wanted,
+    }));
+  }
+
+  /** Asks again for what differs, each time as it is stored then. @returns all rows, and what was always wrong of them */
+  private async seen<Row>(
+    read: () => Promise<Row[]>,
+    ask: (rows: Row[]) => Promise<Map<string, Wrong[]>>,
+    key: (row: Row) => string,
+  ): Promise<{ rows: Row[]; wrong: Wrong[] }> {
+    let rows: Row[] = [];
+    let differing = await this.patiently(async () => ask((rows = await read())));
+    for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.size > 0; sightings += 1) {
+      const before = differing;
+      differing = await this.patiently(async () => ask((await read()).filter((row) => before.has(key(row)))));
+    }
+    return { rows, wrong: [...differing.values()].flat() };
+  }
+
+  private async askEvents(rows: StoredEvent[]): Promise<Map<string, Wrong[]>> {
+    const differing = new Map<string, Wrong[]>();
+    if (rows.length === 0) return differing;
+    const numbers = [...new Set(rows.map(({ block }) => block))];
+    const address = [...new Set(rows.map(({ contract }) => contract))];
+    for (let i = 0; i < numbers.length; i += MOST_BLOCKS) {
+      const some = numbers.slice(i, i + MOST_BLOCKS);
+      const answers = await this.askAt(rows[0], [
+        ...headersOf(some),
+        ...some.map((number): Call => [
+          'eth_getLogs',
+          [{ fromBlock: hex(number), toBlock: hex(number), address }],
+        ]),
+      ]);
+      const headers = new Map(some.map((number, n) => [number, answers[n] as Header]));
+      const logs = new Map(some.map((number, n) => [number, answers[some.length + n] as RawLog[]]));
+      for (const row of rows.filter(({ block }) => headers.has(block))) {
+        const log = logs.get(row.block)!.find(({ logIndex }) => BigInt(logIndex) === BigInt(row.index));
+        const wrong = compareEvent(row, headers.get(row.block)!, log);
+        if (wrong.length > 0) differing.set(keyOf(row), wrong);
+      }
+    }
+    return differing;
+  }
+
+  private async askBlocks(rows: StoredBlock[]): Promise<Map<string, Wrong[]>> {
+    if (rows.length === 0) return new Map();
+    const headers = (await this.askAt(rows[0], headersOf(rows.map(({ number }) => number)))) as Header[];
+    const differing = rows.flatMap((row, i): [string, Wrong[]][] => {
+      const { hash, parentHash, timestamp } = headers[i];
+      const wanted = {
+        hash,
+        parent_hash: parentHash,
+        time: least(BigInt(timestamp), LAST_SECOND).toString(),
+      };
+      const found = { hash: row.hash, parent_hash: row.parentHash, time: row.time };
+      const wrong = differences('chain_blocks', row.number, found, wanted);
+      return wrong.length > 0
+        ? [[row.number, wrong.map((difference) => ({ difference, subjects: [] }))]]
+        : [];
+    });
+    return new Map(differing);
+  }
+
+  /** Answers of the node while it has the cursor's block, and so all before it. */
+  private async askAt(cursor: AtCursor, calls: Call[]): Promise<unknown[]> {
+    await this.requireBlock(cursor);
+    const answers = await this.endpoints.ask(calls);
+    await this.requireBlock(cursor);
+    answers.forEach((answer, i) => {
+      if (answer instanceof Error) throw new NotComparable(answer.message);
+      if (answer === null) throw new NotComparable(`${calls[i][0]}: the node does not tell`);
+    });
+    return answers;
+  }
+}
+
+const keyOf = ({ block, index }: Place): string => `${block} ${index}`;
+
+const headersOf = (numbers: string[]): Call[] =>
+  numbers.map((number) => ['eth_getBlockByNumber', [hex(number), false]]);
+
+function differences<Column extends string>(
+  table: string,
+  id: string,
+  found: Record<NoInfer<Column>, string | null>,
+  wanted: Record<Column, string | null>,
+): Difference[] {
+  return (Object.keys(wanted) as Column[]).flatMap((column) =>
+    found[column] === wanted[column]
+      ? []
+      : { kind: `${table}.${column}`, id, found: found[column], wanted: wanted[column], mended: false },
+  );
+}
+
+/** What follows from an event as it is stored, or as it should be. */
+const subjectsOf = ({ pool_id, contract, draw_id }: Partial<Record<EventColumn, string | null>>): string[] =>
+  [pool_id, draw_id && `${contract} ${draw_id}`].filter((each) => typeof each === 'string');
+
+function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined): Wrong[] {
+  const id = keyOf(row);
+  const wanted = log && told(header, log);
+  if (!wanted) {
+    const difference = { kind: 'chain_events.log_index', id, found: row.kind, wanted: null, mended: false };
+    return [{ difference, subjects: subjectsOf(row) }];
+  }
+  const subjects = [...subjectsOf(row), ...subjectsOf(wanted)];
+  return differences('chain_events', id, row, wanted).map((difference) => ({ difference, subjects }));
+}
+
+/** The columns of an event by its log; undefined for a log of another event. */
+function told(header: Header, log: RawLog): Columns | undefined {
+  try {
+    const { eventName, args } = decodeEventLog({ abi: eventsAbi, topics: log.topics, data: log.data });
+    return {
+      ...(Object.fromEntries(COLUMNS.map((column) => [column, null])) as Columns),
+      block_hash: header.hash,
+      block_time: least(BigInt(header.timestamp), LAST_SECOND).toString(),
+      tx_hash: log.transactionHash,
+      contract: log.address.toLowerCase(),
+      kind: eventName,
+      ...Object.fromEntries(
+        Object.entries(args).map(([name, value]) => [
+          PARAMETERS[name as Parameter][0],
+          PARAMETERS[name as Parameter][1](value),
+        ]),
+      ),
+    };
+  } catch {
+    return undefined;
+  }
+}

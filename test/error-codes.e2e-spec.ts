@@ -161,7 +161,6 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   },
   wrong_draw_status: () => callOf('claim', { status: 'ACTIVE' }),
   too_early: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK + 1 }),
-  too_late: () => callOf('complete', { status: 'DRAWING', pickBlock: LAST_BLOCK - 256 }),
   already_paid: () => callOf('claim', { status: 'COMPLETED', winner: user.address, paid: true }),
   nothing_to_refund: () => callOf('refund', { status: 'CANCELLED' }),
   deposit_submitted: async () => {

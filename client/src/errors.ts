@@ -27,7 +27,6 @@ const STATUSES = {
   transaction_not_pending: 409,
   wrong_draw_status: 409,
   too_early: 409,
-  too_late: 409,
   already_paid: 409,
   nothing_to_refund: 409,
   deposit_submitted: 409,

@@ -533,7 +533,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to pick the winner of a closed draw
-         * @description Any wallet may send it: from the second block after the close on, for 256 blocks. After that the draw can only be cancelled.
+         * @description Any wallet may send it, from the second block after the close on. If nobody has for so long that the block hash is out of reach (8191 blocks, on some chains 256), it closes the draw anew, and is due once more: another block picks.
          */
         get: operations["drawcalls_complete"];
         put?: never;
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * What a wallet sends to cancel a draw that nobody ends
-         * @description Any wallet may send it: for a draw that is open seven days after its time, or closed so long ago that its winner cannot be picked any more. The owner of the contract may cancel an open draw at any time, at the contract itself.
+         * @description Any wallet may send it, for a draw that is open seven days after its time. A closed draw cannot be cancelled. The owner of the contract may cancel an open draw at any time, at the contract itself.
          */
         get: operations["drawcalls_cancel"];
         put?: never;
@@ -1482,7 +1482,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "too_late" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -2150,7 +2150,7 @@ export interface components {
             /** @enum {string} */
             status: "ACTIVE" | "DRAWING" | "COMPLETED" | "CANCELLED";
             /**
-             * @description What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days, or whose winner cannot be picked any more
+             * @description What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days
              * @example null
              * @enum {string|null}
              */

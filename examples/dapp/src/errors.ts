@@ -25,7 +25,6 @@ const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', strin
   nothing_to_refund: 'Your money is back already.',
   pool_not_empty: 'Money was paid into this pool, so it stays.',
   too_early: 'It is too early for that.',
-  too_late: 'It is too late for that.',
   token_expired: 'Your session has ended. Please sign in again.',
   token_revoked: 'Your session was ended. Please sign in again.',
   transaction_cancelled: 'You have cancelled it in your wallet. Nothing was paid.',

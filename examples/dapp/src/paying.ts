@@ -224,7 +224,7 @@ export function resultText(payment: Payment, token: Token): string {
     case 'refund':
       return 'Your money is back in your wallet.';
     case 'completeDraw':
-      return 'The winner is picked.';
+      return 'The winner is picked, or it took too long and another block picks.';
     case 'cancelDraw':
       return 'The draw is cancelled. Everyone can take back what they paid.';
   }

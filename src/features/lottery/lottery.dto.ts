@@ -56,7 +56,7 @@ export class CurrentDraw {
     nullable: true,
     example: null,
     description:
-      'What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days, or whose winner cannot be picked any more',
+      'What anyone may do now, by the call of this name under /lottery/calls: pick the winner, or cancel a draw that was left open for seven days',
   })
   due: (typeof MOVING_ON)[number] | null;
 }

@@ -7,16 +7,14 @@ import { LAST_BLOCK, contractsOf } from '#ledger/chain/chain.sql';
 const tickets = (name: string, column: string): string =>
   `'${name}', least(${column}, ${Number.MAX_SAFE_INTEGER}), '${name}Exact', ${column}::text`;
 
-/** The contract's GRACE, and the number of blocks whose hash the EVM knows. */
+/** The contract's GRACE. */
 const GRACE = `interval '7 days'`;
-const HASH_WINDOW = 256;
 
 /**
  * SQL: the call that anyone may send now to move draw `d` on: `complete`, `cancel`, or null. As the contract judges it in
  * the block after `last`, the last one that was read.
  */
 export const DUE_TO_MOVE_ON = `CASE
-    WHEN d.status = 'DRAWING' AND last.number >= d.pick_block + ${HASH_WINDOW} THEN 'cancel'
     WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
     WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + ${GRACE} THEN 'cancel' END`;
 

@@ -36,8 +36,8 @@ export class DrawCallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to pick the winner of a closed draw',
     description:
-      'Any wallet may send it: from the second block after the close on, for 256 blocks. After that the draw can only be cancelled.',
-    errors: [400, 401, 404, 'wrong_draw_status', 'too_early', 'too_late', 'chain_unknown'],
+      'Any wallet may send it, from the second block after the close on. If nobody has for so long that the block hash is out of reach (8191 blocks, on some chains 256), it closes the draw anew, and is due once more: another block picks.',
+    errors: [400, 401, 404, 'wrong_draw_status', 'too_early', 'chain_unknown'],
   })
   complete(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {
     return this.calls.call('completeDraw', user, query);
@@ -47,7 +47,7 @@ export class DrawCallsController {
   @ApiData(ContractCalls, {
     summary: 'What a wallet sends to cancel a draw that nobody ends',
     description:
-      'Any wallet may send it: for a draw that is open seven days after its time, or closed so long ago that its winner cannot be picked any more. The owner of the contract may cancel an open draw at any time, at the contract itself.',
+      'Any wallet may send it, for a draw that is open seven days after its time. A closed draw cannot be cancelled. The owner of the contract may cancel an open draw at any time, at the contract itself.',
     errors: [400, 401, 404, 'wrong_draw_status', 'too_early', 'chain_unknown'],
   })
   cancel(@CurrentUser() user: AuthenticatedUser, @Query() query: DrawCallsQuery): Promise<ContractCalls> {

@@ -9,11 +9,12 @@ import type { DrawCallsQuery } from './draw-calls.dto';
 import { DRAW_OF_CALL, type DrawRow } from './draw-calls.sql';
 import { calls, chainIdOf } from './on-chain';
 
-type Refusal = 'wrong_draw_status' | 'too_early' | 'too_late' | 'already_paid' | 'nothing_to_refund';
+type Refusal = 'wrong_draw_status' | 'too_early' | 'already_paid' | 'nothing_to_refund';
 
 /**
  * Why the contract would refuse the call in the block after the last one that was read. Asked only while the ledger is at
- * the head: a winner can be picked for 256 blocks, and an indexer that is behind must not keep anybody from it.
+ * the head: the hash that picks a winner is known for so long only, and an indexer that is behind must not keep anybody
+ * from it.
  */
 const REFUSALS: Record<DrawCall, (draw: DrawRow) => Refusal | undefined> = {
   claimPrize: ({ status, paid }) => {
@@ -26,11 +27,10 @@ const REFUSALS: Record<DrawCall, (draw: DrawRow) => Refusal | undefined> = {
   },
   completeDraw: ({ status, due }) => {
     if (status !== 'DRAWING') return 'wrong_draw_status';
-    if (due === 'cancel') return 'too_late';
     return due === null ? 'too_early' : undefined;
   },
   cancelDraw: ({ status, due }) => {
-    if (status !== 'ACTIVE' && status !== 'DRAWING') return 'wrong_draw_status';
+    if (status !== 'ACTIVE') return 'wrong_draw_status';
     return due === 'cancel' ? undefined : 'too_early';
   },
 };

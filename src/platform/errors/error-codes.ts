@@ -66,7 +66,6 @@ export const ERRORS = {
   ),
   wrong_draw_status: named(409, 'The draw has another status', 'The call needs a draw of another status'),
   too_early: named(409, 'It is too early', 'The contract takes the call only later'),
-  too_late: named(409, 'It is too late', 'The contract does not take the call any more'),
   already_paid: named(409, 'The prize is paid already', 'The winner has the prize'),
   nothing_to_refund: named(
     409,

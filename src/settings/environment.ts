@@ -11,6 +11,7 @@ import { EventsSettings } from '#features/events/events.settings';
 import { PoolsSettings } from '#features/pools/pools.settings';
 import { ReceiversSettings } from '#features/receivers/receivers.settings';
 import { IndexerSettings } from './indexer.settings';
+import { KeeperSettings } from './keeper.settings';
 
 /** Every area. Each process reads all of them, so that a wrong value is found wherever it is set. */
 export const AREAS = [
@@ -26,7 +27,13 @@ export const AREAS = [
   EventsSettings,
   ReceiversSettings,
   IndexerSettings,
+  KeeperSettings,
 ] as const;
+
+/** What the keeper reads: it has neither a database nor sessions. */
+export const KEEPER_AREAS = [ProcessSettings, HttpSettings, KeeperSettings] as const;
+
+export type KeeperEnvironment = SettingsOf<typeof KEEPER_AREAS>;
 
 /** Every setting of the service, read from the environment once at start. `.env.example` lists the same names. */
 export type Environment = SettingsOf<typeof AREAS>;
@@ -49,6 +56,10 @@ export function loadEnvironment(
 ): Environment {
   return readSettings(AREAS, variables, NEEDED[process]);
 }
+
+/** Reads and checks what the keeper needs. @throws as `loadEnvironment` does */
+export const loadKeeperEnvironment = (variables: NodeJS.ProcessEnv): KeeperEnvironment =>
+  readSettings(KEEPER_AREAS, variables, { always: ['RPC_URL', 'KEEPER_KEY'], production: ['CHAIN_ID'] });
 
 /** The defaults, for what needs no database and no secret, such as the OpenAPI document. */
 export const defaultEnvironment = (): Environment => defaultSettings(AREAS);

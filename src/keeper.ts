@@ -1,0 +1,18 @@
+import '#platform/log/source-maps';
+import { createLogger } from '#platform/log/logger';
+import { redactText } from '#platform/log/redact';
+import { loadKeeperEnvironment } from '#settings/environment';
+import { runKeeper } from '#keeper/keeper.setup';
+
+/** Sends the transactions that are due and that anyone may send. See the README. */
+async function main(): Promise<void> {
+  const environment = loadKeeperEnvironment(process.env);
+  const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
+  await runKeeper(environment, logger);
+  logger.flush(() => process.exit(0));
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${redactText(error.message)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,81 @@
+import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
+import type { PoolType } from '#values/types';
+import type { KeeperNode } from './node';
+
+const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
+const abi = parseAbi([
+  'function currentDraw() view returns (uint64)',
+  `function drawOf(uint64 drawId) view returns (${DRAW})`,
+  'function GRACE() view returns (uint256)',
+  'function completeDraw(uint64 drawId)',
+  'function cancelDraw(uint64 drawId)',
+]);
+const ACTIVE = 1;
+const DRAWING = 2;
+
+/** A call that seems due. Whether it is, a simulation says. */
+export interface Task {
+  kind: JobKind;
+  contract: Address;
+  data: Hex;
+  /** For the log. */
+  subject: string;
+}
+
+export type JobKind = 'complete_draw' | 'cancel_draw';
+export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
+/** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
+type Job = (node: KeeperNode, contracts: Contracts) => Promise<Task[]>;
+
+/** Every kind of work. A new one is a line here, and in JobKind. */
+export const JOBS: Record<JobKind, Job> = {
+  complete_draw: ofCurrentDraws('complete_draw', 'completeDraw', ({ status }) =>
+    Promise.resolve(status === DRAWING),
+  ),
+  // Not every draw that the call would cancel: the keeper's account may be the owner's, who may at any time.
+  cancel_draw: ofCurrentDraws('cancel_draw', 'cancelDraw', async ({ status, drawTime }, node, contract) => {
+    if (status !== ACTIVE) return false;
+    const grace = await read(node, contract, 'GRACE');
+    return grace !== undefined && (await node.time()) >= drawTime + grace;
+  }),
+};
+
+interface Draw {
+  status: number;
+  drawTime: bigint;
+}
+
+/** A contract has one draw at a time that is not over, its latest. */
+function ofCurrentDraws(
+  kind: JobKind,
+  functionName: 'completeDraw' | 'cancelDraw',
+  isDue: (draw: Draw, node: KeeperNode, contract: Address) => Promise<boolean>,
+): Job {
+  return async (node, contracts) => {
+    const tasks: Task[] = [];
+    for (const contract of (contracts.get('lottery') ?? []) as Address[]) {
+      const drawId = await read(node, contract, 'currentDraw');
+      if (!drawId) continue;
+      const draw = await drawOf(node, contract, drawId);
+      if (!draw || !(await isDue(draw, node, contract))) continue;
+      const data = encodeFunctionData({ abi, functionName, args: [drawId] });
+      tasks.push({ kind, contract, data, subject: `draw ${drawId} of ${contract}` });
+    }
+    return tasks;
+  };
+}
+
+async function read(
+  node: KeeperNode,
+  contract: Address,
+  functionName: 'currentDraw' | 'GRACE',
+): Promise<bigint | undefined> {
+  const answer = await node.read(contract, encodeFunctionData({ abi, functionName }));
+  return answer && decodeFunctionResult({ abi, functionName, data: answer });
+}
+
+async function drawOf(node: KeeperNode, contract: Address, drawId: bigint): Promise<Draw | undefined> {
+  const functionName = 'drawOf';
+  const answer = await node.read(contract, encodeFunctionData({ abi, functionName, args: [drawId] }));
+  return answer && decodeFunctionResult({ abi, functionName, data: answer });
+}

@@ -1,0 +1,138 @@
+import { Logger } from '@nestjs/common';
+import { type Hash, keccak256 } from 'viem';
+import type { PrivateKeyAccount } from 'viem/accounts';
+import { ChainUnavailable } from '#ledger/chain/chain-rpc';
+import type { Task } from './jobs';
+import type { Fees, KeeperNode } from './node';
+import type { Spending } from './spending';
+import type { KeeperState, KeeperTelemetry } from './telemetry';
+
+/** A transaction that waits for longer is replaced by one that pays more. */
+export const STUCK_MS = 45_000;
+/** In percent. Nodes take a replacement only if it pays a tenth more, some an eighth. */
+const RAISE = 125n;
+/** More than any of the calls takes. A contract that wants more is not paid for. */
+const MOST_GAS = 1_000_000n;
+
+/** The one transaction of the account that is not mined yet. */
+interface Waiting {
+  nonce: number;
+  since: number;
+  fees: Fees;
+  /** undefined: it was sent by another process of this account, perhaps before a restart. */
+  task?: Task;
+  hashes: Hash[];
+}
+
+/**
+ * Sends transactions of one account, one at a time. Whatever becomes of them shows by the account's nonce: a
+ * transaction has the first nonce that is not mined, so of several processes with this account, and of several
+ * transactions in each other's place, only one is ever mined.
+ */
+export class Sender {
+  private readonly logger = new Logger(Sender.name);
+  private waiting?: Waiting;
+  /** By contract, when something was last sent for it. */
+  private readonly served = new Map<string, number>();
+
+  constructor(
+    private readonly account: PrivateKeyAccount,
+    private readonly chainId: number,
+    private readonly node: KeeperNode,
+    private readonly spending: Spending,
+    private readonly telemetry: KeeperTelemetry,
+  ) {}
+
+  /** Whether nothing of the account waits, or what waits does so for too long. */
+  async isReady(): Promise<boolean> {
+    const nonces = await this.node.nonces(this.account.address);
+    if (this.waiting && nonces.mined > this.waiting.nonce && !(await this.conclude(this.waiting)))
+      return false;
+    if (!this.waiting && nonces.waiting > nonces.mined) {
+      const fees = await this.node.fees();
+      this.waiting = { nonce: nonces.mined, since: Date.now(), fees, hashes: [] };
+    }
+    return !this.waiting || Date.now() - this.waiting.since > STUCK_MS;
+  }
+
+  /** Sends the first of the tasks that would go through, in place of what waits. Ask `isReady` before. */
+  async sendOne(tasks: Task[]): Promise<KeeperState> {
+    let state: KeeperState = 'idle';
+    const lastServed = ({ contract }: Task): number => this.served.get(contract) ?? 0;
+    // A contract that always wants something gets its turn, and no more.
+    for (const task of tasks.sort((a, b) => lastServed(a) - lastServed(b))) {
+      const gas = await this.gasOf(task);
+      if (gas === undefined) continue;
+      // Another task may take less, but if one is left for want of money, it is told.
+      const next = await this.send(task, gas);
+      if (next === 'sending') return next;
+      state = next;
+    }
+    return state;
+  }
+
+  private async gasOf({ contract, data }: Task): Promise<bigint | undefined> {
+    const { address } = this.account;
+    const gas = await this.node.gasOf(address, contract, data);
+    if (gas === undefined) return undefined;
+    // What waits of our own is replaced; what waits of others may do it.
+    if (!this.waiting && (await this.node.failsAfterWaiting(address, contract, data))) return undefined;
+    return (gas * 5n) / 4n;
+  }
+
+  private async send(task: Task, gas: bigint): Promise<KeeperState> {
+    const before = this.waiting;
+    const fees = raised(await this.node.fees(), before?.fees);
+    const most = gas * fees.maxFeePerGas;
+    if (gas > MOST_GAS || !this.spending.allows(most)) return 'over_budget';
+    const balance = await this.node.balance(this.account.address);
+    this.telemetry.hasBalance(balance);
+    if (balance < most) return 'without_funds';
+    const nonce = before?.nonce ?? (await this.node.nonces(this.account.address)).mined;
+    const { contract: to, data } = task;
+    const transaction = { type: 'eip1559', chainId: this.chainId, nonce, to, data, gas, ...fees } as const;
+    const signed = await this.account.signTransaction(transaction);
+    const hash = keccak256(signed);
+    // Before it is sent: whether it was, without an answer, nobody knows.
+    this.waiting = { nonce, since: Date.now(), fees, task, hashes: [...(before?.hashes ?? []), hash] };
+    this.served.set(task.contract, Date.now());
+    this.telemetry.hasSent(task.kind);
+    this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
+    try {
+      await this.node.send(signed);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailable)) throw error;
+      this.logger.warn(`${hash} may not have been sent: ${error.message}`);
+    }
+    return 'sending';
+  }
+
+  /**
+   * The nonce is mined: by one of ours, or by another process.
+   * @returns false while one of several nodes may not know the receipt yet
+   */
+  private async conclude({ hashes, task, since }: Waiting): Promise<boolean> {
+    const receipts = await Promise.all(hashes.map((hash) => this.node.receipt(hash)));
+    const receipt = receipts.find((each) => each !== undefined);
+    if (task && !receipt && Date.now() - since <= STUCK_MS) return false;
+    this.waiting = undefined;
+    if (!task) return true;
+    const outcome = receipt ? (receipt.succeeded ? 'succeeded' : 'reverted') : 'lost';
+    this.telemetry.hasEnded(task.kind, outcome, receipt?.cost ?? 0n);
+    if (receipt) this.spending.add(receipt.cost);
+    this.logger.log(`${task.kind}, ${task.subject}: ${outcome}`);
+    return true;
+  }
+}
+
+function raised(now: Fees, before: Fees | undefined): Fees {
+  if (!before) return now;
+  const above = (fee: bigint, old: bigint): bigint => {
+    const least = (old * RAISE) / 100n + 1n;
+    return fee > least ? fee : least;
+  };
+  return {
+    maxFeePerGas: above(now.maxFeePerGas, before.maxFeePerGas),
+    maxPriorityFeePerGas: above(now.maxPriorityFeePerGas, before.maxPriorityFeePerGas),
+  };
+}

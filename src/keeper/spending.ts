@@ -1,0 +1,23 @@
+const DAY_MS = 86_400_000;
+
+/** What was spent in the last 24 hours. It is counted anew by each process; the account's own balance bounds them all. */
+export class Spending {
+  private spent: { at: number; wei: bigint }[] = [];
+
+  /** @param budget wei in 24 hours */
+  constructor(private readonly budget: bigint) {}
+
+  add(wei: bigint): void {
+    this.spent.push({ at: Date.now(), wei });
+  }
+
+  /** Whether so much more stays within the budget. */
+  allows(wei: bigint): boolean {
+    return this.lastDay + wei <= this.budget;
+  }
+
+  get lastDay(): bigint {
+    this.spent = this.spent.filter(({ at }) => at > Date.now() - DAY_MS);
+    return this.spent.reduce((sum, { wei }) => sum + wei, 0n);
+  }
+}

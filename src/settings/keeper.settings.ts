@@ -1,0 +1,38 @@
+import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
+import { privateKeyToAccount } from 'viem/accounts';
+import { isStrongSecret } from '#platform/config/secret';
+import { Integer } from '#platform/config/settings';
+import { ChainSettings } from '#ledger/chain/chain.settings';
+
+/** Of the process that sends transactions nobody else may care to send. */
+export class KeeperSettings extends ChainSettings {
+  /** Private key of the account that pays for them. It needs no rights at any contract. */
+  @IsOptional()
+  @Matches(/^0x[0-9a-fA-F]{64}$/, { message: 'must be a private key: 0x and 64 hex digits' })
+  KEEPER_KEY?: `0x${string}`;
+
+  /** Ether that the keeper spends in 24 hours at most, as a decimal. */
+  @Matches(/^\d{1,6}(\.\d{1,18})?$/, { message: 'must be an amount of ether, such as 0.05' })
+  KEEPER_BUDGET = '0.05';
+
+  /** Port of the keeper's own health and metrics server. */
+  @Integer() @IsInt() @Min(0) @Max(65535) KEEPER_PORT = 3003;
+
+  static override problems(settings: KeeperSettings, wrong: (name: string) => boolean): string[] {
+    const { KEEPER_KEY, NODE_ENV } = settings;
+    const problems = super.problems(settings, wrong);
+    if (!KEEPER_KEY || wrong('KEEPER_KEY')) return problems;
+    if (!isKey(KEEPER_KEY)) return [...problems, 'KEEPER_KEY is no private key'];
+    const isWeak = NODE_ENV === 'production' && !isStrongSecret(KEEPER_KEY);
+    return isWeak ? [...problems, 'KEEPER_KEY is easy to guess'] : problems;
+  }
+}
+
+/** Zero and numbers beyond the curve's order are none. */
+function isKey(key: `0x${string}`): boolean {
+  try {
+    return privateKeyToAccount(key).address !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -60,12 +60,15 @@ const TABLES = `
   COMMENT ON TABLE cancelled_pools IS 'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events';
 `;
 
-/** Writes the rows of a SELECT as events, a thousand a row. */
+/**
+ * Stages the rows of a SELECT as events, a thousand a row. They have no place on the chain, and come behind what the
+ * transaction takes back of their deposits.
+ */
 const publish = (events: string): string => `
-  INSERT INTO outbox (count, items)
-  SELECT count(*), json_agg(event ORDER BY n)
+  INSERT INTO outbox_staged (direction, blocks, logs, items)
+  SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
   FROM (SELECT row_number() OVER () - 1 AS n, event FROM (${events}) event) numbered
-  GROUP BY n / 1000 ORDER BY n / 1000;`;
+  GROUP BY n / 1000;`;
 
 const submitted = (hash: string, from: string): string => `
   SELECT 'deposit.submitted' AS topic, iso(clock_timestamp()) AS "occurredAt", t.pool_id AS "poolId",

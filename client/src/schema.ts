@@ -2696,6 +2696,9 @@ export interface components {
         };
         /** @description A payment into a pool is on the chain */
         DepositConfirmedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2703,7 +2706,6 @@ export interface components {
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             txHash: string;
-            blockNumber: number;
             /** @description Who paid, withdrew or claimed */
             account: string;
             amount: string;
@@ -2725,6 +2727,9 @@ export interface components {
         };
         /** @description A withdrawal from a pool is on the chain */
         WithdrawalConfirmedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2732,7 +2737,6 @@ export interface components {
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             txHash: string;
-            blockNumber: number;
             /** @description Who paid, withdrew or claimed */
             account: string;
             amount: string;
@@ -2754,9 +2758,11 @@ export interface components {
         };
         /** @description A pool has earned */
         YieldAccruedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             /** Format: uuid */
             poolId: string;
-            blockNumber: number;
             amount: string;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
@@ -2776,6 +2782,9 @@ export interface components {
         };
         /** @description A member has claimed what it earned */
         YieldClaimedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2783,7 +2792,6 @@ export interface components {
             /** @enum {string} */
             transactionType: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             txHash: string;
-            blockNumber: number;
             /** @description Who paid, withdrew or claimed */
             account: string;
             amount: string;
@@ -2861,6 +2869,9 @@ export interface components {
         Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
         /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
         TransactionRevertedEvent: {
+            blockNumber?: number;
+            /** @description Place of the log in its block */
+            logIndex?: number;
             /** Format: uuid */
             poolId?: string;
             /** Format: uuid */
@@ -2868,7 +2879,6 @@ export interface components {
             /** @enum {string} */
             transactionType?: "DEPOSIT" | "WITHDRAWAL" | "YIELD_CLAIM";
             txHash?: string;
-            blockNumber?: number;
             /** @description Who paid, withdrew or claimed */
             account?: string;
             amount?: string;
@@ -2899,11 +2909,13 @@ export interface components {
         };
         /** @description Tickets for a draw are sold */
         DrawOpenedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
              * @example 0000000002f1-00000000001a-0001
@@ -2922,11 +2934,13 @@ export interface components {
         };
         /** @description The caller has bought tickets */
         TicketsIssuedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             account: string;
             /** @description How many tickets this purchase added */
             tickets: string;
@@ -2948,11 +2962,13 @@ export interface components {
         };
         /** @description A draw sells no more tickets, and is about to be drawn */
         DrawClosedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
              * @example 0000000002f1-00000000001a-0001
@@ -2971,11 +2987,13 @@ export interface components {
         };
         /** @description A draw has a winner */
         DrawCompletedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             winner: string;
             prize: string;
             /**
@@ -2996,11 +3014,13 @@ export interface components {
         };
         /** @description A draw will have no winner */
         DrawCancelledEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             /**
              * @description Unique to this event. Later events have greater ids, compared as text
              * @example 0000000002f1-00000000001a-0001
@@ -3019,11 +3039,13 @@ export interface components {
         };
         /** @description The winner of a draw has the prize */
         PrizePaidEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             /** @description Who got it */
             account: string;
             amount: string;
@@ -3045,11 +3067,13 @@ export interface components {
         };
         /** @description Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts */
         DrawRefundedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
             txHash: string;
-            blockNumber: number;
             /** @description Who got it */
             account: string;
             amount: string;
@@ -11960,11 +11984,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12024,11 +12048,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12088,8 +12112,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "blockNumber": 4211,
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "yield.accrued",
@@ -12148,11 +12172,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12336,11 +12360,11 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "drawId": 2,
@@ -12406,10 +12430,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.opened",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"
@@ -12467,10 +12491,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "tickets": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12530,10 +12554,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.closed",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"
@@ -12591,10 +12615,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "prize": "35000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12654,10 +12678,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "id": "0000000002f1-00000000001a-0001",
                  *       "topic": "draw.cancelled",
                  *       "occurredAt": "2026-11-21T05:09:49.118Z"
@@ -12715,10 +12739,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12778,10 +12802,10 @@ export interface operations {
             content: {
                 /**
                  * @example {
+                 *       "blockNumber": 4211,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
-                 *       "blockNumber": 4211,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",

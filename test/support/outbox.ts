@@ -4,12 +4,14 @@ import { HOLD_CONSUMER, READ_OUTBOX } from '#ledger/outbox/outbox.sql';
 import { type TestApp, until } from './app';
 
 export interface PublishedRow {
+  /** The transaction that wrote it. */
+  xid: string;
   count: number;
   items: LedgerEvent[];
 }
 
 /** The whole outbox, in the order in which readers get it. */
-export const READ_ALL = 'SELECT count, items FROM outbox ORDER BY xid, position';
+export const READ_ALL = 'SELECT xid::text, count, items FROM outbox ORDER BY xid, position';
 
 /** Waits until readers get all that is written. Transactions of other tests on the same server delay it. */
 export async function readable(app: TestApp): Promise<void> {
@@ -103,11 +105,33 @@ function describe(topic: string, event: Fields): string {
 }
 
 /**
+ * What each transaction tells of the chain has to come in the chain's order, and what it takes back newest first.
+ * @throws Error at the first event that does not
+ */
+function inOrder(rows: PublishedRow[]): void {
+  let before: { xid: string; back: boolean; place: [block: number, log: number] } | undefined;
+  for (const { xid, items } of rows)
+    for (const event of items as Fields[]) {
+      if (event.blockNumber === undefined) continue;
+      const back = event.topic === 'transaction.reverted';
+      const place: [number, number] = [event.blockNumber as number, event.logIndex as number];
+      if (before?.xid === xid && before.back === back) {
+        const [older, newer] = back ? [place, before.place] : [before.place, place];
+        const isOlder = older[0] < newer[0] || (older[0] === newer[0] && older[1] < newer[1]);
+        if (!isOlder)
+          throw new Error(`out of order: ${JSON.stringify(event)} after ${before.place.join(' ')}`);
+      }
+      before = { xid, back, place };
+    }
+}
+
+/**
  * What holds after all these events. A deposit that is confirmed after it expired has expired no more. A hash that was
  * told holds until another one or none is told, or the deposit is confirmed, expires, or goes with its pool.
  * @throws Error when an event tells what holds already, or takes back what does not
  */
 export function foldOutbox(rows: PublishedRow[]): { what: string }[] {
+  inOrder(rows);
   const holds = new Map<string, number>();
   const expired = new Map<string, string>();
   const submitted = new Map<string, string>();

@@ -6,13 +6,18 @@ import { TOPICS, type Topic } from './ledger-event';
 const AMOUNT = { pattern: '^\\d+$' };
 const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' };
 
+/** The place of what the chain says: events of one transaction of the database come in the order of places. */
+class ChainPayload {
+  @ApiProperty({ type: 'integer' }) blockNumber: number;
+  @ApiProperty({ type: 'integer', description: 'Place of the log in its block' }) logIndex: number;
+}
+
 /** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
-class TransactionPayload {
+class TransactionPayload extends ChainPayload {
   @ApiProperty({ format: 'uuid' }) poolId: string;
   @ApiProperty({ format: 'uuid' }) transactionId: string;
   @ApiProperty({ enum: TRANSACTION_TYPES }) transactionType: TransactionType;
   @ApiProperty() txHash: string;
-  @ApiProperty({ type: 'integer' }) blockNumber: number;
   @ApiProperty({ ...ADDRESS, description: 'Who paid, withdrew or claimed' }) account: string;
   @ApiProperty(AMOUNT) amount: string;
 }
@@ -33,15 +38,14 @@ class SubmittedPayload extends PickType(TransactionPayload, [
   txHash: string | null;
 }
 
-class AccrualPayload extends PickType(TransactionPayload, ['poolId', 'blockNumber', 'amount']) {}
+class AccrualPayload extends PickType(TransactionPayload, ['poolId', 'blockNumber', 'logIndex', 'amount']) {}
 
-class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber']) {}
+class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber', 'logIndex']) {}
 
-class DrawPayload {
+class DrawPayload extends ChainPayload {
   @ApiProperty({ type: 'integer' }) drawId: number;
   @ApiProperty({ ...ADDRESS, description: 'Draw ids are unique only within a contract' }) contract: string;
   @ApiProperty() txHash: string;
-  @ApiProperty({ type: 'integer' }) blockNumber: number;
 }
 
 class TicketsPayload extends DrawPayload {

@@ -100,6 +100,29 @@ describe('a contract whose event numbers break', () => {
     await healed();
   });
 
+  it('is read again from its last event when it stands on no block of the ledger', async () => {
+    await buyTickets();
+    indexer = bench.indexer(SOON);
+    await bench.converged();
+    await indexer.end();
+    // As a version leaves it that does not know of contracts apart, and has moved the cursor.
+    const { number } = (await bench.cursor())!;
+    for (const block of [number + 5, number - 1]) {
+      await bench.sql(
+        `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+         VALUES ($1, $2, '0xother', now(), 'catching_up', 'a test')`,
+        [lottery, block],
+      );
+      indexer = bench.indexer(SOON);
+      await eventually(
+        'joining',
+        () => bench.sql('SELECT FROM chain_contracts_apart'),
+        (rows) => rows.length === 0,
+      );
+      await indexer.end();
+    }
+  });
+
   it('is the only one that is read again after a rewind of it', async () => {
     await buyTickets();
     const [{ block }] = await bench.sql<{ block: number }>(
@@ -119,5 +142,34 @@ describe('a contract whose event numbers break', () => {
     });
     expect(undone).toEqual(its.map((each) => each.block));
     await expect(bench.rewind(block - 1, {}, `0x${'7'.repeat(40)}`)).rejects.toThrow('none of the contracts');
+  });
+});
+
+describe('a contract whose event numbers break at two endpoints that must agree', () => {
+  const bench = useChain(2);
+
+  it('is quarantined, and both are believed about the others', async () => {
+    const { lottery } = bench.deployment.contracts;
+    const isOthers = (log: Log): boolean => log.address.toLowerCase() !== lottery.toLowerCase();
+    const apart = (): Promise<unknown[]> => bench.sql('SELECT FROM chain_contracts_apart');
+    const indexer = bench.indexer({ ...SOON, RPC_AGREE: '2' });
+    await bench.converged();
+    const { timestamp } = await bench.owner.getBlock();
+    bench.proxy.faults = { logs: (logs) => logs.filter(isOthers) };
+    await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 10_000_000n]);
+    // The one that leaves out is found out by its own counts.
+    await eventually(
+      'an accusation',
+      () => Promise.resolve(indexer.output),
+      (output) => output.includes('is not believed'),
+    );
+    bench.proxies[1].faults = bench.proxy.faults;
+    await eventually('a quarantine', apart, (rows) => rows.length === 1);
+    const { blockNumber } = await bench.deposit(bench.pools[0], 7n);
+    await bench.atHead(blockNumber);
+    for (const proxy of bench.proxies) proxy.faults = {};
+    await bench.converged();
+    expect(await apart()).toEqual([]);
+    await indexer.end();
   });
 });

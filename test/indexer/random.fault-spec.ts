@@ -1,3 +1,4 @@
+import type { Address } from 'viem';
 import { freshDatabase } from '../support/database';
 import { ChainBench, type IndexerProcess } from '../support/chain-bench';
 import type { Faults } from '../support/chain-proxy';
@@ -7,14 +8,20 @@ import { liars } from '../support/liars';
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
 const ACTIONS = 12;
+/** A round is long enough for contracts to be quarantined. */
+const SOON = { QUARANTINE_AFTER: '1' };
 
 type Random = ReturnType<typeof generator>;
 const one = <T>(random: Random, of: T[]): T => of[random(of.length)];
 
 /** An endpoint that fails or lags, but tells nothing false. */
-function trouble(random: Random): Faults {
+function trouble(random: Random, contracts: string[]): Faults {
   let n = 0;
+  const silent = one(random, contracts).toLowerCase();
   return one<Faults>(random, [
+    // All that one contract says.
+    { logs: (logs) => logs.filter(({ address }) => address.toLowerCase() !== silent) },
+    { logs: (logs) => logs.filter(({ address }) => address.toLowerCase() !== silent) },
     {},
     { http: () => (n++ % 4 === 1 ? 502 : 'ok') },
     { http: () => 'drop' },
@@ -50,13 +57,13 @@ class Indexers {
   /** All anew, so that none remembers which endpoints failed or which contracts there were. */
   async restart(): Promise<void> {
     await this.end();
-    for (let count = 1 + this.random(2); count > 0; count -= 1) this.running.push(this.bench.indexer());
+    for (let count = 1 + this.random(2); count > 0; count -= 1) this.running.push(this.bench.indexer(SOON));
   }
 
   /** The oldest is killed. The next one takes over: one that stood by, or one that starts now. */
   async takeover(): Promise<void> {
     await this.running.shift()?.end('SIGKILL');
-    if (this.running.length === 0 || this.random(2) === 0) this.running.push(this.bench.indexer());
+    if (this.running.length === 0 || this.random(2) === 0) this.running.push(this.bench.indexer(SOON));
   }
 
   async end(): Promise<void> {
@@ -68,10 +75,16 @@ class Indexers {
   }
 }
 
+const contractsOf = ({ deployment, further }: ChainBench): string[] => [
+  ...Object.values(deployment.contracts),
+  ...further.map(([, address]) => address),
+];
+
 /** What people and nodes do to the chain; what the contracts refuse is as good as nothing done. */
 function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() => Promise<unknown>)[] {
   const pick = (): string => one(random, bench.pools);
   const none = `0x${'0'.repeat(32)}`;
+  const contracts = (): string[] => contractsOf(bench);
   const bytes = (id: string): string => `0x${id.replaceAll('-', '')}`;
   return [
     () => bench.deposit(pick(), BigInt(1 + random(1000))),
@@ -100,11 +113,20 @@ function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() =
     async () => bench.lottery(bench.other, 'fundPrize', [await bench.currentDraw(), BigInt(1 + random(5))]),
     async () => bench.lottery(bench.saver, 'refund', [await bench.currentDraw()]),
     async () => bench.lottery(bench.saver, 'claimPrize', [await bench.currentDraw()]),
-    // A lottery contract beside the first, which the next indexers follow, and draws there.
+    // A lottery contract beside the first, which the next indexers follow, and draws there: some before it is followed.
     async () => {
       if (bench.further.length === 2) return;
-      await bench.addLottery();
+      const added = await bench.addLottery();
+      const { timestamp } = await bench.owner.getBlock();
+      if (random(2) === 0) await bench.lottery(bench.owner, 'openDraw', [1n, timestamp + 3n], added);
       await indexers.restart();
+    },
+    // One contract is taken back by hand, beside the leader.
+    async () => {
+      const { number } = (await bench.cursor())!;
+      const contract = one(random, contracts());
+      const settings = { RPC_URL: bench.anvil.url };
+      await bench.rewind(Math.max(1, number - random(30)), settings, contract as Address);
     },
     async () => {
       const [, contract] = one(random, bench.further);
@@ -142,13 +164,16 @@ describe.each([1, 2, 3])('20: random rounds with %d endpoints', (endpoints) => {
       const head = Number(await bench.owner.getBlockNumber({ cacheTime: 0 }));
       const spared = lying === undefined ? undefined : (lying + 1) % endpoints;
       bench.proxies.forEach((proxy, i) => {
-        proxy.faults = i === lying ? lie(random, head) : i === spared ? {} : trouble(random);
+        proxy.faults =
+          i === lying ? lie(random, head) : i === spared ? {} : trouble(random, contractsOf(bench));
       });
       told.push(`round ${round}: ${bench.proxies.map(({ faults }) => Object.entries(faults)).join(' | ')}`);
       for (let i = 0; i < ACTIONS; i += 1) {
         await one(random, actions)().catch(() => undefined);
         // Another endpoint fails, or a failing one is well again, in the middle of it.
-        if (lying === undefined && random(4) === 0) one(random, bench.proxies).faults = trouble(random);
+        if (lying === undefined && random(4) === 0) {
+          one(random, bench.proxies).faults = trouble(random, contractsOf(bench));
+        }
       }
       for (const proxy of bench.proxies) proxy.faults = {};
       await converged();

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
-import type { BlockBatch } from '#indexer/reading/block-batch';
+import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
@@ -13,7 +13,7 @@ import { Patience } from './patience';
 /** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
 const CLOSE_BLOCKS = 16;
 /** Wait after a failure. It doubles each time. */
-const WAIT_MS = 500;
+const WAIT_MS = 250;
 const MAX_WAIT_MS = 300_000;
 
 type Outcome = { reading: Reading } | { error: unknown };
@@ -78,7 +78,12 @@ export class CatchUp {
     const next = this.next(cursor);
     if (!next) return false;
     this.last = next.address;
-    if (next.at.number === cursor.number) return this.join(ledger, cursor, head, next);
+    if (next.at.hash === cursor.hash) return this.join(ledger, cursor, head, next);
+    if (next.at.number >= cursor.number) {
+      // The ledger is on another branch, or before that block.
+      await this.anchor(ledger, cursor, this.readerFor(next), next);
+      return false;
+    }
     this.read = this.start(next, cursor);
     if (cursor.number - next.at.number > CLOSE_BLOCKS) return false;
     const close = this.read;
@@ -92,13 +97,17 @@ export class CatchUp {
     const due = [...this.contracts.apart.values()].filter(
       ({ address, state, at }) =>
         (this.waits.get(address) ?? 0) <= performance.now() &&
-        (at.number < cursor.number || state === 'catching_up'),
+        (at.number !== cursor.number || state === 'catching_up'),
     );
     return due.find(({ address }) => address > this.last) ?? due[0];
   }
 
+  private readerFor({ address }: Apart): WatchedEndpoint {
+    return this.endpoints.readerAside(this.patience.triesOf(address));
+  }
+
   private start(apart: Apart, cursor: ChainCursor): Read {
-    const reader = this.endpoints.readerAside(this.patience.triesOf(apart.address));
+    const reader = this.readerFor(apart);
     const reading = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
     const read: Read = { apart, reader, done: Promise.resolve() };
     const keep = (outcome: Outcome): void => void (read.outcome = outcome);
@@ -122,7 +131,24 @@ export class CatchUp {
       if (!(error instanceof RetryableChainError)) throw error;
       reader.about([apart.address]).range.shrink();
       await this.fail(ledger, cursor, apart, error.message);
+      // The cursor follows a fork within two tries.
+      const isLost = error instanceof ForkDetected && this.patience.triesOf(apart.address) > 2;
+      if (isLost) await this.anchor(ledger, cursor, reader, apart);
       return false;
+    }
+  }
+
+  private async anchor(
+    ledger: Ledger,
+    cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    apart: Apart,
+  ): Promise<void> {
+    try {
+      await this.contracts.anchor(ledger, cursor, reader, this.contracts.apart.get(apart.address) ?? apart);
+    } catch (error) {
+      if (!(error instanceof RetryableChainError)) throw error;
+      this.logger.warn(`${apart.address} cannot be read from before its last event: ${error.message}`);
     }
   }
 

@@ -75,6 +75,7 @@ export class ContractStates {
       return true;
     }
     if (!this.patience.isOver(contract) || this.following.length === 1) return false;
+    this.endpoints.absolve();
     await this.separate(ledger, cursor, reader, contract, 'quarantined', message);
     return true;
   }
@@ -103,7 +104,9 @@ export class ContractStates {
     state: ApartState,
     reason: string,
   ): Promise<void> {
-    const at = await this.lastWhole(ledger, cursor, reader, contract);
+    // What the ledger certainly has of it.
+    const isWhole = this.sequence.isProven(cursor.number);
+    const at = isWhole ? cursor : await this.beforeLast(ledger, reader, contract);
     await ledger.contracts.setApart(cursor, contract, at, state, reason);
     this.patience.forget(contract);
     await this.load(ledger);
@@ -113,16 +116,26 @@ export class ContractStates {
   }
 
   /**
-   * The last block up to which the ledger certainly has all of the contract: the one before its last event, as there may
-   * be more in that block, unless more is proven.
+   * Reads a contract apart from before its last event again: where it stood is not on the ledger's branch, as another
+   * version that does not know of contracts apart has moved the cursor.
    */
-  private async lastWhole(
-    { writer }: Ledger,
+  async anchor(
+    ledger: Ledger,
     cursor: ChainCursor,
+    reader: WatchedEndpoint,
+    { address, state, reason }: Apart,
+  ): Promise<void> {
+    const at = await this.beforeLast(ledger, reader, address);
+    await ledger.contracts.setApart(cursor, address, at, state, reason);
+    await this.load(ledger);
+  }
+
+  /** The block before the contract's last event: there may be more events in that one. */
+  private async beforeLast(
+    { writer }: Ledger,
     { source }: WatchedEndpoint,
     contract: string,
   ): Promise<Block> {
-    if (this.sequence.isProven(cursor.number)) return cursor;
     const { seq, block } = this.sequence.lastOf(contract);
     const [at, next] = await source.blocks([Math.max(block - 1, 0), block]);
     if (!at) throw new NodeBehind(`the node lacks block ${block - 1}`);

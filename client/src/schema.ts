@@ -1911,6 +1911,8 @@ export interface components {
             gasUsed: string | null;
             /** @description Wei */
             gasPrice: string | null;
+            /** @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere */
+            l1Fee: string | null;
         };
         TransactionDetailEnvelope: {
             /** @enum {boolean} */
@@ -6228,7 +6230,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6388,7 +6391,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6556,7 +6560,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6732,7 +6737,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */

@@ -125,6 +125,15 @@ export class Chain1767312000000 implements MigrationInterface {
       ) WITH (fillfactor = 70);
       COMMENT ON TABLE receipt_waits IS 'Blocks whose receipts no endpoint had when they were last asked for: how often, and when they are asked for again';
 
+      CREATE TABLE verify_walks (
+        name text COLLATE "C" NOT NULL,
+        after text COLLATE "C" NOT NULL,
+        done bigint NOT NULL,
+        covered_at timestamptz(3),
+        CONSTRAINT verify_walks_pkey PRIMARY KEY (name)
+      );
+      COMMENT ON TABLE verify_walks IS 'How far continuous verification has come, so that a restart goes on there, and when it last got to the end';
+
       CREATE TABLE set_aside_counts (
         outcome text COLLATE "C" NOT NULL,
         count bigint NOT NULL,
@@ -137,8 +146,8 @@ export class Chain1767312000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
-      DROP TABLE set_aside_counts, receipt_waits, chain_events, chain_blocks, chain_facts, chain_contracts_apart,
-        chain_contracts, chain_cursor;
+      DROP TABLE set_aside_counts, verify_walks, receipt_waits, chain_events, chain_blocks, chain_facts,
+        chain_contracts_apart, chain_contracts, chain_cursor;
     `);
   }
 }

@@ -96,6 +96,25 @@ describe('an event that cannot be applied', () => {
     expect(await amounts()).toEqual(['1', '1']);
   });
 
+  it('of a pool that appears late is taken up, though every block has events of others', async () => {
+    const late = 'aaaaaaaa-0000-7000-8000-000000000002';
+    chain.add([deposit(5n, { poolId: late.replaceAll('-', '') }), deposit(1n)]);
+    await written.apply(chain);
+    await written.addPool(late);
+    const clock = jest.spyOn(Date, 'now');
+    try {
+      const searched = Date.now();
+      for (let i = 1; i <= 5; i += 1) {
+        clock.mockReturnValue(searched + 300 * i);
+        chain.add([deposit(1n)]);
+        await written.apply(chain);
+      }
+    } finally {
+      clock.mockRestore();
+    }
+    expect(await outcomes()).toEqual(Array(7).fill('APPLIED'));
+  });
+
   it('is one of a kind that this version does not know: it changes nothing', async () => {
     const later = await new Written().start(chain, 2);
     try {

@@ -1911,6 +1911,8 @@ export interface components {
             gasUsed: string | null;
             /** @description Wei */
             gasPrice: string | null;
+            /** @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere */
+            l1Fee: string | null;
         };
         TransactionDetailEnvelope: {
             /** @enum {boolean} */
@@ -6252,7 +6254,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6412,7 +6415,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6580,7 +6584,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */
@@ -6756,7 +6761,8 @@ export interface operations {
                      *         "confirmedAt": "2026-11-21T05:09:49.118Z",
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
-                     *         "gasPrice": "1000000007"
+                     *         "gasPrice": "1000000007",
+                     *         "l1Fee": "18230941"
                      *       }
                      *     }
                      */

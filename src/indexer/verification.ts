@@ -6,13 +6,15 @@ import { IndexerSettings } from '#settings/indexer.settings';
 import { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { Rpc } from '#indexer/reading/rpc';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { AgreedChain } from './verifying/agreed-chain';
 
 /** A statement under way may take longer; it changes nothing, so the process need not wait for its end. */
 const STOP_MS = 1000;
 
-/** The endpoints of RPC_URL, for verification: it asks one of them at a time. */
+/** The endpoints of RPC_URL, for the command: it asks one of them at a time. */
 export const endpointsOf = (addresses: string): EndpointRotation =>
   new EndpointRotation(
     rpcEndpoints(addresses).map((endpoint) => {
@@ -22,7 +24,7 @@ export const endpointsOf = (addresses: string): EndpointRotation =>
   );
 
 /**
- * Verifies a few pools from time to time while this process leads and is synced, over connections of its own, so that
+ * Verifies a part of the whole from time to time while this process leads and is synced, over connections of its own, so that
  * the indexing loop never waits for it.
  */
 @Injectable()
@@ -33,11 +35,12 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
   constructor(
     private readonly postgres: PostgresSettings,
     private readonly settings: IndexerSettings,
+    private readonly endpoints: RpcEndpoints,
     private readonly telemetry: IndexerTelemetry,
   ) {}
 
   onApplicationBootstrap(): void {
-    const { RPC_URL, VERIFY_POOLS, VERIFY_INTERVAL } = this.settings;
+    const { RPC_AGREE, VERIFY_POOLS, VERIFY_INTERVAL } = this.settings;
     const options = {
       databaseUrl: this.postgres.DATABASE_URL,
       perRound: VERIFY_POOLS,
@@ -45,8 +48,8 @@ export class BackgroundVerification implements OnApplicationBootstrap, BeforeApp
       mayVerify: () => this.telemetry.state === 'synced',
     };
     const metrics = new VerifyMetrics(this.telemetry.registry);
-    const endpoints = endpointsOf(RPC_URL!);
-    this.running = new ContinuousVerification(options, endpoints, metrics, this.stop.signal).run();
+    const chain = new AgreedChain(this.endpoints.all, RPC_AGREE);
+    this.running = new ContinuousVerification(options, chain, metrics, this.stop.signal).run();
   }
 
   async beforeApplicationShutdown(): Promise<void> {

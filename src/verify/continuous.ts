@@ -1,27 +1,26 @@
 import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ChainComparison } from '#verify/checks/chain';
 import { connect } from '#verify/checks/connection';
-import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import { DerivedComparison } from '#verify/checks/derived';
-import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
-import { NEXT_POOLS } from '#verify/checks/pools.sql';
+import { CREATE_MEMORY } from '#verify/checks/pools.sql';
+import { type CappedChain, ChainWalk, FIRST_VALUE } from './chain-walk';
+import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
+import { Places, estimate } from './places';
+import { type Walk, walks } from './walks';
 
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-/** A pool or address that takes longer is left to the `verify` command. */
+/** A key that takes longer is left to the `verify` command. */
 const KEY_TIMEOUT_MS = 5000;
-/** So many pools and addresses that differ are checked again in every round, to notice when they are repaired. */
-const MOST_DIFFERING = 50;
-/** Differences of one key that are logged at most. */
+/** Differences of one look that are logged at most. */
 const MAX_LISTED = 100;
+const CHAIN = 'chain';
 
 export interface ContinuousOptions {
   databaseUrl: string;
-  /** Number of pools, and of addresses, in a round. */
+  /** Number of pools, addresses and draws in a round. */
   perRound: number;
   /** Time between rounds; 0 switches verification off. */
   roundMs: number;
@@ -29,28 +28,25 @@ export interface ContinuousOptions {
   mayVerify: () => boolean;
 }
 
-/** How far a walk over keys has come, and the keys that differ, with the kinds of their differences. */
-interface Walk {
-  after: string;
-  readonly first: string;
-  readonly next: string;
-  readonly differing: Map<string, string[]>;
-}
-
-const walk = (next: string, first: string): Walk => ({ after: first, first, next, differing: new Map() });
-
-/** Verifies all pools and addresses over and over, a few in each round. */
+/** Verifies all that the command does over and over, a part in each round, and goes on where the last round ended. */
 export class ContinuousVerification {
   private readonly logger = new Logger(ContinuousVerification.name);
-  private readonly pools = walk(NEXT_POOLS, FIRST_ID);
-  private readonly addresses = walk(NEXT_ADDRESSES, '');
+  private readonly walks = walks();
+  private readonly differing = new Map<string, Differing>();
+  private readonly chain: ChainWalk;
+  /** Undefined until they are read: another process may have gone on meanwhile. */
+  private places?: Places;
 
   constructor(
     private readonly options: ContinuousOptions,
-    private readonly endpoints: EndpointRotation,
+    chain: CappedChain,
     private readonly metrics: VerifyMetrics,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.chain = new ChainWalk(chain, signal);
+    for (const name of [...this.walks.map((walk) => walk.name), CHAIN])
+      this.differing.set(name, new Differing((difference) => this.log(difference)));
+  }
 
   /** Runs until stopped. Failures are logged, and tried again in the next round. */
   async run(): Promise<void> {
@@ -58,82 +54,110 @@ export class ContinuousVerification {
       await sleep(this.options.roundMs, undefined, { signal: this.signal }).catch(() => undefined);
       if (this.signal.aborted) return;
       if (!this.options.mayVerify()) this.forget();
-      else
-        await this.round().catch((error: Error) => this.logger.warn(`verification failed: ${error.message}`));
+      else await this.round().catch((error: Error) => this.fail('all', error));
     }
   }
 
   /** From now on, the process that leads reports the differences. */
   private forget(): void {
-    for (const each of [this.pools, this.addresses]) each.differing.clear();
-    this.metrics.show(new Map());
+    for (const each of this.differing.values()) each.clear();
+    this.places = undefined;
+    this.metrics.forget();
   }
 
-  private async round(): Promise<void> {
+  async round(): Promise<void> {
     const client = await connect(this.options.databaseUrl, false, KEY_TIMEOUT_MS);
     try {
+      await client.query(`BEGIN READ WRITE; ${CREATE_MEMORY}; COMMIT`);
+      if (!this.places) await (this.places = new Places(this.metrics)).load(client);
       const { rows } = await client.query<{ hasCursor: boolean }>(HAS_CURSOR);
-      const mode = { repair: false, remember: false, hasEvents: rows[0].hasCursor };
-      await this.verifyNext(client, this.pools, async (ids, findings) => {
-        await new DerivedComparison(client, findings, mode).pools(ids);
-        await new ChainComparison(client, this.endpoints, findings, this.signal).pools(ids);
-        this.metrics.verified(ids.length);
-      });
-      await this.verifyNext(client, this.addresses, (addresses, findings) =>
-        new DerivedComparison(client, findings, mode).addresses(addresses),
-      );
+      const [{ hasCursor }] = rows;
+      for (const walk of this.walks)
+        if (hasCursor || !walk.ofChain) await this.goOn(client, walk, hasCursor, this.places);
+      if (hasCursor) await this.goOnAtChain(client, this.places);
+      await this.places.keep(client);
     } finally {
-      this.show();
+      this.metrics.show([...this.differing.values()].flatMap((each) => each.kinds));
       await client.end().catch(() => undefined);
     }
   }
 
-  /** Verifies the next keys, and again those that differed. */
-  private async verifyNext(
-    client: Client,
-    at: Walk,
-    compare: (keys: string[], findings: Findings) => Promise<void>,
-  ): Promise<void> {
-    const { rows } = await client.query<Record<string, string>>(at.next, [at.after, this.options.perRound]);
-    const keys = rows.map((row) => Object.values(row)[0]);
-    // One by one, so that a pool that takes too long or fails does not keep others from being verified.
-    for (const key of new Set([...at.differing.keys(), ...keys])) {
+  /** Compares the next keys, and again those that differed. */
+  private async goOn(client: Client, walk: Walk, hasEvents: boolean, places: Places): Promise<void> {
+    const limit = this.options.perRound;
+    const differing = this.differing.get(walk.name)!;
+    const after = places.after(walk.name, walk.first);
+    const keys = await walk.next(client, after, limit);
+    let end: string | null = walk.bySteps ? after : keys.length < limit ? null : keys.at(-1)!;
+    let done = 0;
+    // One by one, so that a key that takes too long or fails does not keep others from being compared.
+    for (const key of new Set([...differing.keys, ...keys])) {
       if (this.signal.aborted) return;
       const findings = new Findings(MAX_LISTED);
+      const mode = { repair: false, remember: false, hasEvents };
       try {
-        await compare([key], findings);
+        const next = await walk.compare(new DerivedComparison(client, findings, mode), key, hasEvents);
+        if (keys.includes(key)) done += 1;
+        if (next !== undefined && keys.includes(key)) end = next;
       } catch (error) {
-        this.logger.warn(`${key} could not be verified: ${(error as Error).message}`);
+        this.fail(key, error as Error);
         continue;
       }
-      this.note(at, key, findings);
+      this.report(key, findings);
+      differing.note(key, findings);
     }
-    at.after = keys.length < this.options.perRound ? at.first : keys.at(-1)!;
+    const rows = await estimate(client, walk.table);
+    places.move(walk.name, done * walk.rowsOfKey, end, walk.first, rows);
+    if (walk.name === 'pools') this.metrics.verified(done);
   }
 
-  private note(at: Walk, key: string, findings: Findings): void {
-    const { differences, listed, notChecked } = findings.report();
-    notChecked.forEach((reason) => this.logger.warn(`${key} could not be verified: ${reason}`));
-    const before = at.differing.get(key) ?? [];
-    const now = Object.keys(differences);
-    // Log a difference once, not in every round.
-    listed.filter(({ kind }) => !before.includes(kind)).forEach((each) => this.log(each));
-    if (now.length === 0) {
-      if (notChecked.length === 0) at.differing.delete(key);
-    } else if (at.differing.has(key) || at.differing.size < MOST_DIFFERING) at.differing.set(key, now);
+  /** The same for what the chain says, as far as the calls of a round suffice. */
+  private async goOnAtChain(client: Client, places: Places): Promise<void> {
+    const differing = this.differing.get(CHAIN)!;
+    try {
+      await this.chain.begin();
+      await this.partOfChain(client, places);
+      const again = differing.turn(this.chain.again);
+      if (again.length > 0)
+        await this.compareChain(again, (findings) => this.chain.askAgain(client, again, findings));
+      await this.compareChain([], (findings) => this.chain.counts(client, findings));
+      for (let parts = 1; parts < this.options.perRound && this.chain.hasCalls; parts += 1)
+        if (this.signal.aborted || (await this.partOfChain(client, places))) return;
+    } catch (error) {
+      this.fail('chain', error as Error);
+    }
+  }
+
+  /** @returns whether it was the last part */
+  private async partOfChain(client: Client, places: Places): Promise<boolean> {
+    const after = places.after(CHAIN, FIRST_VALUE);
+    const rows = await estimate(client, 'pools');
+    return this.compareChain([], async (findings) => {
+      const { last, pools } = await this.chain.next(client, after, findings);
+      places.move(CHAIN, pools, last, FIRST_VALUE, rows);
+      return last === null;
+    });
+  }
+
+  private async compareChain<T>(again: string[], compare: (findings: Findings) => Promise<T>): Promise<T> {
+    const findings = new Findings(MAX_LISTED);
+    const result = await compare(findings);
+    this.report('chain', findings);
+    this.differing.get(CHAIN)!.noteValues(again, findings);
+    return result;
+  }
+
+  private report(key: string, findings: Findings): void {
+    findings.report().notChecked.forEach((reason) => this.fail(key, new Error(reason)));
+  }
+
+  private fail(what: string, { message }: Error): void {
+    this.logger.warn(`${what} could not be verified: ${message}`);
   }
 
   private log({ kind, id, found, wanted }: Difference): void {
     this.logger.error(
       `DIFFERENCE in ${kind} of ${id}: is ${found ?? 'nothing'}, should be ${wanted ?? 'nothing'}`,
     );
-  }
-
-  private show(): void {
-    const counts = new Map<string, number>();
-    for (const { differing } of [this.pools, this.addresses])
-      for (const kinds of differing.values())
-        for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
-    this.metrics.show(counts);
   }
 }

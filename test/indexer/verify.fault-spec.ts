@@ -7,10 +7,11 @@ import { bytes16 } from '#values/bytes16';
 import type { VerifyReport } from '#verify/checks/findings';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
-import { endpointsOf } from '#indexer/verification';
+import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { startAnvil } from '#dev/anvil';
 import { type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 import { RpcProxy } from '../support/chain-proxy';
+import { endpointOf } from '../support/paper-node';
 
 const ENTRY = path.join(__dirname, '..', '..', 'dist', 'src', 'verify.js');
 
@@ -289,7 +290,7 @@ describe('verification beside an indexer', () => {
     let mayVerify = true;
     const running = new ContinuousVerification(
       { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayVerify: () => mayVerify },
-      endpointsOf(bench.proxy.url),
+      new AgreedChain([endpointOf(bench.proxy.url)], 1),
       new VerifyMetrics(registry),
       stop.signal,
     ).run();

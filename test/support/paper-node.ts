@@ -10,6 +10,10 @@ interface Call {
 /** An answer of a node that refuses the call. */
 export class Refused extends Error {}
 
+/** A node as the indexer knows it. */
+export const endpointOf = (url: string): WatchedEndpoint =>
+  new WatchedEndpoint({ url, headers: {}, name: url }, url, [], () => undefined);
+
 /** A node of a chain on paper: answers calls by a function, and counts them. */
 export class PaperNode {
   readonly calls: Omit<Call, 'id'>[] = [];
@@ -21,7 +25,7 @@ export class PaperNode {
 
   static async start(answer: PaperNode['answer']): Promise<PaperNode> {
     const paper = new PaperNode(answer);
-    paper.node = await FakeNode.start((request, response, body) => {
+    paper.node = await FakeNode.start((_, response, body) => {
       void paper.reply(body).then((text) => (text === undefined ? response.destroy() : response.end(text)));
     });
     return paper;
@@ -33,7 +37,7 @@ export class PaperNode {
 
   /** As the indexer knows it. */
   get endpoint(): WatchedEndpoint {
-    return new WatchedEndpoint({ url: this.url, headers: {}, name: 'paper' }, 'paper', [], () => undefined);
+    return endpointOf(this.url);
   }
 
   stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { verdict } from '#indexer/agreement/cross-check';
+import { acceptedClaim } from '#indexer/agreement/vote';
 import { hex } from '#indexer/reading/raw-chain';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -95,22 +95,11 @@ const decimal = (value: unknown): string | null | undefined =>
       ? BigInt(value).toString()
       : undefined;
 
-const claimOf = (cost: Cost | undefined): string | undefined => cost && JSON.stringify(cost);
-
 /** What endpoints say of one transaction, by the vote on all that is read from the chain. */
-export function agreed(said: (Cost | undefined)[], agree: number): Cost | undefined {
-  return said.find((cost, reader) => {
-    if (!cost) return false;
-    const others = said.filter((_, i) => i !== reader).map(claimOf);
-    const testimonies = others.map((claim) => ({
-      stance:
-        claim === undefined
-          ? ('lacks' as const)
-          : claim === claimOf(cost)
-            ? ('agrees' as const)
-            : ('differs' as const),
-      claim,
-    }));
-    return verdict(testimonies, agree) === 'accepted';
-  });
-}
+export const agreed = (said: (Cost | undefined)[], agree: number): Cost | undefined =>
+  said[
+    acceptedClaim(
+      said.map((cost) => cost && JSON.stringify(cost)),
+      agree,
+    )
+  ];

@@ -15,6 +15,7 @@ const abi = parseAbi([
   'function seq() view returns (uint64)',
 ]);
 
+type Choose = (all: Question[]) => Question[];
 export type Call = Parameters<EndpointRotation['ask']>[0][number];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
@@ -33,7 +34,7 @@ interface Holding extends AtCursor {
   accounts: { account: string; amount: string }[];
   positions: StoredPosition[];
 }
-interface Question {
+export interface Question {
   kind: string;
   id: string;
   wanted: bigint;
@@ -60,9 +61,12 @@ export class ChainComparison {
     private readonly signal: AbortSignal,
   ) {}
 
-  /** @returns the number of values compared. @throws NotComparable */
-  async pools(ids: string[]): Promise<number> {
-    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some));
+  /**
+   * @param choose which of the values; all without it
+   * @returns the number of values compared. @throws NotComparable
+   */
+  async pools(ids: string[], choose: Choose = (all) => all): Promise<number> {
+    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some, choose));
     this.findings.count('pools on the chain', ids.length);
     const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
     this.findings.count('balances on the chain', asked.length - yields);
@@ -106,12 +110,13 @@ export class ChainComparison {
     }
   }
 
-  private async askHoldings(ids: string[]): Promise<Asked> {
+  private async askHoldings(ids: string[], choose: Choose): Promise<Asked> {
     const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
     if (rows.length === 0) return { asked: [], differing: [] };
-    const questions = rows.flatMap((holding) =>
-      questionsOf(holding).map((each) => ({ ...each, key: holding.id })),
-    );
+    const questions = choose(rows.flatMap(questionsOf)).map((each) => ({
+      ...each,
+      key: each.id.split(' ')[0],
+    }));
     return { asked: questions, differing: await this.compare(rows[0], questions) };
   }
 

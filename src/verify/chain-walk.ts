@@ -1,0 +1,109 @@
+import type { Client } from 'pg';
+import { ChainComparison, type Question } from '#verify/checks/chain';
+import { CONTRACTS } from '#verify/checks/chain.sql';
+import { type Ask, EndpointRotation } from '#verify/checks/endpoint-rotation';
+import type { Findings } from '#verify/checks/findings';
+import { NEXT_POOLS } from '#verify/checks/pools.sql';
+
+/** The chain with a limit of calls in each round. */
+export interface CappedChain {
+  /** Begins a round. */
+  begin(): Promise<void>;
+  /** @throws Error when the calls of the round are used up, or nobody answers */
+  ask: Ask;
+  /** Calls that are left. */
+  readonly left: number;
+  /** So many values may be asked for at once. */
+  readonly values: number;
+  /** Calls that so many values need. */
+  cost(values: number): number;
+}
+
+/** Pools whose values are put together into one part. */
+const POOLS_AT_ONCE = 20;
+/** Contracts that are asked for their count in a round. */
+const CONTRACTS_AT_ONCE = 5;
+/** Values that differed and are asked for again in a round. */
+const MOST_AGAIN = 20;
+export const FIRST_VALUE = '00000000-0000-0000-0000-000000000000';
+
+/** Sorts behind all ids and addresses. */
+const BEHIND = '~';
+const poolOf = (value: string): string => value.split(' ')[0];
+
+/** Holds the ledger's pools against the chain, value by value, as many in a round as the calls suffice for. */
+export class ChainWalk {
+  private contract = 0;
+
+  constructor(
+    private readonly chain: CappedChain,
+    private readonly signal: AbortSignal,
+  ) {}
+
+  /** Whether there are calls for another part. One that differs takes more: the next round begins with it. */
+  get hasCalls(): boolean {
+    return this.chain.left > this.chain.cost(this.chain.values);
+  }
+
+  /** How many values that differed may be asked for again: each has up to three questions, which are asked three times. */
+  get again(): number {
+    let count = 0;
+    while (count < MOST_AGAIN && 3 * this.chain.cost(3 * (count + 1)) <= this.chain.left) count += 1;
+    return count;
+  }
+
+  begin(): Promise<void> {
+    return this.chain.begin();
+  }
+
+  /** The counts of some contracts, by turns. */
+  async counts(client: Client, findings: Findings): Promise<void> {
+    const { rows } = await client.query<{ address: string }>(`${CONTRACTS} ORDER BY address`);
+    const from = this.contract < rows.length ? this.contract : 0;
+    const some = rows.slice(from, from + CONTRACTS_AT_ONCE).map(({ address }) => address);
+    this.contract = from + some.length;
+    await this.comparison(client, findings).counts(some);
+  }
+
+  /** Asks again for these values, of contracts or pools. */
+  async askAgain(client: Client, values: string[], findings: Findings): Promise<void> {
+    const contracts = values.filter((value) => value.startsWith('0x'));
+    const comparison = this.comparison(client, findings);
+    if (contracts.length > 0) await comparison.counts(contracts);
+    const wanted = new Set(values);
+    const ids = [...new Set(values.filter((value) => !contracts.includes(value)).map(poolOf))];
+    if (ids.length > 0) await comparison.pools(ids, (all) => all.filter(({ id }) => wanted.has(id)));
+  }
+
+  /**
+   * The next values after one, in the order of pools and accounts.
+   * @returns the last one, null at the end of all pools; and how many pools are done
+   */
+  async next(
+    client: Client,
+    after: string,
+    findings: Findings,
+  ): Promise<{ last: string | null; pools: number }> {
+    const { rows } = await client.query<{ id: string }>(NEXT_POOLS, [poolOf(after), POOLS_AT_ONCE]);
+    const isEnd = rows.length < POOLS_AT_ONCE;
+    const ids = rows.map(({ id }) => id);
+    let last: string | undefined;
+    const choose = (all: Question[]): Question[] => {
+      const open = all.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
+      // What differs is asked for again, by itself.
+      last ??= open[this.chain.values - 1]?.id ?? BEHIND;
+      return open.filter(({ id }) => id <= last!);
+    };
+    // The pool of the value itself may have more accounts.
+    const begun = after.endsWith(BEHIND) ? [] : [poolOf(after)];
+    await this.comparison(client, findings).pools([...begun, ...ids], choose);
+    if (last === undefined || last === BEHIND)
+      return { last: isEnd ? null : `${ids.at(-1)!} ${BEHIND}`, pools: ids.length };
+    return { last, pools: ids.filter((id) => id < poolOf(last!)).length };
+  }
+
+  private comparison(client: Client, findings: Findings): ChainComparison {
+    const ask = new EndpointRotation([(calls) => this.chain.ask(calls)]);
+    return new ChainComparison(client, ask, findings, this.signal);
+  }
+}

@@ -1,0 +1,131 @@
+import type { Client } from 'pg';
+import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
+import type { DerivedComparison } from '#verify/checks/derived';
+import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
+import { NEXT_POOLS } from '#verify/checks/pools.sql';
+
+/** Events that one step of `events` goes over. */
+const EVENTS_AT_ONCE = 1000;
+/** Deposits and cancelled pools that one look tells of. */
+const MOST_UNPAID = 100;
+/** What is compared as a whole rests for so many times what it took, so that it takes a hundredth of the time at most. */
+const REST = 100;
+
+/** Something that is gone over key by key, over and over: all that `npm run verify` compares without the chain. */
+export interface Walk {
+  readonly name: string;
+  /** Whose rows tell how many keys there are about. */
+  readonly table: string;
+  readonly first: string;
+  readonly rowsOfKey: number;
+  /** Whether it is about what was read from the chain. */
+  readonly ofChain: boolean;
+  /** Whether `compare` tells where to go on. */
+  readonly bySteps: boolean;
+  /** The next keys; fewer than `limit` at the end, or one if it goes by steps. */
+  next(client: Client, after: string, limit: number): Promise<string[]>;
+  /** @returns where to go on, null at the end; undefined: behind the key */
+  compare(derived: DerivedComparison, key: string, hasEvents: boolean): Promise<string | null | undefined>;
+}
+
+const pools: Walk = {
+  name: 'pools',
+  bySteps: false,
+  table: 'pools',
+  rowsOfKey: 1,
+  ofChain: false,
+  first: '00000000-0000-0000-0000-000000000000',
+  next: (client, after, limit) => column(client, NEXT_POOLS, after, limit),
+  async compare(derived, id, hasEvents) {
+    await derived.pools([id]);
+    if (hasEvents) await derived.positions([id]);
+    return undefined;
+  },
+};
+
+const addresses: Walk = {
+  name: 'addresses',
+  bySteps: false,
+  table: 'users',
+  rowsOfKey: 1,
+  ofChain: false,
+  first: '',
+  next: (client, after, limit) => column(client, NEXT_ADDRESSES, after, limit),
+  async compare(derived, address) {
+    await derived.addresses([address]);
+    return undefined;
+  },
+};
+
+/** A key is the contract and number of the event to go on after. */
+const events: Walk = {
+  name: 'events',
+  bySteps: true,
+  table: 'chain_events',
+  rowsOfKey: EVENTS_AT_ONCE,
+  ofChain: true,
+  first: ' 0',
+  next: (_, after) => Promise.resolve([after]),
+  async compare(derived, after) {
+    const [contract, seq] = after.split(' ');
+    const last = await derived.events({ contract, seq }, EVENTS_AT_ONCE);
+    return last ? `${last.contract} ${last.seq}` : null;
+  },
+};
+
+const draws: Walk = {
+  name: 'draws',
+  bySteps: false,
+  table: 'lottery_draws',
+  rowsOfKey: 1,
+  ofChain: true,
+  first: ' -1',
+  async next(client, after, limit) {
+    const values = [...after.split(' '), limit];
+    const { rows } = await client.query<{ contract: string; drawId: string }>(NEXT_DRAWS, values);
+    return rows.map(({ contract, drawId }) => `${contract} ${drawId}`);
+  },
+  async compare(derived, key) {
+    const [contract, drawId] = key.split(' ');
+    await derived.draws([{ contract, drawId }]);
+    return undefined;
+  },
+};
+
+/** One sum after the other. Those over all pools are counted by one statement: where that takes too long, by the command. */
+const sums = (): Walk => {
+  const resting = new Map<string, number>();
+  const all: Record<string, (derived: DerivedComparison, hasEvents: boolean) => Promise<void>> = {
+    counts: (derived, hasEvents) => (hasEvents ? derived.counts() : Promise.resolve()),
+    totals: (derived) => derived.totals('0'),
+    unpaid: (derived) => derived.unpaid(MOST_UNPAID),
+  };
+  const names = Object.keys(all).sort();
+  return {
+    name: 'sums',
+    bySteps: true,
+    table: 'pool_totals',
+    rowsOfKey: 1,
+    ofChain: false,
+    first: '',
+    next: (_, after) => Promise.resolve(names.filter((name) => name > after).slice(0, 1)),
+    async compare(derived, name, hasEvents) {
+      const isLast = name === names.at(-1);
+      const start = Date.now();
+      if (start < (resting.get(name) ?? 0)) return isLast ? null : name;
+      try {
+        await all[name](derived, hasEvents);
+      } finally {
+        resting.set(name, Date.now() + REST * (Date.now() - start));
+      }
+      return isLast ? null : name;
+    },
+  };
+};
+
+export const walks = (): Walk[] => [pools, addresses, events, draws, sums()];
+
+async function column(client: Client, text: string, ...values: unknown[]): Promise<string[]> {
+  const { rows } = await client.query<Record<string, string>>(text, values);
+  return rows.map((row) => Object.values(row)[0]);
+}

@@ -10,7 +10,7 @@ import { PaperNode, Refused } from './support/paper-node';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
-const ACCOUNTS = 1000;
+const ACCOUNTS = 400;
 const MULTICALL = '0xca11bde05977b3631167028862be2a173976ca11';
 const abi = parseAbi([
   'function aggregate3((address target, bool allowFailure, bytes callData)[]) view returns ((bool success, bytes returnData)[])',
@@ -41,7 +41,9 @@ describe('continuous verification', () => {
   beforeEach(async () => {
     await written.sql('DELETE FROM verify_walks');
     jest.spyOn(Logger.prototype, 'error').mockImplementation((line: string) => void logged.errors.push(line));
-    jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: string) => void logged.warnings.push(line));
+    jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((line: string) => void logged.warnings.push(line));
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -109,7 +111,7 @@ describe('continuous verification', () => {
       );
     let rounds = 0;
     for (; (await covered().catch(() => 0)) !== 1; rounds += 1) {
-      expect(rounds).toBeLessThan(40);
+      expect(rounds).toBeLessThan(12);
       const before = one.calls.length;
       // Each round by another process.
       await verification().round();
@@ -173,14 +175,13 @@ describe('continuous verification', () => {
   });
 
   it.each([
-    ['chain_events.seq', 'DELETE FROM chain_events WHERE seq = 500'],
     ['positions.balance', `UPDATE positions SET balance = 5 WHERE address = '${account(9)}'`],
     ['pool_totals.deposited', 'UPDATE pool_totals SET deposited = deposited + 1 WHERE shard = 3'],
     ['set_aside_counts.count', `INSERT INTO set_aside_counts VALUES ('FAILED', 4)`],
     [
       'lottery_draws.status',
-      `INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, draw_time)
-       VALUES ('${account(5)}', 1, 'ACTIVE', 1, now())`,
+      `INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time)
+       VALUES ('${account(5)}', 1, 'ACTIVE', 1, 0, 0, 0, now())`,
     ],
     ['account_days.deposits', `UPDATE account_days SET deposits = 5 WHERE address = '${account(4)}'`],
     ['pools.balance', 'UPDATE pools SET balance = balance + 1'],
@@ -189,14 +190,12 @@ describe('continuous verification', () => {
       `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
        VALUES (gen_random_uuid(), '${account(4)}', 'h', now(), now())`,
     ],
+    // Of a pool whose events are in doubt, positions are not replayed.
+    ['chain_events.seq', 'DELETE FROM chain_events WHERE seq = 200'],
   ])('covers what the command covers: %s', async (kind, statement) => {
     await node(() => new Refused('not today'));
-    await written.sql('BEGIN');
-    await written.sql('COMMIT');
-    const copy = await written.sql<{ name: string }>('SELECT current_database() AS name');
-    expect(copy).toHaveLength(1);
     await corrupt(statement);
-    const running = verification(1, 500);
+    const running = verification(1, 20);
     for (let i = 0; i < 8 && !(kind in (await differences())); i += 1) await running.round();
     expect(Object.keys(await differences())).toContain(kind);
   });

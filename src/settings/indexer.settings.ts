@@ -33,7 +33,7 @@ export class IndexerSettings extends ChainSettings {
   /** Seconds between the indexer's verification rounds. 0: none. */
   @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
 
-  /** Pools in a round, and also addresses in a round. */
+  /** Pools in a round, and also addresses and draws in a round. */
   @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
 
   /** Port of the indexer's own health and metrics server. */

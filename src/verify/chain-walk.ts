@@ -29,6 +29,7 @@ export const FIRST_VALUE = '00000000-0000-0000-0000-000000000000';
 
 /** Sorts behind all ids and addresses. */
 const BEHIND = '~';
+const QUERY_CANCELED = '57014';
 const poolOf = (value: string): string => value.split(' ')[0];
 
 /** Holds the ledger's pools against the chain, value by value, as many in a round as the calls suffice for. */
@@ -83,9 +84,9 @@ export class ChainWalk {
     client: Client,
     after: string,
     findings: Findings,
+    most = POOLS_AT_ONCE,
   ): Promise<{ last: string | null; pools: number }> {
-    const { rows } = await client.query<{ id: string }>(NEXT_POOLS, [poolOf(after), POOLS_AT_ONCE]);
-    const isEnd = rows.length < POOLS_AT_ONCE;
+    const { rows } = await client.query<{ id: string }>(NEXT_POOLS, [poolOf(after), most]);
     const ids = rows.map(({ id }) => id);
     let last: string | undefined;
     const choose = (all: Question[]): Question[] => {
@@ -95,11 +96,17 @@ export class ChainWalk {
       return open.filter(({ id }) => id <= last!);
     };
     // The pool of the value itself may have more accounts.
-    const begun = after.endsWith(BEHIND) ? [] : [poolOf(after)];
-    await this.comparison(client, findings).pools([...begun, ...ids], choose);
-    if (last === undefined || last === BEHIND)
-      return { last: isEnd ? null : `${ids.at(-1)!} ${BEHIND}`, pools: ids.length };
-    return { last, pools: ids.filter((id) => id < poolOf(last!)).length };
+    const some = after.endsWith(BEHIND) ? ids : [poolOf(after), ...ids];
+    try {
+      await this.comparison(client, findings).pools(some, choose);
+    } catch (error) {
+      if ((error as { code?: string }).code !== QUERY_CANCELED) throw error;
+      if (most > 1) return this.next(client, after, findings, 1);
+      findings.skip(`pools ${some.join(', ')}: the ledger takes too long`);
+    }
+    if (last !== undefined && last !== BEHIND)
+      return { last, pools: ids.filter((id) => id < poolOf(last!)).length };
+    return { last: rows.length < most ? null : `${ids.at(-1)!} ${BEHIND}`, pools: ids.length };
   }
 
   private comparison(client: Client, findings: Findings): ChainComparison {

@@ -116,13 +116,13 @@ export class ContinuousVerification {
     const differing = this.differing.get(CHAIN)!;
     try {
       await this.chain.begin();
-      await this.partOfChain(client, places);
+      let isEnd = await this.partOfChain(client, places);
       const again = differing.turn(this.chain.again);
       if (again.length > 0)
         await this.compareChain(again, (findings) => this.chain.askAgain(client, again, findings));
       await this.compareChain([], (findings) => this.chain.counts(client, findings));
-      for (let parts = 1; parts < this.options.perRound && this.chain.hasCalls; parts += 1)
-        if (this.signal.aborted || (await this.partOfChain(client, places))) return;
+      while (!isEnd && !this.signal.aborted && this.chain.hasCalls)
+        isEnd = await this.partOfChain(client, places);
     } catch (error) {
       this.fail('chain', error as Error);
     }

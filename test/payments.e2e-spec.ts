@@ -130,6 +130,31 @@ describe('calls', () => {
     expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
   });
 
+  it('nothing is refused for what the ledger says while it lacks events of the contract alone', async () => {
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    await app.sql(
+      `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+       VALUES ($1, 1, '0x', '2026-01-01', 'quarantined', 'a test')`,
+      [bench.deployment.contracts.cooperative.toLowerCase()],
+    );
+    const position = async (): Promise<unknown> => {
+      const { blockNumber, blockTime } = (await app.get(`/pools/${id}/position`, saver)).body.data;
+      const [listed] = (await app.get('/users/me/positions', saver)).body.data;
+      expect(listed).toMatchObject({ blockNumber, blockTime });
+      return [blockNumber, blockTime];
+    };
+    try {
+      expect((await calls(id, `withdraw?amount=${ten + 1n}`)).status).toBe(200);
+      expect((await calls(id, 'claim')).status).toBe(200);
+      expect(await position()).toEqual([1, '2026-01-01T00:00:00.000Z']);
+    } finally {
+      await app.sql('DELETE FROM chain_contracts_apart');
+    }
+    expect((await calls(id, `withdraw?amount=${ten + 1n}`)).body.code).toBe('insufficient_balance');
+    expect(await position()).not.toEqual([1, '2026-01-01T00:00:00.000Z']);
+  });
+
   it('whoever has money in a pool gets it out: who has left, and who paid in from outside', async () => {
     const owner = await app.signIn();
     const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });

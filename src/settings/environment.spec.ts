@@ -176,6 +176,7 @@ const WRONG: Record<string, string[]> = {
   START_BLOCK: ['-1', 'latest'],
   CONFIRMATIONS: ['-1', '65', 'x'],
   RPC_AGREE: ['0', '-1', 'most'],
+  QUARANTINE_AFTER: ['0', '86401', 'soon'],
   MAX_HEAD_AGE: ['-1', '1.5', 'soon'],
   PENDING_DEPOSIT_TTL: ['0', '1h'],
   JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],

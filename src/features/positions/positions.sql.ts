@@ -1,6 +1,6 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { EFFECTIVE_BLOCK, earlierBlockOf } from '#ledger/chain/chain.sql';
+import { CONTRACTS_APART, EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */
@@ -28,6 +28,11 @@ const position = (pool: string): string => `
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
     ${amount('claimable', 'y.claimable')}, 'blockNumber', coalesce(a.number, b.number),
     'blockTime', iso(CASE WHEN a.number IS NULL THEN b.time ELSE a.time END))`;
+
+/** SQL: the last block whose events of the pool's contract count, if that is before `b`, the ledger's: it is read apart. */
+const earlierBlockOf = (pool: string): string => `
+  (SELECT c.number, c.time FROM ${CONTRACTS_APART} c JOIN pools own ON own.contract_address = c.address
+   WHERE own.id = ${pool} AND c.number < b.number)`;
 
 /** SQL: whether the contract has ever taken money from the address for the pool. */
 export const hasPosition = (pool: string, address: string): string =>

@@ -65,6 +65,11 @@ export class IndexerTelemetry {
 
   constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
+    registerContractMetrics(
+      this.registry,
+      () => this.contracts(),
+      () => sync.cursor?.number ?? 0,
+    );
     // Computed at each scrape, so that they change even while nothing is read.
     this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
     this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
@@ -105,7 +110,6 @@ export class IndexerTelemetry {
   /** Shows which contracts are followed, and which are read apart. */
   watchContracts(standings: () => ContractStanding[]): void {
     this.contracts = standings;
-    registerContractMetrics(this.registry, standings, () => this.sync.cursor?.number ?? 0);
   }
 
   /** Events that were applied for a contract apart. */

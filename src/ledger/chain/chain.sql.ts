@@ -64,11 +64,6 @@ export const EFFECTIVE_BLOCK = `
   (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
    FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;
 
-/**
- * SQL: number and time of the last block whose events of the pool's contract count, if that is below \`b\`, which is
- * EFFECTIVE_BLOCK: the contract is apart.
- */
-export const earlierBlockOf = (pool: string): string => `
-  (SELECT a.block_number AS number, a.block_time AS time
-   FROM chain_contracts_apart a JOIN pools apart ON apart.contract_address = a.address
-   WHERE apart.id = ${pool} AND a.block_number < b.number)`;
+/** SQL: the contracts whose events are read apart, with number and time of the last block up to which they were. */
+export const CONTRACTS_APART =
+  '(SELECT address, block_number AS number, block_time AS time FROM chain_contracts_apart)';

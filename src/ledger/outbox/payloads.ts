@@ -105,7 +105,10 @@ export const PAYLOADS = {
   ],
   'draw.opened': [DrawPayload, 'Tickets for a draw are sold'],
   'tickets.issued': [TicketsPayload, 'The caller has bought tickets'],
-  'draw.closed': [DrawPayload, 'A draw sells no more tickets, and is about to be drawn'],
+  'draw.closed': [
+    DrawPayload,
+    'A draw sells no more tickets, and is about to be drawn; again if nobody picked the winner in time',
+  ],
   'draw.completed': [WinnerPayload, 'A draw has a winner'],
   'draw.cancelled': [DrawPayload, 'A draw will have no winner'],
   'prize.paid': [PayoutPayload, 'The winner of a draw has the prize'],

@@ -42,6 +42,17 @@ export class DerivedComparison extends LedgerComparison {
   /** The derived columns of pools, and the rows of their ledger. */
   async pools(ids: string[]): Promise<void> {
     if (this.mode.hasEvents) await this.times(ids);
+    const joined = await this.rows<Value>(members.COMPARE_MEMBERS, ids);
+    await this.report(
+      'pool_members',
+      joined.filter(({ column }) => column === 'type'),
+      () => this.client.query(members.REPAIR_TYPES, [ids]),
+    );
+    // Who the owner is may be wrong in the pool as well.
+    await this.report(
+      'pool_members',
+      joined.filter(({ column }) => column === 'role'),
+    );
     const owners = await this.rows<Value>(pools.COMPARE_OWNERS, ids);
     await this.report('transactions', owners, () =>
       this.client.query(pools.REPAIR_OWNERS, [unique(owners.map(({ id }) => id))]),

@@ -5,6 +5,7 @@ import { VerifyScene } from './support/verify-scene';
 
 /** The tables and columns that `verify` leaves out, with the reasons. */
 const LEFT_OUT = readFileSync(join(__dirname, '../docs/verify.md'), 'utf8')
+  .split('## What is left out')[1]
   .split('\n')
   .flatMap((line) => /^\| `(\w+)`(?:: ((?:`\w+`(?:, )?)+))? +\| \S.* \|$/.exec(line) ?? [])
   .flatMap((_, i, parts) => (i % 3 === 0 ? [[parts[i + 1], parts[i + 2]]] : []))
@@ -16,8 +17,16 @@ const LEFT_OUT = readFileSync(join(__dirname, '../docs/verify.md'), 'utf8')
 const SUMS = ['account_days', 'owner_totals', 'member_counts', 'member_streams', 'pool_totals'];
 /** Without them the indexer reads the blocks again, and takes blocks back by replaying. */
 const CACHES = ['chain_blocks', 'position_journal'];
-/** What is summed up follows the rows of these, whatever they say. */
-const SUMMED = ['transactions', 'yield_accruals', 'pools', 'pool_members', 'users', 'chain_events'];
+/** What is counted and copied follows the rows of these, whatever they say. What was told of a deposit is forgotten. */
+const COPIES = ['pools', 'transactions', 'pool_members', 'submissions', 'outbox'];
+const FOLLOW: Record<string, string[]> = {
+  transactions: COPIES,
+  yield_accruals: COPIES,
+  pools: COPIES,
+  pool_members: COPIES,
+  users: COPIES,
+  submissions: ['submissions', 'outbox'],
+};
 
 const scene = new VerifyScene();
 beforeAll(() => scene.start());
@@ -48,7 +57,7 @@ const each = Object.entries(CASES).flatMap(([table, columns]) =>
     kind,
     column: `${table}.${column}`,
     statement: `UPDATE ${table} SET ${column} = ${value}
-      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND ${column} IS DISTINCT FROM (${value}) LIMIT 1)`,
+      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
   })),
 );
 
@@ -56,12 +65,13 @@ it.each(each)('names $column', async ({ table, kind, statement }) => {
   await scene.corrupt(statement);
   expect(await scene.changed()).toEqual([table]);
   const { listed, notChecked } = await scene.verify(true, scene.node);
-  expect(notChecked).toEqual([]);
+  // Without a place on the chain there is nothing to ask a node for.
+  if (table !== 'chain_cursor') expect(notChecked).toEqual([]);
   expect(listed.map((found) => found.kind)).toEqual(
     expect.arrayContaining([expect.stringMatching(`^(${kind})$`)]),
   );
   // What was right stays so: repair writes nothing else than what is wrong.
-  const follow = SUMMED.includes(table) ? ['pools', 'transactions', 'pool_members'] : [];
+  const follow = FOLLOW[table] ?? [];
   const left = (await scene.changed()).filter((name) => ![...SUMS, ...CACHES, ...follow].includes(name));
   const mended = listed.every((found) => found.mended);
   expect(left.filter((name) => mended || name !== table)).toEqual([]);

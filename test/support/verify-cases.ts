@@ -5,6 +5,7 @@ const ANY_ID = 'gen_random_uuid()';
 const TX_HASH = `'0x${'ab'.repeat(32)}'`;
 const more = (column: string, kind?: string, where?: string): Case => [`${column} + 1`, kind, where];
 const CLAIM = `kind = 'YieldClaimed'`;
+const CONFIRMED = `status = 'CONFIRMED'`;
 const TICKETS = `kind = 'TicketsIssued'`;
 
 /** One row of the table gets another value in the column. */
@@ -30,7 +31,7 @@ export const CASES: Record<string, Record<string, Case>> = {
   chain_blocks: {
     number: ['1000'],
     hash: [TX_HASH, undefined, 'number = 5'],
-    parent_hash: [TX_HASH, 'chain_blocks.hash', 'number = 5'],
+    parent_hash: [TX_HASH, 'chain_blocks.(parent_)?hash', 'number = 5'],
     time: [`time + interval '1 second'`, undefined, 'number = 5'],
   },
   chain_cursor: {
@@ -181,18 +182,18 @@ export const CASES: Record<string, Record<string, Case>> = {
     account: [SOMEONE, 'submissions.state'],
   },
   transactions: {
-    id: [ANY_ID, 'chain_events.transaction'],
-    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id)', 'chain_events.transaction'],
+    id: [ANY_ID, 'chain_events.transaction', CONFIRMED],
+    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id)', 'chain_events.transaction', CONFIRMED],
     owner_id: ['(SELECT id FROM users WHERE id <> owner_id)'],
     by_owner: ['NOT by_owner'],
     type: [`'WITHDRAWAL'`, 'chain_events.transaction', `type = 'YIELD_CLAIM'`],
     status: [`'EXPIRED'`, 'pools.pending_balance', `status = 'PENDING'`],
-    account: [SOMEONE, 'chain_events.transaction'],
-    amount: more('amount', 'chain_events.transaction'),
+    account: [SOMEONE, 'chain_events.transaction', CONFIRMED],
+    amount: more('amount', 'chain_events.transaction', CONFIRMED),
     requested_amount: ['NULL', undefined, `status = 'CONFIRMED' AND requested_amount IS NOT NULL`],
-    tx_hash: [TX_HASH, 'chain_events.transaction'],
-    block_number: more('block_number', 'chain_events.transaction'),
-    log_index: more('log_index + 100', 'chain_events.transaction'),
+    tx_hash: [TX_HASH, 'chain_events.transaction', CONFIRMED],
+    block_number: more('block_number', 'chain_events.transaction', CONFIRMED),
+    log_index: more('log_index + 100', 'chain_events.transaction', CONFIRMED),
     created_at: [`created_at - interval '1 day'`, undefined, 'requested_amount IS NULL'],
     confirmed_at: [`confirmed_at + interval '1 second'`, undefined, 'requested_amount IS NOT NULL'],
   },

@@ -133,7 +133,8 @@ export const COMPARE_MEMBERS = `
   CROSS JOIN LATERAL ${compareColumns(
     ['type', 'role'],
     (column) => `m.${column}`,
-    (column) => (column === 'type' ? 'p.type' : `CASE WHEN m.address = u.address THEN 'OWNER' ELSE 'MEMBER' END`),
+    (column) =>
+      column === 'type' ? 'p.type' : `CASE WHEN m.address = u.address THEN 'OWNER' ELSE 'MEMBER' END`,
   )} d WHERE p.id = ANY($1::uuid[])`;
 /** Parameter: pool ids. */
 export const REPAIR_TYPES = `

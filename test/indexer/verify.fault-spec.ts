@@ -207,7 +207,7 @@ describe('verification beside an indexer', () => {
     await bench.converged();
     // As if the database had not taken the event's data.
     await bench.sql(`DELETE FROM transactions WHERE amount = 33`);
-    await bench.sql(`UPDATE chain_events SET outcome = 'FAILED', transaction_id = NULL WHERE amount = 33`);
+    await bench.sql(`UPDATE chain_events SET outcome = 'FAILED', reason = 'test', transaction_id = NULL WHERE amount = 33`);
     const { report } = await verify('--repair');
     expect(report.listed).toEqual([
       expect.objectContaining({ kind: 'set_aside_counts.count', id: 'FAILED' }),

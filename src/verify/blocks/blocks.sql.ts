@@ -46,8 +46,8 @@ export const COMPARE_BLOCKS = `
  */
 export const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigint AND number > 0';
 
-/** By the block where it stands. */
+/** By the block where it stands. Nothing is proven where more was proven than read. */
 export const REPAIR_CURSOR = `
-  UPDATE chain_cursor c SET block_time = b.time, proven_number = least(proven_number, c.block_number),
+  UPDATE chain_cursor c SET block_time = b.time, proven_number = CASE WHEN proven_number <= c.block_number THEN proven_number ELSE 0 END,
     applied_number = least(applied_number, c.block_number)
   FROM chain_blocks b WHERE b.number = c.block_number AND b.hash = c.block_hash`;

@@ -42,6 +42,17 @@ export class DerivedComparison extends LedgerComparison {
   /** The derived columns of pools, and the rows of their ledger. */
   async pools(ids: string[]): Promise<void> {
     if (this.mode.hasEvents) await this.times(ids);
+    const joined = await this.rows<Value>(members.COMPARE_MEMBERS, ids);
+    await this.report(
+      'pool_members',
+      joined.filter(({ column }) => column === 'type'),
+      () => this.client.query(members.REPAIR_TYPES, [ids]),
+    );
+    // Who the owner is may be wrong in the pool as well.
+    await this.report(
+      'pool_members',
+      joined.filter(({ column }) => column === 'role'),
+    );
     const owners = await this.rows<Value>(pools.COMPARE_OWNERS, ids);
     await this.report('transactions', owners, () =>
       this.client.query(pools.REPAIR_OWNERS, [unique(owners.map(({ id }) => id))]),
@@ -174,9 +185,12 @@ export class DerivedComparison extends LedgerComparison {
       await this.client.query(lottery.LOCK_CURSOR);
       await this.client.query(lottery.REPAIR_WINNERS);
     });
-    await this.report('set_aside_counts', await this.rows<Value>(lottery.COMPARE_SET_ASIDE), async () => {
+    const repairCounts = async (): Promise<void> => {
       await this.client.query(lottery.LOCK_CURSOR);
       for (const statement of lottery.REPAIR_SET_ASIDE) await this.client.query(statement);
-    });
+    };
+    // While events are in doubt, the counts may be what is right.
+    const wrong = await this.rows<Value>(lottery.COMPARE_SET_ASIDE);
+    await this.report('set_aside_counts', wrong, this.findings.hasDisputes ? undefined : repairCounts);
   }
 }

@@ -63,7 +63,7 @@ const WRONG = [
   `SELECT 'chain_events.transaction_id', ${KEY}, NULL, e.transaction_id::text, ${OWN}
    FROM batch e WHERE e.transaction_id IS NOT NULL AND (e.outcome <> 'APPLIED' OR NOT ${MOVES})`,
   // Each applied event has its row in the ledger.
-  `SELECT 'chain_events.transaction', ${KEY}, e.transaction_id::text, CASE WHEN t.id IS NOT NULL THEN 'differs' END, ${OWN}
+  `SELECT 'chain_events.transaction', ${KEY}, e.transaction_id::text, CASE WHEN t.id IS NOT NULL THEN 'differs' END, ${OWN} || array_remove(ARRAY[t.pool_id::text], NULL)
    FROM batch e LEFT JOIN transactions t ON t.id = e.transaction_id
    WHERE e.outcome = 'APPLIED' AND ${MOVES} AND (${MOVEMENT}) IS NOT TRUE`,
   `SELECT 'chain_events.accrual', ${KEY}, e.amount::text, CASE WHEN y.pool_id IS NOT NULL THEN 'differs' END, ${OWN}
@@ -105,7 +105,7 @@ export const COMPARE_LEDGER_ROWS = `
     e.outcome AS found, ARRAY[t.pool_id::text] AS subjects
   FROM transactions t LEFT JOIN chain_events e ON e.block_number = t.block_number AND e.log_index = t.log_index
   WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
-    AND (e.outcome = 'APPLIED' AND e.transaction_id = t.id) IS NOT TRUE
+    AND (e.outcome = 'APPLIED' AND e.transaction_id = t.id AND e.pool_id = t.pool_id) IS NOT TRUE
   UNION ALL
   SELECT 'transactions.requested_amount', t.id::text, t.amount::text, t.requested_amount::text, ARRAY[]::text[]
   FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status <> 'CONFIRMED'

@@ -64,6 +64,10 @@ export class Findings {
     return this.disputed.has('*') || this.disputed.has(subject);
   }
 
+  get hasDisputes(): boolean {
+    return this.disputed.size > 0;
+  }
+
   report(): VerifyReport {
     return {
       complete: this.notChecked.size === 0,

@@ -125,3 +125,18 @@ export const REPAIR_OWNED = `
   ORDER BY owner_id, type
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     ${OWNER_COLUMNS.map((column) => `${column} = t.${column} + excluded.${column}`).join(', ')}`;
+
+/** What a membership has from its pool. Row: id, column, kept, recount. Parameter: pool ids. */
+export const COMPARE_MEMBERS = `
+  SELECT concat_ws(' ', m.pool_id, m.address) AS id, d.column_name AS "column", d.kept, d.recount
+  FROM pools p JOIN users u ON u.id = p.owner_id JOIN pool_members m ON m.pool_id = p.id
+  CROSS JOIN LATERAL ${compareColumns(
+    ['type', 'role'],
+    (column) => `m.${column}`,
+    (column) =>
+      column === 'type' ? 'p.type' : `CASE WHEN m.address = u.address THEN 'OWNER' ELSE 'MEMBER' END`,
+  )} d WHERE p.id = ANY($1::uuid[])`;
+/** Parameter: pool ids. */
+export const REPAIR_TYPES = `
+  UPDATE pool_members m SET type = p.type FROM pools p
+  WHERE p.id = m.pool_id AND p.id = ANY($1::uuid[]) AND m.type <> p.type`;

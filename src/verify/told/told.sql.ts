@@ -66,7 +66,7 @@ export const TAKE_TOLD = `
   ), wrong AS (
     SELECT concat_ws(' ', xid, position) AS id, 'count' AS "column", count::text AS kept,
       json_array_length(items)::text AS recount, xid, position
-    FROM looked WHERE json_typeof(items) = 'array' AND count <> json_array_length(items)
+    FROM looked WHERE CASE json_typeof(items) WHEN 'array' THEN json_array_length(items) END NOT IN (0, count)
   )
   SELECT l.xid::text, l.position::text, coalesce((SELECT json_agg(w) FROM wrong w), '[]') AS differences
   FROM (SELECT xid, position FROM looked ORDER BY xid DESC, position DESC LIMIT 1) l`;

@@ -13,7 +13,6 @@ import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
 import { ToldComparison } from '#verify/told/told';
-import { CREATE_TOLD } from '#verify/told/told.sql';
 import { KeyBatchSize } from '#verify/walking/batches';
 import { Stopped, Walk } from '#verify/walking/walk';
 import type { Progress } from './progress';
@@ -73,7 +72,7 @@ export class Verification {
   }
 
   private async prepare(repair: boolean): Promise<void> {
-    for (const each of [sql.CREATE_MEMORY, CREATE_TOLD]) await this.client.query(each);
+    await this.client.query(sql.CREATE_MEMORY);
     if (repair) await lockRepair(this.client);
     else await this.client.query('SET default_transaction_read_only = on');
   }

@@ -62,11 +62,15 @@ const RECOUNT = `
     (SELECT count(*) FROM pool_members m WHERE m.pool_id = p.id AND m.role = 'MEMBER') AS member_count
   FROM pools p CROSS JOIN LATERAL ${sums('true')} s CROSS JOIN LATERAL ${accrued('true')} y WHERE p.id = ANY($1::uuid[])`;
 
-/** Holds the contributions of recounted pools until pool_totals is compared. */
+/**
+ * Holds the contributions of recounted pools until pool_totals is compared, and what was told of the chain's events and
+ * what should have been, until these two are.
+ */
 export const CREATE_MEMORY = `
   CREATE TEMPORARY TABLE IF NOT EXISTS verified_pools (
     id uuid PRIMARY KEY, deposited numeric, pending numeric, yield numeric, apr_bps bigint
-  )`;
+  );
+  CREATE TEMPORARY TABLE IF NOT EXISTS verified_told (block bigint, what jsonb, told integer, applied integer)`;
 
 const REMEMBER = `
   INSERT INTO verified_pools SELECT id, deposited, pending_balance, total_yield, apr_bps FROM recount

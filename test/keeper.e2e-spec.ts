@@ -7,7 +7,7 @@ import { Keeper, WrongChain } from '#keeper/keeper.service';
 import { STUCK_MS } from '#keeper/sender';
 import { KeeperTelemetry } from '#keeper/telemetry';
 import { KeeperSettings } from '#settings/keeper.settings';
-import { anvilRpc, deploy } from '#dev/deploy';
+import { anvilRpc, connect, deploy } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { compile } from '../scripts/compile-contracts';
 import { until } from './support/app';
@@ -66,6 +66,12 @@ async function closedDraw(): Promise<bigint> {
   await t.passTime(HOUR);
   await t.call(t.owner, 'closeDraw', id);
   return id;
+}
+
+/** The clock of this process goes on. */
+function later(ms: number): void {
+  const now = Date.now;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
 }
 
 /** Transactions wait until a block is mined by hand. */
@@ -197,10 +203,6 @@ describe('several keepers', () => {
 });
 
 describe('a transaction that is stuck', () => {
-  const later = (ms: number): void => {
-    const now = Date.now;
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
-  };
   const waitingFees = async (): Promise<bigint[]> => {
     const { pending } = (await anvilRpc(t.owner, 'txpool_content')) as {
       pending: Record<string, Record<string, { maxFeePerGas: Hex }>>;
@@ -276,9 +278,31 @@ describe('what it spends', () => {
     expect(await round()).toBe('over_budget');
     const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
     expect(spent).toBeLessThanOrEqual(parseEther('0.0003'));
-    const now = Date.now;
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_001);
+    later(86_400_001);
     expect(await round()).toBe('sending');
+  });
+
+  it('counts in full what no receipt tells of', async () => {
+    const { round, count } = keeper({ KEEPER_BUDGET: '0.0003' });
+    await withoutMining(async () => {
+      expect(await round()).toBe('sending');
+      await anvilRpc(t.owner, 'anvil_dropAllTransactions');
+      const self = await connect(t.anvil.url, privateKeyToAccount(key));
+      await self.sendTransaction({ to: addressOf(key) });
+      await t.mine(1);
+      expect(await round()).toBe('sending');
+      later(STUCK_MS + 1);
+      for (let i = 0; (await round()) === 'sending' && i < 50; i++) {
+        await anvilRpc(t.owner, 'anvil_dropAllTransactions');
+        await self.sendTransaction({ to: addressOf(key) });
+        await t.mine(1);
+        jest.restoreAllMocks();
+        later((i + 2) * (STUCK_MS + 1));
+      }
+    });
+    expect(await round()).toBe('over_budget');
+    expect(await count(succeeded.replace('succeeded', 'lost'))).toBeGreaterThan(0);
+    expect(await status()).not.toBe(COMPLETED);
   });
 
   it('is nothing when the account has too little', async () => {
@@ -331,6 +355,7 @@ describe('the process', () => {
     expect(metrics).toMatch(/^keeper_sent_total\{kind="complete_draw"\} 1$/m);
     await keeping.end('SIGTERM');
     expect(keeping.code).toBe(0);
+    expect(keeping.output).toContain(`pays with ${addressOf(key)}`);
     expect(keeping.output).toContain('complete_draw, draw 1 of');
     expect(keeping.output.toLowerCase()).not.toContain(key.slice(2));
   });

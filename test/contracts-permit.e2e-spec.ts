@@ -223,4 +223,39 @@ describe('a token of another kind', () => {
     await run('claimPrize', 1n);
     expect((await topics()).slice(-2)).toEqual(['DrawOpened', 'PrizePaid']);
   });
+
+  it('a winner whom it refuses names who is paid instead, and nobody else does', async () => {
+    await use('PlainToken');
+    const run = (name: string, ...args: unknown[]) => execute(t.owner, 'LotteryPool', pool, name, args);
+    await run('openDraw', 5n, (await t.owner.getBlock()).timestamp + HOUR);
+    await run('buyTickets', 1n, 2n);
+    await t.passTime(HOUR);
+    await run('closeDraw', 1n);
+    const winner = t.owner.account.address;
+    const friend = t.bob.account.address;
+    expect(await revertOf(run('claimPrizeTo', 1n, friend))).toBe('NotAllowed');
+    await t.mine(1);
+    await run('completeDraw', 1n);
+    await tell('refuse', winner);
+    const asBob = execute(t.bob, 'LotteryPool', pool, 'claimPrizeTo', [1n, friend]);
+    expect(await revertOf(asBob)).toBe('NotAllowed');
+    await run('claimPrizeTo', 1n, friend);
+    expect(
+      await t.owner.readContract({
+        abi: contracts.PlainToken.abi,
+        address: token,
+        functionName: 'balanceOf',
+        args: [friend],
+      }),
+    ).toBe(10n);
+    const events = await t.owner.getContractEvents({ address: pool, abi: contractAbi, fromBlock: 0n });
+    expect(events.at(-1)).toMatchObject({
+      eventName: 'PrizePaid',
+      args: { drawId: 1n, winner, amount: 10n },
+    });
+    for (const again of ['claimPrizeTo', 'claimPrize'])
+      expect(await revertOf(run(again, ...(again === 'claimPrize' ? [1n] : [1n, friend])))).toBe(
+        'NothingToClaim',
+      );
+  });
 });

@@ -1,4 +1,4 @@
-# One image for the API (the default command), the indexer (node dist/src/indexer.js), its verification
+# One image for the API (the default command), the indexer (node dist/src/indexer.js), the keeper (node dist/src/keeper.js), verification
 # (node dist/src/verify.js) and the migrations (npm run migration:run:prod). It starts no child processes, so it needs no
 # init.
 FROM node:24-bookworm-slim AS build
@@ -20,7 +20,7 @@ RUN rm -rf dist/src/dev
 # where one of these differs, or nothing can be written, it compiles as without them.
 RUN mkdir .compile-cache && chown 1000:1000 .compile-cache
 USER 1000:1000
-RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/api/app.setup'); require('./dist/src/indexer/indexer.setup')" \
+RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/api/app.setup'); require('./dist/src/indexer/indexer.setup'); require('./dist/src/keeper/keeper.setup')" \
  && chmod -R a+rX .compile-cache
 
 FROM node:24-bookworm-slim

@@ -8,8 +8,9 @@ const ROOT = path.join(__dirname, '..');
 
 /**
  * Tests that the copy leaves to `npm test`, as recipes bring tests of the little that they change there: pages in
- * Chromium, contracts on their chain, what `npm start` provides, the client, the indexer, and connections that are lost
- * or wait. The faults show the last three on the Node of the image. That of the recipes is about the repository before.
+ * Chromium, contracts and their keeper on a chain, what `npm start` provides, the client, the indexer, and connections
+ * that are lost or wait. The faults show the last three on the Node of the image. That of the recipes is about the
+ * repository before.
  */
 const LEFT_OUT = [
   ...[
@@ -18,6 +19,7 @@ const LEFT_OUT = [
     '/test/browser/',
     '/test/client/',
     '/test/contracts',
+    '/test/keeper',
     '/test/local-',
     '/test/recipe',
   ],

@@ -2,7 +2,7 @@ import Ajv from 'ajv';
 import yaml from 'js-yaml';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
-import { loadEnvironment } from '#settings/environment';
+import { loadEnvironment, loadKeeperEnvironment } from '#settings/environment';
 
 interface Manifest {
   apiVersion: string;
@@ -71,10 +71,15 @@ it('production has each setting that it needs in a config.env, or in the Secret 
     ...(text('base/config.env') + text('production/config.env')).matchAll(/^(\w+)=/gm),
     ...text('README.md').matchAll(/--from-literal=(\w+)=/g),
   ].map(([, name]) => name);
-  for (const process of ['api', 'indexer'] as const) {
+  const production = { NODE_ENV: 'production' };
+  for (const load of [
+    () => loadEnvironment(production, 'api'),
+    () => loadEnvironment(production, 'indexer'),
+    () => loadKeeperEnvironment(production),
+  ]) {
     let missing: string[] = [];
     try {
-      loadEnvironment({ NODE_ENV: 'production' }, process);
+      load();
     } catch (error) {
       missing = (error as Error).message
         .split('\n')

@@ -1,82 +1,32 @@
-import { Logger } from '@nestjs/common';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { type Address, type Hex, keccak256, parseEther, toHex } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { Keeper, WrongChain } from '#keeper/keeper.service';
-import { STUCK_MS } from '#keeper/sender';
-import { KeeperTelemetry } from '#keeper/telemetry';
-import { KeeperSettings } from '#settings/keeper.settings';
+import { keccak256, parseEther, toHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { compile } from '../scripts/compile-contracts';
 import { until } from './support/app';
 import { IndexerProcess } from './support/chain-bench';
-import { ContractBench, HOUR } from './support/contracts';
+import { HOUR } from './support/contracts';
+import {
+  CANCELLED,
+  COMPLETED,
+  addressOf,
+  closedDraw,
+  fundedKey,
+  keeper,
+  key,
+  status,
+  succeeded,
+  t,
+  transactions,
+  withoutMining,
+  useKeepers,
+} from './support/keeper-bench';
 
 const GRACE = 7n * 86_400n;
-const [COMPLETED, CANCELLED] = [3, 4];
 
-let t: ContractBench;
-let key: Hex;
-
-beforeAll(async () => {
-  Logger.overrideLogger(false);
-  t = await ContractBench.start();
-});
-beforeEach(async () => {
-  await t.newPool();
-  key = await fundedKey(parseEther('1'));
-});
-afterEach(() => jest.restoreAllMocks());
-afterAll(() => t?.anvil.stop());
-
-async function fundedKey(ether: bigint): Promise<Hex> {
-  const made = generatePrivateKey();
-  await anvilRpc(t.owner, 'anvil_setBalance', privateKeyToAccount(made).address, toHex(ether));
-  return made;
-}
-
-/** A keeper as a process of its own would be: what it knows it has from the chain. */
-function keeper(settings: Partial<KeeperSettings> = {}) {
-  const telemetry = new KeeperTelemetry();
-  const POOL_CONTRACTS = new Map([['lottery' as const, [t.pool]]]);
-  const given = { RPC_URL: t.anvil.url, KEEPER_KEY: key, POOL_CONTRACTS, ...settings };
-  const service = new Keeper(Object.assign(new KeeperSettings(), given), telemetry);
-  const count = async (line: string): Promise<number> => {
-    const found = (await telemetry.registry.metrics()).split('\n').find((each) => each.startsWith(line));
-    return Number(found?.split(' ').at(-1) ?? 0);
-  };
-  return { round: () => service.round(), count };
-}
-
-const addressOf = (of: Hex): Address => privateKeyToAccount(of).address;
-const transactions = (of: Hex = key): Promise<number> =>
-  t.owner.getTransactionCount({ address: addressOf(of) });
-const status = async (): Promise<number> => {
-  const { status: found } = await t.view<{ status: number }>('drawOf', await t.view('currentDraw'));
-  return found;
-};
-const succeeded = 'keeper_transactions_total{kind="complete_draw",outcome="succeeded"}';
-
-/** A draw with a ticket that is closed, and whose hash is known. */
-async function closedDraw(): Promise<bigint> {
-  const id = await t.openDraw();
-  await t.call(t.alice, 'buyTickets', id, 1n);
-  await t.passTime(HOUR);
-  await t.call(t.owner, 'closeDraw', id);
-  return id;
-}
-
-/** Transactions wait until a block is mined by hand. */
-async function withoutMining(act: () => Promise<void>): Promise<void> {
-  await anvilRpc(t.owner, 'evm_setAutomine', false);
-  try {
-    await act();
-  } finally {
-    await anvilRpc(t.owner, 'evm_setAutomine', true);
-  }
-}
+useKeepers();
 
 describe('the keeper', () => {
   it('completes a closed draw as soon as its hash is known, once', async () => {
@@ -196,101 +146,6 @@ describe('several keepers', () => {
   });
 });
 
-describe('a transaction that is stuck', () => {
-  const later = (ms: number): void => {
-    const now = Date.now;
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + ms);
-  };
-  const waitingFees = async (): Promise<bigint[]> => {
-    const { pending } = (await anvilRpc(t.owner, 'txpool_content')) as {
-      pending: Record<string, Record<string, { maxFeePerGas: Hex }>>;
-    };
-    const found = Object.entries(pending).find(([who]) => who.toLowerCase() === addressOf(key).toLowerCase());
-    return Object.values(found?.[1] ?? {}).map(({ maxFeePerGas }) => BigInt(maxFeePerGas));
-  };
-
-  beforeEach(async () => {
-    await closedDraw();
-    await t.mine(2);
-  });
-
-  it.each([
-    ['by the process that sent it', true],
-    ['by the one after a restart', false],
-  ])('is replaced by one that pays more, %s', async (_, isSame) => {
-    const first = keeper();
-    await withoutMining(async () => {
-      await first.round();
-      const [fee] = await waitingFees();
-      const next = isSame ? first : keeper();
-      expect(await next.round()).toBe('sending');
-      expect(await waitingFees()).toEqual([fee]);
-      later(STUCK_MS + 1);
-      expect(await next.round()).toBe('sending');
-      const fees = await waitingFees();
-      expect(fees).toHaveLength(1);
-      expect(fees[0]).toBeGreaterThan((fee * 11n) / 10n);
-      await t.mine(1);
-      expect(await next.round()).toBe('idle');
-      expect(await next.count(succeeded)).toBe(1);
-    });
-    expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
-  });
-
-  it('that the node has lost is sent again', async () => {
-    const { round } = keeper();
-    await withoutMining(async () => {
-      await round();
-      await anvilRpc(t.owner, 'anvil_dropAllTransactions');
-      later(STUCK_MS + 1);
-      expect(await round()).toBe('sending');
-      await t.mine(1);
-    });
-    expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
-  });
-});
-
-describe('what it spends', () => {
-  beforeEach(async () => {
-    await closedDraw();
-    await t.mine(2);
-  });
-
-  it('stays within the budget of a day', async () => {
-    const poor = keeper({ KEEPER_BUDGET: '0.0000001' });
-    expect(await poor.round()).toBe('over_budget');
-    expect(await transactions()).toBe(0);
-    expect(await keeper({ KEEPER_BUDGET: '1' }).round()).toBe('sending');
-  });
-
-  it('counts what was spent before, for 24 hours', async () => {
-    const { round } = keeper({ KEEPER_BUDGET: '0.0003' });
-    let done = 0;
-    while ((await round()) === 'sending') {
-      done++;
-      await closedDraw();
-      await t.mine(2);
-      expect(done).toBeLessThan(50);
-    }
-    expect(done).toBeGreaterThan(0);
-    expect(await round()).toBe('over_budget');
-    const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
-    expect(spent).toBeLessThanOrEqual(parseEther('0.0003'));
-    const now = Date.now;
-    jest.spyOn(Date, 'now').mockImplementation(() => now() + 86_400_001);
-    expect(await round()).toBe('sending');
-  });
-
-  it('is nothing when the account has too little', async () => {
-    expect(await keeper({ KEEPER_KEY: await fundedKey(1n) }).round()).toBe('without_funds');
-  });
-
-  it('is nothing on another chain than it is told', async () => {
-    await expect(keeper({ CHAIN_ID: 1 }).round()).rejects.toThrow(WrongChain);
-    expect(await transactions()).toBe(0);
-  });
-});
-
 describe('the process', () => {
   const started: IndexerProcess[] = [];
   afterEach(() => Promise.all(started.map((each) => each.end())));
@@ -331,6 +186,7 @@ describe('the process', () => {
     expect(metrics).toMatch(/^keeper_sent_total\{kind="complete_draw"\} 1$/m);
     await keeping.end('SIGTERM');
     expect(keeping.code).toBe(0);
+    expect(keeping.output).toContain(`pays with ${addressOf(key)}`);
     expect(keeping.output).toContain('complete_draw, draw 1 of');
     expect(keeping.output.toLowerCase()).not.toContain(key.slice(2));
   });

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { VerifyMetrics } from '#verify/metrics';
 import { SyncState } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { KeeperTelemetry } from '#keeper/telemetry';
 import { useApp } from './support/app';
 
 const MONITORING = path.join(__dirname, '..', 'deploy', 'monitoring');
@@ -39,7 +40,11 @@ describe('metrics of dashboard and alerts', () => {
     const exposed = new Set<string>();
     const { registry } = new IndexerTelemetry(new SyncState(undefined));
     new VerifyMetrics(registry);
-    const texts = [(await app.get('/metrics')).text, await registry.metrics()];
+    const texts = [
+      (await app.get('/metrics')).text,
+      await registry.metrics(),
+      await new KeeperTelemetry().registry.metrics(),
+    ];
     for (const [, name, type] of texts.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)) {
       exposed.add(name);
       if (type === 'histogram' || type === 'summary')

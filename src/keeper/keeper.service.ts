@@ -48,6 +48,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   }
 
   onApplicationBootstrap(): void {
+    this.logger.log(`pays with ${this.address}`);
     this.running = this.run();
     // `ended` passes the error on. Without this the process would also see an unhandled rejection.
     this.running.catch(() => undefined);
@@ -70,7 +71,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     while (!signal.aborted) {
       try {
         const state = await this.round();
-        if (this.telemetry.became(state) || problem) this.logger.log(`${state}, account ${this.address}`);
+        if (this.telemetry.became(state) || problem) this.logger.log(state);
         problem = undefined;
       } catch (error) {
         if (error instanceof WrongChain) throw error;

@@ -19,6 +19,8 @@ interface Waiting {
   nonce: number;
   since: number;
   fees: Fees;
+  /** Wei that it may cost. */
+  most: bigint;
   /** undefined: it was sent by another process of this account, perhaps before a restart. */
   task?: Task;
   hashes: Hash[];
@@ -50,7 +52,7 @@ export class Sender {
       return false;
     if (!this.waiting && nonces.waiting > nonces.mined) {
       const fees = await this.node.fees();
-      this.waiting = { nonce: nonces.mined, since: Date.now(), fees, hashes: [] };
+      this.waiting = { nonce: nonces.mined, since: Date.now(), fees, most: 0n, hashes: [] };
     }
     return !this.waiting || Date.now() - this.waiting.since > STUCK_MS;
   }
@@ -94,7 +96,8 @@ export class Sender {
     const signed = await this.account.signTransaction(transaction);
     const hash = keccak256(signed);
     // Before it is sent: whether it was, without an answer, nobody knows.
-    this.waiting = { nonce, since: Date.now(), fees, task, hashes: [...(before?.hashes ?? []), hash] };
+    const hashes = [...(before?.hashes ?? []), hash];
+    this.waiting = { nonce, since: Date.now(), fees, most, task, hashes };
     this.served.set(task.contract, Date.now());
     this.telemetry.hasSent(task.kind);
     this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
@@ -111,7 +114,7 @@ export class Sender {
    * The nonce is mined: by one of ours, or by another process.
    * @returns false while one of several nodes may not know the receipt yet
    */
-  private async conclude({ hashes, task, since }: Waiting): Promise<boolean> {
+  private async conclude({ hashes, task, since, most }: Waiting): Promise<boolean> {
     const receipts = await Promise.all(hashes.map((hash) => this.node.receipt(hash)));
     const receipt = receipts.find((each) => each !== undefined);
     if (task && !receipt && Date.now() - since <= STUCK_MS) return false;
@@ -119,7 +122,8 @@ export class Sender {
     if (!task) return true;
     const outcome = receipt ? (receipt.succeeded ? 'succeeded' : 'reverted') : 'lost';
     this.telemetry.hasEnded(task.kind, outcome, receipt?.cost ?? 0n);
-    if (receipt) this.spending.add(receipt.cost);
+    // Without a receipt the worst counts, so that a node that hides them cannot make the keeper spend without end.
+    this.spending.add(receipt?.cost ?? most);
     this.logger.log(`${task.kind}, ${task.subject}: ${outcome}`);
     return true;
   }

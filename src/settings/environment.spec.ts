@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { POOL_TYPES } from '#values/types';
-import { type Environment, SETTINGS, loadEnvironment } from './environment';
+import { type Environment, SETTINGS, loadEnvironment, loadKeeperEnvironment } from './environment';
 
 const address = (digit: string): string => `0x${digit.repeat(40)}`;
 /** individual=0x1…,cooperative=0x2…,lottery=0x3… */
@@ -21,9 +21,10 @@ const PRODUCTION = {
   METRICS_TOKEN: randomBytes(16).toString('hex'),
 };
 
-function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer'): string[] {
+function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer' | (() => unknown)): string[] {
   try {
-    loadEnvironment(variables, process);
+    if (typeof process === 'function') process();
+    else loadEnvironment(variables, process);
   } catch (error) {
     const [title, ...lines] = (error as Error).message.split('\n  ');
     expect(title).toBe('Configuration is wrong:');
@@ -59,8 +60,17 @@ describe('defaults', () => {
       VERIFY_POOLS: 20,
       VERIFY_INTERVAL: 60,
       INDEXER_PORT: 3002,
+      KEEPER_BUDGET: '0.05',
+      KEEPER_PORT: 3003,
     });
-    for (const name of ['REDIS_URL', 'RPC_URL', 'CHAIN_ID', 'JWT_PREVIOUS_SECRET', 'METRICS_TOKEN'])
+    for (const name of [
+      'REDIS_URL',
+      'RPC_URL',
+      'CHAIN_ID',
+      'JWT_PREVIOUS_SECRET',
+      'METRICS_TOKEN',
+      'KEEPER_KEY',
+    ])
       expect(environment).not.toHaveProperty(name);
     expect([...environment.POOL_CONTRACTS.values()]).toEqual(POOL_TYPES.map(() => [address('0')]));
   });
@@ -164,6 +174,31 @@ describe('the indexer', () => {
   });
 });
 
+describe('the keeper', () => {
+  const KEY = `0x${randomBytes(32).toString('hex')}`;
+  const problems = (variables: NodeJS.ProcessEnv): string[] =>
+    problemsOf(variables, () => loadKeeperEnvironment(variables));
+
+  it('needs a node and a key, and neither database nor JWT secret', () => {
+    expect(problems({ RPC_URL: 'http://node:8545', KEEPER_KEY: KEY })).toEqual([]);
+    expect(problems({})).toEqual(['RPC_URL is required', 'KEEPER_KEY is required']);
+    const production = { NODE_ENV: 'production', RPC_URL: 'http://node:8545', KEEPER_KEY: KEY };
+    expect(problems(production)).toEqual([
+      'POOL_CONTRACTS is required in production',
+      'CHAIN_ID is required in production',
+    ]);
+  });
+
+  it('refuses a key that is none, and in production one that is easy to guess', () => {
+    const zero = `0x${'0'.repeat(64)}`;
+    expect(problemsOf({ ...REQUIRED, KEEPER_KEY: zero })).toEqual(['KEEPER_KEY is no private key']);
+    const one = `0x${'1'.padStart(64, '0')}`;
+    expect(problemsOf({ ...REQUIRED, KEEPER_KEY: one })).toEqual([]);
+    expect(problemsOf({ ...PRODUCTION, KEEPER_KEY: one })).toEqual(['KEEPER_KEY is easy to guess']);
+    expect(problemsOf({ ...PRODUCTION, KEEPER_KEY: KEY })).toEqual([]);
+  });
+});
+
 const WRONG: Record<string, string[]> = {
   NODE_ENV: ['prod', 'Production'],
   PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
@@ -221,6 +256,9 @@ const WRONG: Record<string, string[]> = {
   VERIFY_POOLS: ['0', '10001', 'all'],
   VERIFY_INTERVAL: ['-1', '86401', '1m'],
   INDEXER_PORT: ['-1', '65536', 'x'],
+  KEEPER_KEY: ['0x1234', `${'ab'.repeat(32)}`, `0x${'zz'.repeat(32)}`],
+  KEEPER_BUDGET: ['-1', '1e-3', '0,05', '.5', '5 ether'],
+  KEEPER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     POOL_TYPES.join(),
     `individual=${address('1')}`,

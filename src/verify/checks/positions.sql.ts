@@ -38,7 +38,7 @@ export const OPEN_EVENTS = `
   DECLARE verified_events NO SCROLL CURSOR FOR
   SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time FROM (
     SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, t.confirmed_at AS time,
-      CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn' ELSE 'YieldClaimed' END AS kind
+      CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn' WHEN 'YIELD_CLAIM' THEN 'YieldClaimed' END AS kind
     FROM transactions t WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
     SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, y.accrued_at, 'YieldAccrued'

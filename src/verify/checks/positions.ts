@@ -33,7 +33,7 @@ async function replayed(client: Client, ids: string[]): Promise<{ model: YieldMo
         kind: kind as PoolEvent['kind'],
         pool,
         account,
-        amount: BigInt(amount),
+        amount: BigInt(amount ?? 0),
         time: BigInt(time),
       });
   }

@@ -190,7 +190,7 @@ const POOLS = `
 `;
 
 const confirmedTopic = (row: string): string => `CASE ${row}.type WHEN 'DEPOSIT' THEN 'deposit.confirmed'
-    WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed' ELSE 'yield.claimed' END`;
+    WHEN 'WITHDRAWAL' THEN 'withdrawal.confirmed' WHEN 'YIELD_CLAIM' THEN 'yield.claimed' END`;
 const transaction = (row: string): string => `${row}.pool_id AS "poolId", ${row}.id AS "transactionId",
     ${row}.type AS "transactionType", ${row}.tx_hash AS "txHash", ${row}.block_number AS "blockNumber",
     ${row}.log_index AS "logIndex", ${row}.account, ${row}.amount::text AS amount`;

@@ -11,7 +11,7 @@ export interface PublishedRow {
 }
 
 /** The whole outbox, in the order in which readers get it. */
-export const READ_ALL = 'SELECT xid::text, count, items FROM outbox ORDER BY xid, position';
+export const READ_ALL = 'SELECT xid::text, count, items FROM outbox o ORDER BY o.xid, o.position';
 
 /** Waits until readers get all that is written. Transactions of other tests on the same server delay it. */
 export async function readable(app: TestApp): Promise<void> {

@@ -8,6 +8,8 @@ export interface StrayDeposit {
   amount: string;
 }
 
+const MOVED = `CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END`;
+
 /**
  * All of the caller's, by contract and id. The events are those that the indexer sets aside: of ids that are of no pool,
  * and of a pool that belongs to another contract. Always one row.
@@ -20,12 +22,12 @@ export const LIST_STRAY_DEPOSITS = statement<
   { caller: 'text', limit: 'bigint', offset: 'bigint' },
   `
     WITH stray AS MATERIALIZED (
-      SELECT e.contract, e.pool_id, sum(CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END) AS amount
+      SELECT e.contract, e.pool_id, sum(${MOVED}) AS amount
       FROM chain_events e
       WHERE e.account = :caller AND e.outcome IN ('UNKNOWN_POOL', 'REFUSED') AND e.kind IN ('Deposited', 'Withdrawn')
         AND (e.outcome = 'UNKNOWN_POOL'
           OR NOT EXISTS (SELECT FROM pools p WHERE p.id = e.pool_id AND p.contract_address = e.contract))
-      GROUP BY 1, 2 HAVING sum(CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END) > 0
+      GROUP BY 1, 2 HAVING sum(${MOVED}) > 0
     )
     SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM ${KNOWN_CHAIN} chain) AS "chainId",
       coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')

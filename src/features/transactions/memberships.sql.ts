@@ -7,7 +7,8 @@ export const uuidOf = (digit: string): string => `'${digit.repeat(32)}'::uuid`;
 /** The sum of the counts of the wanted type. `:type` is that type, or null for all. */
 export const total = (deposits: string, withdrawals: string, claims: string): string => `
   CASE WHEN :type IS NULL THEN ${deposits} + ${withdrawals} + ${claims}
-    WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals} ELSE ${claims} END`;
+    WHEN :type = 'DEPOSIT' THEN ${deposits} WHEN :type = 'WITHDRAWAL' THEN ${withdrawals}
+    WHEN :type = 'YIELD_CLAIM' THEN ${claims} END`;
 
 /**
  * The pools of the caller's memberships that are not indexed, which are few: with the count of their transactions of

@@ -111,6 +111,11 @@ export const LOAD_CONFIRMED = `
 export const LOAD_APPEARED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = ANY($1::uuid[])`;
 
+/** SQL: the kinds that say something of a pool. One that only another version knows does not. */
+const POOL_KINDS = Object.keys(MOVEMENTS)
+  .map((kind) => `'${kind}'`)
+  .join(', ');
+
 /**
  * Finds unknown pools that have been created since, or were cancelled, and are brought back by the events. It looks at a limited number of events at a time, so that many
  * events of unknown pools cost little. Parameters: the pool id to continue from, number of events to look at. Row: the
@@ -124,7 +129,8 @@ export const FIND_APPEARED = `
     array(SELECT replace(p.id::text, '-', '') FROM pools p WHERE p.id IN (SELECT pool_id FROM looked)
       UNION ALL SELECT replace(c.id::text, '-', '') FROM cancelled_pools c
       WHERE c.id IN (SELECT pool_id FROM looked) AND EXISTS (SELECT FROM chain_events e
-        WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = c.id AND e.contract = c.contract_address)) AS pools`;
+        WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = c.id AND e.contract = c.contract_address
+          AND e.kind IN (${POOL_KINDS}))) AS pools`;
 
 /** Sets the amount to the chain's. Parameters: ids, amounts, hashes, blocks, log indexes, times. */
 export const CONFIRM_DEPOSITS = `

@@ -13,7 +13,7 @@ const lastBlockOf = (contract: string): string => `
 
 /** The conditions have to be those of the partial indexes. */
 const setAside = (outcomes: string): string => `
-  SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount ELSE -e.amount END FROM chain_events e
+  SELECT e.account, CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END FROM chain_events e
   WHERE e.pool_id = p.id AND ${outcomes} AND e.contract = p.contract_address
     AND e.kind IN ('Deposited', 'Withdrawn') AND e.block_number <= c.effective`;
 
@@ -35,7 +35,7 @@ export const LEDGER_HOLDINGS = `
     least(greatest(c.effective, 0), ${lastBlockOf('p.contract_address')}) AS block,
     coalesce((SELECT json_agg(json_build_object('account', h.account, 'amount', h.amount::text)) FROM (
       SELECT account, sum(amount) AS amount FROM (
-        SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount ELSE -t.amount END AS amount
+        SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount WHEN 'WITHDRAWAL' THEN -t.amount END AS amount
         FROM transactions t
         WHERE t.pool_id = p.id AND t.status = 'CONFIRMED' AND t.type IN ('DEPOSIT', 'WITHDRAWAL')
         UNION ALL

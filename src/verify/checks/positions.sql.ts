@@ -74,7 +74,8 @@ export const openEvents = (times: 'block' | 'ledger'): string => {
   DECLARE verified_events NO SCROLL CURSOR FOR
   SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block FROM (
     SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, ${time('t.confirmed_at')} AS time,
-      CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn' ELSE 'YieldClaimed' END AS kind
+      CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn'
+        WHEN 'YIELD_CLAIM' THEN 'YieldClaimed' END AS kind
     FROM transactions t ${itsEvent('t')} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
     SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, ${time('y.accrued_at')}, 'YieldAccrued'

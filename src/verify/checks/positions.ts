@@ -58,7 +58,7 @@ async function replayed(
         kind: kind as PoolEvent['kind'],
         pool,
         account,
-        amount: BigInt(amount),
+        amount: BigInt(amount ?? 0),
         time: BigInt(time),
       });
     }

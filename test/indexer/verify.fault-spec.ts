@@ -289,7 +289,7 @@ describe('verification beside an indexer', () => {
     let mayVerify = true;
     const running = new ContinuousVerification(
       { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayVerify: () => mayVerify },
-      endpointsOf(bench.proxy.url),
+      endpointsOf({ RPC_URL: bench.proxy.url }),
       new VerifyMetrics(registry),
       stop.signal,
     ).run();

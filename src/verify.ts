@@ -8,8 +8,8 @@ import { endpointsOf } from '#indexer/verification';
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (!options) throw new Error(USAGE);
-  const { DATABASE_URL, RPC_URL } = loadEnvironment(process.env, 'indexer');
-  return verify(options, DATABASE_URL, endpointsOf(RPC_URL!));
+  const environment = loadEnvironment(process.env, 'indexer');
+  return verify(options, environment.DATABASE_URL, endpointsOf(environment));
 }
 
 main().then(

@@ -15,9 +15,12 @@ import { AgreedChain } from './verifying/agreed-chain';
 const STOP_MS = 1000;
 
 /** The endpoints of RPC_URL, for the command: it asks one of them at a time. */
-export const endpointsOf = (addresses: string): EndpointRotation =>
+export const endpointsOf = ({
+  RPC_URL,
+  RPC_REQUESTS_PER_SECOND,
+}: Pick<IndexerSettings, 'RPC_URL' | 'RPC_REQUESTS_PER_SECOND'>): EndpointRotation =>
   new EndpointRotation(
-    rpcEndpoints(addresses).map((endpoint) => {
+    rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const rpc = new Rpc(endpoint);
       return (calls) => rpc.settled(calls);
     }),

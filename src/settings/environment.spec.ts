@@ -157,6 +157,15 @@ describe('a secret', () => {
   });
 });
 
+it('a budget of calls is one for all endpoints, or one for each', () => {
+  const of = (RPC_URL: string, RPC_REQUESTS_PER_SECOND: string): string[] =>
+    problemsOf({ ...REQUIRED, RPC_URL, RPC_REQUESTS_PER_SECOND }, 'indexer');
+  const two = 'http://a,http://b';
+  expect([of(two, '25'), of(two, '25, 5'), of('http://a', '25')]).toEqual([[], [], []]);
+  const refused = ['RPC_REQUESTS_PER_SECOND must be one number, or one for each endpoint of RPC_URL'];
+  expect([of(two, '25,5,5'), of('http://a', '25,5')]).toEqual([refused, refused]);
+});
+
 describe('the indexer', () => {
   const REQUIRED_BY_INDEXER = { DATABASE_URL: REQUIRED.DATABASE_URL, RPC_URL: 'http://node:8545' };
   const problems = (variables: NodeJS.ProcessEnv): string[] => problemsOf(variables, 'indexer');
@@ -212,6 +221,7 @@ const WRONG: Record<string, string[]> = {
   CONFIRMATIONS: ['-1', '65', 'x'],
   RPC_AGREE: ['0', '-1', 'most'],
   QUARANTINE_AFTER: ['0', '86401', 'soon'],
+  RPC_REQUESTS_PER_SECOND: ['0', '-1', '1.5', '100001', '10,many', ','],
   MAX_HEAD_AGE: ['-1', '1.5', 'soon'],
   PENDING_DEPOSIT_TTL: ['0', '1h'],
   JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],

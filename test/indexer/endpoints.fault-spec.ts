@@ -181,6 +181,32 @@ describe('of two endpoints', () => {
     await bench.converged();
   });
 
+  it('one of another chain is left out from the first start on where CHAIN_ID tells; else nothing is guessed', async () => {
+    const other = await startAnvil({ chainId: 4242 });
+    await indexer.process.end();
+    try {
+      bench.proxies[0].target = other.url;
+      await bench.startAfresh();
+      const unsure = bench.indexer();
+      await said(unsure, /waiting: which chain to follow is not clear: .* chain 4242 .* chain 31337 /);
+      expect([await bench.cursor(), unsure.code]).toEqual([undefined, null]);
+      await unsure.end();
+      const told = bench.indexer({ CHAIN_ID: '31337' });
+      await deposits(bench);
+      await bench.converged();
+      await said(told, 'is of another chain: 4242');
+      // Once it is of ours it is read again.
+      bench.proxies[0].target = bench.anvil.url;
+      bench.proxies[1].faults = { http: () => 'drop' };
+      await deposits(bench);
+      await bench.converged();
+      await told.end();
+    } finally {
+      bench.proxies[0].target = bench.anvil.url;
+      await other.stop();
+    }
+  });
+
   it('neither name nor key is in the log', () => {
     for (const { url } of bench.proxies) expect(indexer.process.output).not.toContain(`${url}/`);
   });

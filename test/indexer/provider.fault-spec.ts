@@ -1,5 +1,5 @@
 import { useChain } from '../support/chain-bench';
-import type { Log } from '../support/chain-proxy';
+import type { Faults, Log } from '../support/chain-proxy';
 
 describe('a provider that', () => {
   const bench = useChain();
@@ -18,10 +18,10 @@ describe('a provider that', () => {
   }
 
   /** Reads the whole chain under the fault, then a live tail. */
-  async function follows(faults: typeof bench.proxy.faults, heal = false): Promise<void> {
+  async function follows(faults: Faults, heal = false, settings = {}): Promise<void> {
     await forget();
     bench.proxy.faults = faults;
-    const indexer = bench.indexer();
+    const indexer = bench.indexer(settings);
     for (let i = 0; i < 5; i += 1) await bench.deposit(bench.pools[i % 3], BigInt(3_000_000 + i));
     if (heal) {
       const seen = bench.proxy.requests;
@@ -61,6 +61,37 @@ describe('a provider that', () => {
   it('17: leaves answers out of batches and reorders them', () => {
     let n = 0;
     return follows({ batch: (answers) => (n++ % 2 ? answers.slice(1) : [...answers].reverse()) });
+  });
+
+  /** Whether a call names a block by its hash. */
+  const hasHash = (_: string, params: unknown[]): boolean => /"blockHash"/.test(JSON.stringify(params));
+  const plain: [string, Faults][] = [
+    ['refuses batches', { maxBatch: 1 }],
+    ['answers one call of a batch', { batch: ([first]) => first }],
+    ['refuses batches and block hashes', { maxBatch: 1, refuse: hasHash }],
+    [
+      'refuses batches and block hashes in eth_call',
+      { maxBatch: 1, refuse: (method, params) => method === 'eth_call' && hasHash(method, params) },
+    ],
+    [
+      'refuses batches and block hashes, and leaves events out at times',
+      {
+        maxBatch: 1,
+        refuse: hasHash,
+        logs: (() => {
+          let times = 6;
+          return (logs: Log[]) => (logs.length > 1 && times-- > 0 ? logs.slice(0, -1) : logs);
+        })(),
+      },
+    ],
+  ];
+  it.each(plain)('%s', (_, faults) => follows(faults));
+
+  it('has a budget, which no request exceeds', async () => {
+    const sizes: number[] = [];
+    const faults: Faults = { batch: (answers) => (sizes.push(answers.length), answers) };
+    await follows(faults, false, { RPC_REQUESTS_PER_SECOND: '30' });
+    expect(Math.max(...sizes)).toBe(30);
   });
 
   const hex = (n: number): string => `0x${n.toString(16)}`;

@@ -35,7 +35,7 @@ export interface Faults {
   logs?: (logs: Log[], filter: { address: string[]; fromBlock: string; toBlock: string }) => Log[];
   /** Changes any other result. */
   result?: (method: string, result: unknown, params: unknown[]) => unknown;
-  batch?: (answers: Answer[]) => Answer[];
+  batch?: (answers: Answer[]) => Answer[] | Answer;
   /** Calls in one HTTP request; larger ones are refused as a whole. */
   maxBatch?: number;
   /** Methods that are refused, or all. */
@@ -102,7 +102,7 @@ export class RpcProxy {
       const sent = this.faults.batch && Array.isArray(body) ? this.faults.batch(answers) : answers;
       if (response.destroyed) return;
       response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(Array.isArray(body) ? sent : sent[0]));
+      response.end(JSON.stringify(Array.isArray(body) ? sent : answers[0]));
     } catch {
       // The node is gone.
       request.socket.destroy();

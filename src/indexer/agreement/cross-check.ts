@@ -1,8 +1,7 @@
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
-import { WrongChain } from './chain-identity';
 
 /** Endpoints disagree about the same blocks, and nothing proves which of them is right. */
 export class Disagreement extends RetryableChainError {}
@@ -66,7 +65,7 @@ export async function testify<T>(
 const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
 
 /** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
-export function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
+function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
   return (
     a.to.hash === b.to.hash &&
     a.to.time === b.to.time &&
@@ -79,21 +78,13 @@ export function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
 
 /** A text that is the same for equal batches. */
-export const claimOf = ({ to, events, counts }: BlockBatch): string =>
+const claimOf = ({ to, events, counts }: BlockBatch): string =>
   JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);
 
-/** The chain of most of these endpoints. @throws WrongChain when no chain has most of them */
-export function commonChain(endpoints: Pick<WatchedEndpoint, 'identity'>[]): ChainIdentity {
-  const groups = new Map<string, ChainIdentity[]>();
-  for (const { identity } of endpoints) {
-    const { chainId, genesis } = identity!;
-    const key = `${chainId} with genesis ${genesis}`;
-    groups.set(key, [...(groups.get(key) ?? []), identity!]);
-  }
-  const [first, second] = [...groups.values()].sort((a, b) => b.length - a.length);
-  if (second?.length === first.length)
-    throw new WrongChain(
-      `the endpoints of RPC_URL are of different chains: ${[...groups.keys()].join(', ')}`,
-    );
-  return first[0];
-}
+/** The same answers, compared with the reader's batch. */
+export const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony[] =>
+  testimonies.map((each) =>
+    !each.batch || sameBatch(each.batch, batch)
+      ? each
+      : { ...each, stance: 'differs', claim: claimOf(each.batch) },
+  );

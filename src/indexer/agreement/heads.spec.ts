@@ -75,6 +75,48 @@ describe('heads', () => {
     expect(judgeHeads([still, moving], 1)).toMatchObject({ upTo: 150 });
   });
 
+  it('are not kept from the chain by one that alone has more and cannot show it, however quiet the chain', async () => {
+    const [quiet, claiming] = [await endpoint('a', 100), await endpoint('b', 900)];
+    later(60_001);
+    await quiet.at(100);
+    await claiming.at(900);
+    expect(judgeHeads([quiet, claiming], 1)).toMatchObject({ reader: claiming, best: 900 });
+    claiming.failed('failing', true);
+    expect(judgeHeads([quiet, claiming], 1)).toMatchObject({ reader: quiet, best: 100 });
+    expect([quiet.state, quiet.heard]).toEqual(['ok', true]);
+    // It may have been trouble that is over: the other one may be what stands still.
+    later(1_000);
+    expect(judgeHeads([quiet, claiming], 1)).toMatchObject({ reader: claiming, best: 900 });
+  });
+
+  it('do not let one that failed make another be believed alone', async () => {
+    const [failed, ahead] = [await endpoint('a', 100), await endpoint('b', 900)];
+    failed.failed('failing', true);
+    expect(judgeHeads([failed, ahead], 1)).toMatchObject({ upTo: 100, best: 100 });
+  });
+
+  it('say how far the chain may go, whoever has read what', async () => {
+    // The first was down and catches up: what was read meanwhile is not behind the chain.
+    const [behind, ahead] = [await endpoint('a', 100), await endpoint('b', 900)];
+    expect(judgeHeads([behind, ahead], 1)).toMatchObject({ reader: behind, best: 100, highest: 900 });
+    ahead.failed('lying');
+    expect(judgeHeads([behind, ahead], 1)).toMatchObject({ highest: 100 });
+  });
+
+  it('leave a liar for the last', async () => {
+    const [liar, still] = [await endpoint('a', 900), await endpoint('b', 100)];
+    liar.failed('lying');
+    const third = await endpoint('c', 200);
+    later(60_001);
+    await third.at(201);
+    await still.at(100);
+    third.failed('failing', true);
+    later(5_000);
+    expect(judgeHeads([liar, still, third], 1)).toMatchObject({ reader: third });
+    third.failed('failing', true);
+    expect(judgeHeads([liar, still, third], 1)?.reader).toBe(still);
+  });
+
   it('wait for the chain that stands still', async () => {
     const both = [await endpoint('a', 100), await endpoint('b', 100)];
     later(600_000);

@@ -10,6 +10,8 @@ export interface Heads {
   upTo: number;
   /** The best head that is believed. */
   best: number;
+  /** The highest head, whoever has it, but for those that are not believed. */
+  highest: number;
 }
 
 /**
@@ -23,16 +25,28 @@ export function judgeHeads(all: WatchedEndpoint[], agree: number): Heads | undef
   const honest = usable.filter(({ state }) => state !== 'lying');
   const believed = honest.length > 0 ? honest : usable;
   const [highest] = descending(believed);
+  // Nor does a head count against others while its endpoint cannot show its blocks.
+  const shown = believed.filter(({ state, resting }) => state !== 'failing' || !resting);
+  const [mark] = shown.length > 0 ? descending(shown) : [highest];
   // Whoever alone is ahead may have made it up: a head counts when two have it.
-  const heads = descending(believed.filter((each) => !each.standsStill(highest)));
+  const heads = descending(believed.filter((each) => !each.standsStill(mark)));
   const best = heads[Math.min(Math.max(agree, 2), heads.length) - 1];
   for (const each of usable) each.compare(best);
   const well = usable.filter(({ state }) => state === 'ok');
-  const awakeFirst = [...honest, ...usable].sort((a, b) => Number(a.resting) - Number(b.resting));
-  const reader = well[0] ?? awakeFirst[0];
+  const reader = well[0] ?? [...honest, ...usable].sort((a, b) => reluctance(a) - reluctance(b))[0];
   const head = reader.head!;
-  return { reader, head, upTo: Math.min(head.number, best), best };
+  return { reader, head, upTo: Math.min(head.number, best), best, highest };
 }
+
+/** Of endpoints that are not well, one that failed may work again; one that stands still has nothing new, and a liar is the last. */
+const reluctance = ({ resting, state }: WatchedEndpoint): number =>
+  resting ? 2 : Number(state !== 'failing');
 
 const descending = (endpoints: WatchedEndpoint[]): number[] =>
   endpoints.map(({ head }) => head!.number).sort((a, b) => b - a);
+
+/** Whether enough endpoints are known to have the head of one of them. */
+export function isShared({ head }: WatchedEndpoint, all: WatchedEndpoint[], agree: number): boolean {
+  const having = all.filter((each) => each.head && each.head.number >= head!.number);
+  return having.length >= Math.min(Math.max(agree, 2), all.length);
+}

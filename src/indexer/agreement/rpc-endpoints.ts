@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -6,20 +7,15 @@ import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
-import {
-  Disagreement,
-  type Testimony,
-  claimOf,
-  commonChain,
-  sameBatch,
-  testify,
-  verdict,
-} from './cross-check';
-import { type Heads, judgeHeads } from './heads';
+import { chooseChain } from './chain-choice';
+import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
+import { type Heads, isShared, judgeHeads } from './heads';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
+/** The others get this long to show a new head of the reader, or it would be seen only at the next look. */
+const ECHO_MS = 250;
 
 /** A batch that one endpoint read, and what the others say about the same blocks. */
 export interface Reading {
@@ -65,18 +61,20 @@ export class RpcEndpoints {
   }
 
   /**
-   * Decides which chain to follow: the database's, or else CHAIN_ID's, or else the majority's.
-   * @returns an endpoint of that chain, or any that answers if there is none
-   * @throws WrongChain, RpcUnavailable
+   * Decides which chain to follow: the database's, or else as `chooseChain`. Endpoints of another one are left out.
+   * @returns an endpoint of that chain, or one of another if none is of it
+   * @throws RpcUnavailable, ChainUndecided
    */
   async identify(known: ChainIdentity | undefined, chainId: number | undefined): Promise<WatchedEndpoint> {
     await Promise.all(this.all.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined)));
     const answering = this.all.filter(({ identity, error }) => identity && !error);
     if (answering.length === 0) throw this.reader.error ?? new RpcUnavailable('no endpoint answers');
-    const allowed = answering.filter(({ identity }) => !chainId || identity!.chainId === chainId);
-    this.identity = known ?? commonChain(allowed.length > 0 ? allowed : answering);
+    this.identity = known ?? chooseChain(this.all, this.environment.RPC_AGREE, chainId);
     this.judgeChains();
-    this.reader = answering.find(({ wrongChain }) => !wrongChain) ?? answering[0];
+    const right = answering.find(({ wrongChain }) => !wrongChain);
+    if (!right && answering.length < this.all.length)
+      throw new RpcUnavailable('all endpoints that answer are of another chain than the database');
+    this.reader = right ?? answering[0];
     return this.reader;
   }
 
@@ -88,12 +86,13 @@ export class RpcEndpoints {
       const wrong = chainId !== this.identity.chainId || genesis !== this.identity.genesis;
       if (wrong && !each.wrongChain) this.logger.error(`${each.name} is of another chain: ${chainId}`);
       each.wrongChain = wrong;
-      if (wrong) each.failed('failing');
+      if (wrong && !each.resting) each.failed('failing');
     }
   }
 
   /** Asks for the heads, and chooses the reader. @throws RpcUnavailable when no endpoint answers */
   async askForHeads(): Promise<Heads> {
+    const { RPC_AGREE } = this.environment;
     const awake = this.all.filter(({ resting }) => !resting);
     const asked = awake.length > 0 ? awake : this.all;
     const probes = asked.map((each) => each.probe(this.several ? PROBE_PATIENCE_MS : undefined));
@@ -101,8 +100,9 @@ export class RpcEndpoints {
     if (own !== undefined) await own;
     // An endpoint that hangs must not delay the others.
     if (own === undefined || this.reader.error) await Promise.all(probes);
+    else if (!isShared(this.reader, this.all, RPC_AGREE)) await within(ECHO_MS, Promise.all(probes));
     this.judgeChains();
-    const heads = judgeHeads(this.all, this.environment.RPC_AGREE);
+    const heads = judgeHeads(this.all, RPC_AGREE);
     if (!heads) throw this.reader.error ?? new RpcUnavailable('too few endpoints answer');
     const { reader } = heads;
     if (reader !== this.reader)
@@ -219,9 +219,15 @@ export class RpcEndpoints {
     for (const each of this.all) each.agreed();
   }
 
-  /** The reader's answers could not be used, so another endpoint is tried, if there is one. */
-  failed(reader: WatchedEndpoint): void {
+  /**
+   * The reader's answers could not be used, so another endpoint is tried, if there is one. Its head is worth nothing if
+   * nobody else has it. @returns whether there is one
+   */
+  failed(reader: WatchedEndpoint): boolean {
     if (this.several) reader.failed('failing', true);
+    const others = this.witnesses(reader).length > 0;
+    if (others) this.telemetry.sync.forgetBest();
+    return others;
   }
 
   private accuse(endpoint: WatchedEndpoint, reason: string): void {
@@ -229,14 +235,6 @@ export class RpcEndpoints {
     this.logger.error(`${endpoint.name} is not believed: ${reason}`);
   }
 }
-
-/** The same answers, compared with the reader's batch. */
-const compared = (testimonies: Testimony[], batch: BlockBatch): Testimony[] =>
-  testimonies.map((each) =>
-    !each.batch || sameBatch(each.batch, batch)
-      ? each
-      : { ...each, stance: 'differs', claim: claimOf(each.batch) },
-  );
 
 function gapIn(sequence: SequenceCheck, batch: BlockBatch): boolean {
   try {

@@ -150,10 +150,10 @@ export class Follower {
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
   private async rest(writer: EventWriter, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
-    const { head, best } = heads;
+    const { head, best, highest } = heads;
     await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
-      head.number >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
+      highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
     const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
     const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.catchUp.underWay]);
@@ -196,11 +196,11 @@ export class Follower {
     // The range may be too large for the node: it may time out, or silently leave out blocks.
     this.reader?.about(this.contracts.following).range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
-    if (refused) this.sync.cutOff();
     const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
     if (elsewhere) this.sync.doubt();
-    if (this.reader && !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0))
-      this.endpoints.failed(this.reader);
+    const leaves = !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0);
+    const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
+    if (refused && !isLeft) this.sync.cutOff();
     await writer.beat(this.sync.state, cursor);
     await this.pause(Math.min(100 * 2 ** this.failures, MAX_WAIT_MS));
   }

@@ -1,67 +1,40 @@
-import { once } from 'node:events';
-import { type Server, type ServerResponse, createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import {
+  JsonRpcServer,
+  type Reply,
+  answers,
+  json,
+  type Sent,
+  well,
+} from '../../../test/support/json-rpc-server';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
 import { Rpc, RpcError, RpcUnavailable } from './rpc';
-
-interface Sent {
-  id: number;
-  method: string;
-}
-type Reply = (response: ServerResponse, sent: Sent[]) => unknown;
 
 /** No answer is late on a slow machine, but for the test of one that does not come. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, backoffMs: 1 };
 const endpoint = (url: string): RpcEndpoint => rpcEndpoints(url)[0];
 
-/** Every call is answered with the name of its method. */
-const answers = (sent: Sent[]): object[] =>
-  sent.map(({ id, method }) => ({ jsonrpc: '2.0', id, result: method }));
-const well: Reply = (response, sent) =>
-  response.end(JSON.stringify(sent.length > 1 ? answers(sent) : answers(sent)[0]));
-const json =
-  (make: (sent: Sent[]) => unknown): Reply =>
-  (response, sent) =>
-    response.end(JSON.stringify(make(sent)));
-
 describe('Rpc', () => {
-  let server: Server;
+  const server = new JsonRpcServer();
   let url: string;
-  /** How the next requests are answered; all further ones go well. */
-  let replies: Reply[];
-  let requests: Sent[][];
   let retries: string[];
   let rpc: Rpc;
 
   beforeAll(async () => {
-    server = createServer((request, response) => {
-      let text = '';
-      request.on('data', (chunk: Buffer) => (text += chunk.toString()));
-      request.on('end', () => {
-        const sent = [JSON.parse(text) as Sent | Sent[]].flat();
-        requests.push(sent);
-        (replies.shift() ?? well)(response, sent);
-      });
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await server.start();
+    ({ url } = server);
   });
   beforeEach(() => {
-    [replies, requests, retries] = [[], [], []];
+    [server.replies, server.requests, retries] = [[], [], []];
     rpc = new Rpc(endpoint(url), (kind) => retries.push(kind), TIMES);
   });
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  afterAll(() => server.stop());
 
   it('sends one call as it is, several as a batch, and gives results in the order of the calls', async () => {
     expect(await rpc.call('a', 1, 'x')).toBe('a');
     expect(await rpc.batch([['b', []], ['c', []]])).toEqual(['b', 'c']); // prettier-ignore
-    expect(requests.map((sent) => sent.map(({ method }) => method))).toEqual([['a'], ['b', 'c']]);
-    expect(requests[0][0]).toMatchObject({ jsonrpc: '2.0', method: 'a', params: [1, 'x'] });
+    expect(server.requests.map((sent) => sent.map(({ method }) => method))).toEqual([['a'], ['b', 'c']]);
+    expect(server.requests[0][0]).toMatchObject({ jsonrpc: '2.0', method: 'a', params: [1, 'x'] });
     expect(retries).toEqual([]);
   });
 
@@ -87,13 +60,13 @@ describe('Rpc', () => {
     ],
   ];
   it.each(failures)('tries again after %s', async (_, kind, reply) => {
-    replies = [reply, reply];
+    server.replies = [reply, reply];
     expect(await rpc.call('a')).toBe('a');
     expect(retries).toEqual([kind, kind]);
   });
 
   it('tries again after silence', async () => {
-    const silent = new Promise((resolve) => (replies = [resolve]));
+    const silent = new Promise((resolve) => (server.replies = [resolve]));
     const hasty = new Rpc(endpoint(url), (kind) => retries.push(kind), { ...TIMES, answerMs: 200 });
     const answer = hasty.call('a');
     await silent;
@@ -102,27 +75,27 @@ describe('Rpc', () => {
   });
 
   it('puts answers of a batch in order, and asks for all again when one is missing', async () => {
-    replies = [json((sent) => answers(sent).slice(1)), json((sent) => answers(sent).reverse())];
+    server.replies = [json((sent) => answers(sent).slice(1)), json((sent) => answers(sent).reverse())];
     const calls = ['a', 'b', 'c'].map((method): [string, unknown[]] => [method, []]);
     expect(await rpc.batch(calls)).toEqual(['a', 'b', 'c']);
     expect(retries).toEqual(['incomplete']);
-    expect(requests).toHaveLength(2);
+    expect(server.requests).toHaveLength(2);
   });
 
   const refuse = ([{ id }]: Sent[]): object => ({ id, error: { code: -32602, message: 'range too large' } });
 
   it('does not try again what the node refuses', async () => {
-    replies = [json(refuse)];
+    server.replies = [json(refuse)];
     const error: unknown = await rpc.call('a').catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RpcError);
     expect(error).toMatchObject({ code: -32602, message: 'a: range too large' });
-    expect(requests).toHaveLength(1);
+    expect(server.requests).toHaveLength(1);
     expect(retries).toEqual([]);
   });
 
   it('gives the refusal of one call beside the results of others', async () => {
     const mixed = json((sent) => [refuse(sent), ...answers(sent).slice(1)]);
-    replies = [mixed, mixed];
+    server.replies = [mixed, mixed];
     const calls = ['a', 'b'].map((method): [string, unknown[]] => [method, []]);
     expect(await rpc.settled(calls)).toEqual([expect.any(RpcError), 'b']);
     await expect(rpc.batch(calls)).rejects.toThrow('a: range too large');
@@ -165,21 +138,21 @@ describe('Rpc', () => {
   ];
   describe.each(capped)('of an endpoint that caps batches %s', (_, reply) => {
     it.each([50, 10, 1])('of %d calls gets all answers, and remembers the cap', async (cap) => {
-      replies = Array<Reply>(300).fill(reply(cap));
+      server.replies = Array<Reply>(300).fill(reply(cap));
       const calls = Array.from({ length: 69 }, (_, i): [string, unknown[]] => [`m${i}`, []]);
       const wanted = calls.map(([method]) => method);
       expect(await rpc.settled(calls)).toEqual(wanted);
       expect(rpc.fitsOneRequest(69)).toBe(false);
-      const before = requests.length;
+      const before = server.requests.length;
       expect(await rpc.settled(calls)).toEqual(wanted);
-      expect(requests.slice(before).every(({ length }) => length <= cap)).toBe(true);
+      expect(server.requests.slice(before).every(({ length }) => length <= cap)).toBe(true);
     });
   });
 
   it('cuts off an answer that is too large, and takes it for a refusal', async () => {
     let sent = 0;
     const chunk = Buffer.alloc(1024 * 1024, ' ');
-    replies = [
+    server.replies = [
       (response) => {
         const more = (): void => {
           while (!response.destroyed && sent < 900) {
@@ -199,7 +172,7 @@ describe('Rpc', () => {
     const secret = 'key0123456789';
     const basic = Buffer.from('me:pass').toString('base64');
     const message = `no such key ${secret} of me:pass ${basic} ${'.'.repeat(140)}${secret}`;
-    replies = [
+    server.replies = [
       (response, sent) => {
         expect(response.req.headers.authorization).toBe(`Basic ${basic}`);
         json(() => ({ id: sent[0].id, error: { code: 1, message } }))(response, sent);
@@ -224,7 +197,7 @@ describe('Rpc', () => {
         now += 10;
       };
       const impatient = new Rpc(endpoint(url), failed, { ...TIMES, patienceMs: 45 });
-      replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
+      server.replies = Array<Reply>(100).fill((response) => response.writeHead(503).end());
       await expect(impatient.call('a')).rejects.toThrow(RpcUnavailable);
     } finally {
       Date.now = realNow;

@@ -102,12 +102,14 @@ export class Rpc {
    * @throws RpcUnavailable, RpcResting
    */
   async settled(calls: Call[], patienceMs = this.times.patienceMs, turn: Turn = 'other'): Promise<unknown[]> {
-    const parts: Call[][] = [];
-    const size = this.mostCalls;
-    for (let i = 0; i < calls.length; i += size) parts.push(calls.slice(i, i + size));
     const results: unknown[][] = [];
-    for (let i = 0; i < parts.length; i += PARALLEL_REQUESTS) {
-      const some = parts.slice(i, i + PARALLEL_REQUESTS);
+    let size = this.mostCalls;
+    for (const rest = [...calls]; rest.length > 0;) {
+      // Parts of this size may have been refused meanwhile.
+      size = Math.min(size, this.mostCalls);
+      const some = Array.from({ length: PARALLEL_REQUESTS }, () => rest.splice(0, size)).filter(
+        (part) => part.length > 0,
+      );
       results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, patienceMs, turn)))));
     }
     return results.flat();

@@ -54,6 +54,11 @@ export class SyncState {
     this.bestAt = this.now();
   }
 
+  /** Whoever had the best head cannot show its blocks: the next head counts, even if it is lower. */
+  forgetBest(): void {
+    this.bestAt = -Infinity;
+  }
+
   /** The cursor was moved, or confirmed to be at the head. */
   progressed(cursor: Block, blocks: Block[] = []): void {
     this.cursor = cursor;

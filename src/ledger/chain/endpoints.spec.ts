@@ -18,6 +18,16 @@ describe('rpcEndpoints', () => {
     expect(rpcEndpoints('http://node.example')[0].headers).toEqual({});
   });
 
+  it('has the calls a second of each, or those of all', () => {
+    const budgets = (perSecond?: number[]) =>
+      rpcEndpoints('http://one,http://two', perSecond).map((each) => each.perSecond);
+    expect([budgets([5, 9]), budgets([7]), budgets()]).toEqual([
+      [5, 9],
+      [7, 7],
+      [undefined, undefined],
+    ]);
+  });
+
   it('names the host only', () => {
     const [{ name }] = rpcEndpoints('https://user:secret@node.example:8443/v2/key?apikey=key#x');
     expect(name).toBe('node.example:8443');

@@ -1,0 +1,37 @@
+import { RetryableChainError } from '#indexer/reading/rpc';
+import type { ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+
+/** The endpoints do not tell which chain to follow. Nothing is guessed: the first start binds the database to a chain. */
+export class ChainUndecided extends RetryableChainError {}
+
+type Endpoint = Pick<WatchedEndpoint, 'name' | 'identity' | 'error'>;
+
+/**
+ * The chain of the first start: that of most endpoints of RPC_URL, or with CHAIN_ID that of most of those that answer
+ * with it. So many as have to agree about blocks have to agree about the chain.
+ * @returns the chain of the first one when all of them are of another chain than CHAIN_ID
+ * @throws ChainUndecided
+ */
+export function chooseChain(all: Endpoint[], agree: number, chainId?: number): ChainIdentity {
+  const answering = all.filter(({ identity, error }) => identity && !error);
+  const wanted = answering.filter(({ identity }) => !chainId || identity!.chainId === chainId);
+  if (wanted.length === 0 && answering.length === all.length) return answering[0].identity!;
+  const groups = new Map<string, Endpoint[]>();
+  for (const each of wanted) {
+    const { chainId: id, genesis } = each.identity!;
+    const key = `chain ${id} with genesis ${genesis}`;
+    groups.set(key, [...(groups.get(key) ?? []), each]);
+  }
+  const [first = [], second = []] = [...groups.values()].sort((a, b) => b.length - a.length);
+  const enough = chainId ? agree : Math.max(agree, Math.floor(all.length / 2) + 1);
+  if (first.length >= enough && first.length > second.length) return first[0].identity!;
+  const told = all.map(({ name, identity, error }) =>
+    identity && !error
+      ? `${name} is of chain ${identity.chainId} with genesis ${identity.genesis}`
+      : `${name} does not answer`,
+  );
+  throw new ChainUndecided(
+    `which chain to follow is not clear: ${told.join(', ')}. ` +
+      (chainId ? `${enough} of chain ${chainId} have to agree` : 'CHAIN_ID would tell'),
+  );
+}

@@ -108,16 +108,19 @@ describe('what the caller can take out of draws', () => {
     ['before the block that picks', LAST_BLOCK + 1, null, 'too_early'],
     ['behind it', LAST_BLOCK, 'complete', 'completeDraw'],
     ['when its hash is out of reach', 1, 'complete', 'completeDraw'],
-  ])('a closed draw is moved on by anyone, and cancelled by none: %s', async (_, pickBlock, due, complete) => {
-    await addDraw(app, 1, { status: 'DRAWING', pickBlock });
-    await addEntry(app, 1, me.address, [1, 5, 0]);
-    expect((await app.get('/lottery/current', me)).body.data.due).toBe(due);
-    expect((await mine()).data[0].due).toBe(due);
-    expect([(await codeOf(call('complete', 1)))[1], (await codeOf(call('cancel', 1, other)))[1]]).toEqual([
-      complete,
-      'wrong_draw_status',
-    ]);
-  });
+  ])(
+    'a closed draw is moved on by anyone, and cancelled by none: %s',
+    async (_, pickBlock, due, complete) => {
+      await addDraw(app, 1, { status: 'DRAWING', pickBlock });
+      await addEntry(app, 1, me.address, [1, 5, 0]);
+      expect((await app.get('/lottery/current', me)).body.data.due).toBe(due);
+      expect((await mine()).data[0].due).toBe(due);
+      expect([(await codeOf(call('complete', 1)))[1], (await codeOf(call('cancel', 1, other)))[1]]).toEqual([
+        complete,
+        'wrong_draw_status',
+      ]);
+    },
+  );
 
   it.each([
     ['before its time', -DAY_MS, 'too_early'],

@@ -8,7 +8,18 @@ const NO_FORWARD_REF = {
 };
 
 /** From the ground up: each may import what stands before it. `test/modules.spec.ts` holds all of src against this. */
-const STOREYS = ['values', 'platform', 'ledger', 'features', 'settings', 'verify', 'indexer', 'keeper', 'api', 'dev'];
+const STOREYS = [
+  'values',
+  'platform',
+  'ledger',
+  'features',
+  'settings',
+  'verify',
+  'indexer',
+  'keeper',
+  'api',
+  'dev',
+];
 
 /** A boundary: which files, and which imports they may not have, with the reason. */
 const boundary = (files, patterns, ignores = []) => ({

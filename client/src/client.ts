@@ -5,7 +5,7 @@ import { errorOf } from './errors.js';
 import { type EventOf, type EventsOptions, type Topic, followEvents } from './events.js';
 import { Follower } from './follow/follower.js';
 import type { Observable } from './observable.js';
-import { signedInAccount } from './payments/account.js';
+import { signedInAccount } from './payments/listed.js';
 import { type PaymentCheck, checkPayment } from './payments/check.js';
 import { type PaymentRequest, type PaymentStore, memoryPayments } from './payments/payment.js';
 import { Payments } from './payments/payments.js';

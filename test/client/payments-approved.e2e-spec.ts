@@ -1,4 +1,4 @@
-import { type Payment, type SavingsClient, memoryPayments, sendCalls } from '@pooled-savings/client';
+import { type Payment, type SavingsClient, isSent, memoryPayments, sendCalls } from '@pooled-savings/client';
 import { type Abi, type Address, type Hash, type Hex, encodeFunctionData, parseEther, zeroHash } from 'viem';
 import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
@@ -115,7 +115,10 @@ describe('a wallet that sends several calls as one', () => {
     const { id, depositId } = await newPool();
     const steps: (string | undefined)[] = [];
     const onChange = ({ step }: Payment): void => void steps.push(step);
-    const receipts = await client.pay(id, { transaction: depositId, wallet, onChange });
+    const sent: unknown[] = [];
+    const onSent = ({ name }: { name: string }, hash: Hash): void => void sent.push(name, hash);
+    const receipts = await client.pay(id, { transaction: depositId, wallet, onChange, onSent });
+    expect(sent).toEqual(['deposit', receipts.at(-1)?.transactionHash]);
     expect(asked()).toEqual(['wallet_sendCalls']);
     expect(calls).toMatchObject({
       version: '2.0.0',
@@ -150,12 +153,21 @@ describe('a wallet that sends several calls as one', () => {
     const page = bench.client({ payments: store, tokens: client.tokens });
     const [payment] = await page.payments.list();
     expect(payment).toMatchObject({ state: 'sent', step: 'batch' });
+    expect([isSent(payment), payment.hash]).toEqual([true, undefined]);
     await expect(page.pay(id, { transaction: depositId, wallet })).rejects.toMatchObject({
       code: 'deposit_submitted',
     });
     expect((await page.payments.resume(payment.id, { wallet })).length).toBeGreaterThan(0);
     expect(asked()).toEqual(['wallet_sendCalls']);
     expect(await client.transactions.confirmed(depositId)).toBeDefined();
+  });
+
+  it('is believed by the chain if the wallet has forgotten it', async () => {
+    const { id, depositId } = await newPool();
+    wallet.answers.wallet_getCallsStatus = () =>
+      Promise.reject(Object.assign(new Error('no such batch'), { code: 5730 }));
+    const [{ transactionHash }] = await client.pay(id, { transaction: depositId, wallet });
+    expect(await client.transactions.confirmed(depositId)).toMatchObject({ txHash: transactionHash });
   });
 
   it.each([

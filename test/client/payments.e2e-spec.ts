@@ -81,6 +81,7 @@ it('buys tickets', async () => {
   await bench.lottery(bench.owner, 'openDraw', [parseEther('2'), timestamp + 3600n]);
   await bench.atHead();
   expect(await client.buyTickets(3, { wallet })).toHaveLength(2);
+  expect((await client.payments.list())[0]).toMatchObject({ cost: parseEther('6').toString() });
   await bench.atHead();
   const { data } = await client.lottery.mine();
   expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);

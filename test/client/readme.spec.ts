@@ -15,7 +15,7 @@ declare const showEverythingAnew: () => Promise<void>;
 declare const body: string, request: Request, secret: string;
 `;
 
-const PAYING = ['formatAmount', 'parseAmount', 'webPayments', 'webTokens'];
+const PAYING = ['formatAmount', 'isSent', 'parseAmount', 'webPayments', 'webTokens'];
 
 /** The examples of the README in their order, as one page of a reader. @returns what the compiler says */
 function compile(examples: string[]): string[] {

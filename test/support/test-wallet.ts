@@ -28,6 +28,10 @@ export interface TestWallet {
   open?: Promise<void>;
   /** Sends several calls at once (EIP-5792). */
   batches?: boolean;
+  /** Says of each batch that it is on its way. */
+  isSlow?: boolean;
+  /** Signs no typed data, so that tokens are approved by a transaction. */
+  lacksPermits?: boolean;
   /** What its user was asked, by method. */
   asked?: string[];
 }
@@ -150,6 +154,7 @@ async function answer(
       // EIP-191 over the bytes; wallets take text in hex.
       return account.signMessage({ message: { raw: params[0] as Hex } });
     case 'eth_signTypedData_v4':
+      if (wallet.lacksPermits) throw failure(4200, `${method} is not supported`);
       return account.signTypedData(JSON.parse(params[1] as string) as never);
     case 'eth_sendTransaction':
       return send(wallet, params[0] as Call);
@@ -186,14 +191,18 @@ async function statusOf(wallet: TestWallet, id: Hex): Promise<unknown> {
   const receipts = await Promise.all(hashes.map(receiptOf));
   const mined = receipts.filter((receipt) => receipt !== null);
   const status =
-    mined.length < hashes.length ? 100 : mined.every((each) => each.status === '0x1') ? 200 : 500;
+    wallet.isSlow || mined.length < hashes.length
+      ? 100
+      : mined.every((each) => each.status === '0x1')
+        ? 200
+        : 500;
   return {
     version: '2.0.0',
     id,
     chainId: numberToHex(wallet.chainId),
     atomic: true,
     status,
-    receipts: mined,
+    receipts: wallet.isSlow ? [] : mined,
   };
 }
 

@@ -65,10 +65,16 @@ export async function followBatch(
   trace: PaymentTrace,
 ): Promise<TransactionReceipt[]> {
   const { reader } = run.ground;
+  let told: Hash | undefined;
   for (;;) {
     const hashes = await run.within(batchHashes(run, call, trace));
     if (hashes) {
-      await run.tell({ state: 'sent', step: 'batch', hash: hashes[hashes.length - 1], trace });
+      const hash = hashes[hashes.length - 1];
+      if (hash !== told) {
+        await run.tell({ state: 'sent', step: 'batch', hash, trace });
+        run.options.onSent?.(call, hash);
+      }
+      told = hash;
       const receipts = await run.within(
         Promise.all(hashes.map((hash) => getTransactionReceipt(reader, { hash }))).catch(() => undefined),
       );
@@ -82,17 +88,24 @@ export async function followBatch(
 
 async function batchHashes(run: Run, call: ContractCall, trace: PaymentTrace): Promise<Hash[] | undefined> {
   const { wallet, reader } = run.ground;
-  if (!wallet) {
-    const found = run.options.account && (await depositOf(reader, run.options.account, trace));
+  const { account } = run.options;
+  const byEvent = async (): Promise<Hash[] | undefined> => {
+    const found = account && (await depositOf(reader, account, trace));
     return found && [found.hash];
-  }
-  const { status, receipts = [] } = await request<CallsStatus>(run, 'wallet_getCallsStatus', [
-    trace.batch,
-  ]).catch((error: unknown) => {
+  };
+  // A node that cannot be reached says nothing.
+  if (!wallet) return byEvent().catch(() => undefined);
+  const answer = await request<CallsStatus>(run, 'wallet_getCallsStatus', [trace.batch]).catch(
     // Only an answer ends it: a wallet that cannot be reached says nothing.
-    if (isUnknownBatch(error)) throw new TransactionDroppedError(call.name, trace.batch as Hash);
-    return { status: 100, receipts: [] };
-  });
+    (error: unknown) => (isUnknownBatch(error) ? undefined : { status: 100 }),
+  );
+  if (!answer) {
+    // Wallets forget, and another one never knew.
+    const found = await byEvent();
+    if (!found) throw new TransactionDroppedError(call.name, trace.batch as Hash);
+    return found;
+  }
+  const { status, receipts = [] }: CallsStatus = answer;
   const hashes = receipts.map(({ transactionHash }) => transactionHash);
   if (status >= 500) throw new TransactionRevertedError(call.name, hashes[0]);
   if (status >= 400) throw new TransactionDroppedError(call.name, trace.batch as Hash);

@@ -1,7 +1,7 @@
-import { type Address, type Client, parseAbi } from 'viem';
-import { getBalance, getGasPrice, readContract } from 'viem/actions';
+import { type Address, type Client, type Hex, parseAbi } from 'viem';
+import { estimateGas, getBalance, getGasPrice, readContract } from 'viem/actions';
 import { ApiError } from '../errors.js';
-import type { ClientConfig, PoolType } from '../types.js';
+import type { ClientConfig, ContractCall, PoolType } from '../types.js';
 import type { Payer } from '../wallet.js';
 import { ERC20, type Spending } from './allowance.js';
 import { DepositBelowMinimumError, InsufficientEtherError, InsufficientTokensError } from './errors.js';
@@ -10,6 +10,15 @@ import { addressOf, changeChain, groundOf, payingAccount } from './ground.js';
 const POOL = parseAbi(['function minimumDeposit() view returns (uint256)']);
 /** What an approval and a deposit take together, rounded up: about 46,000 and 180,000. */
 export const PAYMENT_GAS = 250_000n;
+/** No transaction takes less. */
+const LEAST_GAS = 21_000n;
+
+/** What the call takes, and a tenth more. A node that refuses to tell leaves it to the trial of the call. */
+export const gasOf = (reader: Client, account: Address, { to, data, value }: ContractCall): Promise<bigint> =>
+  estimateGas(reader, { account, to: to as Address, data: data as Hex, value: BigInt(value) }).then(
+    (gas) => (gas * 11n) / 10n,
+    () => LEAST_GAS,
+  );
 
 /**
  * What would make a payment fail, before anyone is asked for anything.
@@ -19,6 +28,7 @@ export async function checkFunds(
   reader: Client,
   account: Address,
   spending?: Pick<Spending, 'token' | 'amount'>,
+  gas = PAYMENT_GAS,
 ): Promise<void> {
   const [tokens, ether, price] = await Promise.all([
     spending &&
@@ -32,7 +42,7 @@ export async function checkFunds(
     getGasPrice(reader),
   ]);
   if (spending && tokens! < spending.amount) throw new InsufficientTokensError(tokens!, spending.amount);
-  const needed = price * PAYMENT_GAS;
+  const needed = price * gas;
   if (ether < needed) throw new InsufficientEtherError(ether, needed);
 }
 

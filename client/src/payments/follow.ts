@@ -58,6 +58,8 @@ class TransactionFollower {
   private knownAt = Date.now();
   private attention: 'account' | 'chain' | undefined;
   private contractAccount?: boolean;
+  /** The account's count of transactions when what took their nonces was last looked at. */
+  private lookedAt?: number;
 
   constructor(
     private readonly ground: Ground,
@@ -72,7 +74,8 @@ class TransactionFollower {
   async look(): Promise<TransactionReceipt | undefined> {
     try {
       const receipt = await this.receipt();
-      await this.notice(receipt ? undefined : await this.ground.attention(this.followed.from));
+      const attention = receipt ? undefined : this.ground.attention(this.followed.from);
+      await this.notice(await attention?.catch(() => undefined));
       if (receipt) return receipt;
       await this.lookForOthers();
     } catch (error) {
@@ -98,30 +101,48 @@ class TransactionFollower {
     });
     if (known) {
       this.knownAt = Date.now();
+      this.lookedAt = undefined;
       if (!this.trace.shown) await this.note({ ...this.trace, nonce: known.nonce, shown: true });
       return;
     }
     this.contractAccount ??= await isContract(reader, from);
     // A relayer sends for such an account, by its own nonces, and the hash may be the wallet's own.
     if (this.contractAccount) return this.goOnWith(await depositOf(reader, from, this.trace));
-    const passed =
-      (await getTransactionCount(reader, { address: from, blockTag: 'latest' })) > this.trace.nonce;
-    if (passed) await this.lookAtNonce();
-    const patience = this.trace.shown || passed ? 1 : NEVER_SHOWN;
+    const count = await getTransactionCount(reader, { address: from, blockTag: 'latest' });
+    let patience = this.trace.shown ? 1 : NEVER_SHOWN;
+    if (count > this.trace.nonce && count !== this.lookedAt)
+      try {
+        if (await this.lookAtNonce()) this.lookedAt = count;
+      } catch (error) {
+        if (isFinal(error)) throw error;
+        // Many nodes cannot look back, and never will: then it is waited for as long as for one that was never shown.
+        patience = NEVER_SHOWN;
+      }
     if (Date.now() - this.knownAt > (this.options.droppedAfterMs ?? DROPPED_AFTER_MS) * patience)
       throw new TransactionDroppedError(this.followed.call.name, this.hash);
   }
 
-  /** The chain has a transaction with the nonce, and it is another one, or this one in the last moment. */
-  private async lookAtNonce(): Promise<void> {
+  /**
+   * The chain has a transaction with the nonce, and it is another one, or this one in the last moment.
+   * @returns whether the node showed what it is
+   */
+  private async lookAtNonce(): Promise<boolean> {
     const { reader } = this.ground;
     const { from, call } = this.followed;
     const { nonce, shown } = this.trace;
-    // Without its exact nonce only the same call can be told apart from what was sent before.
-    if (!shown) return this.goOnWith(await sameCallSince(reader, from, this.trace));
+    if (!shown) {
+      // Without its exact nonce only the same call can be told apart from what was sent before.
+      const { found, sawNewest } = await sameCallSince(reader, from, this.trace);
+      await this.goOnWith(found);
+      return sawNewest;
+    }
     const found = await withNonce(reader, from, nonce, BigInt(this.trace.fromBlock));
-    if (!found || found.hash === this.hash) return;
-    if (isSameCall(found, this.trace)) return this.goOnWith(found);
+    if (!found) return false;
+    if (found.hash === this.hash) return true;
+    if (isSameCall(found, this.trace)) {
+      await this.goOnWith(found);
+      return true;
+    }
     const emptied = found.to?.toLowerCase() === from.toLowerCase() && found.input === '0x';
     const Reason = emptied ? TransactionCancelledError : TransactionReplacedError;
     throw new Reason(call.name, this.hash, found.hash);

@@ -41,7 +41,11 @@ export function groundOf(wallet: Payer | undefined, chainId: number, config?: Cl
   const url = config && (config.rpcUrl ?? config.chain?.rpcUrls[0]);
   const node = url === undefined ? undefined : createClient({ transport: http(url) });
   const request = async (asked: { method: string; params?: unknown }): Promise<unknown> => {
-    const actual = await client?.getChainId();
+    const actual = await client?.getChainId().catch((error: unknown) => {
+      // A wallet that does not answer keeps nobody from reading.
+      if (!node) throw error;
+      return undefined;
+    });
     if (client && actual === chainId)
       try {
         return await client.request(asked as never, { retryCount: 0 });

@@ -1,6 +1,8 @@
-import type { Abi, Hash, TransactionReceipt } from 'viem';
+import { type Abi, type Hash, type TransactionReceipt, TransactionReceiptNotFoundError } from 'viem';
+import { getTransactionReceipt } from 'viem/actions';
 import { isSavingsError } from '../errors.js';
 import type { Api, ClientConfig, ContractCall } from '../types.js';
+import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { followBatch } from './batch.js';
 import { callsOf } from './calls.js';
@@ -21,6 +23,8 @@ export interface CarryOutOptions extends Omit<SendOptions, 'onChange'> {
   /** Changes the payment unless it was removed from the list. */
   whileListed: (change: Partial<Payment>) => Promise<void>;
 }
+
+const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
 /** What ends a transaction for good, so that the deposit can be paid again. */
 const ENDED = new Set([
@@ -80,6 +84,11 @@ async function send(
     const from = account ?? addressOf(await sent.account());
     return [await sent.mined(callOf(payment), from, hash, trace)];
   }
+  if (trace && hash && payment.state === 'sent') {
+    // The approval of an earlier visit: while it is on its way, another one would be asked for.
+    const sent = run(trace.chainId);
+    await sent.mined(callOf(payment), account ?? addressOf(await sent.account()), hash, trace);
+  }
   const calls = await callsOf(api, payment, options.signal).catch(async (error: unknown) => {
     throw await submittedOr(error, payment, api);
   });
@@ -98,6 +107,32 @@ async function submittedOr(error: unknown, payment: Payment, api: Api): Promise<
   const { transaction: id } = payment;
   if (id === undefined) return error;
   return new DepositSubmittedError(id, await submittedHash(api, id));
+}
+
+/**
+ * Waits until the service has seen a payment that is on the chain.
+ * @returns what becomes of it: `sent` if the chain has taken its block back, undefined if it is not the same any more
+ */
+export async function untilSeen(
+  { hash, trace }: Payment,
+  context: Pick<CarryOutOptions, 'wallet' | 'api' | 'config'> & { now: () => Promise<Payment | undefined> },
+): Promise<'done' | 'sent' | undefined> {
+  const { attempts, firstMs, mostMs } = SETTLING;
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    await rest(backoff(attempt, firstMs, mostMs));
+    const payment = await context.now();
+    if (payment?.state !== 'mined' || payment.hash !== hash) return undefined;
+    try {
+      const params = { path: { id: transactionOf(payment)! } };
+      const { data } = await context.api.GET('/transactions/by-id/{id}', { params });
+      if (data!.data.status !== 'PENDING') return 'done';
+      const { reader } = groundOf(context.wallet, trace!.chainId, context.config);
+      await getTransactionReceipt(reader, { hash: hash! });
+    } catch (error) {
+      if (error instanceof TransactionReceiptNotFoundError) return 'sent';
+    }
+  }
+  return undefined;
 }
 
 /** The transaction that the service knows to pay the deposit. */

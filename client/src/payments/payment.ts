@@ -41,6 +41,8 @@ export type Payment = PaymentRequest & {
   readonly step?: PaymentStep;
   /** Of the newest transaction. */
   readonly hash?: Hash;
+  /** What it takes from the account, in smallest units, once the service has said so. */
+  readonly cost?: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** When `hash` was sent; since then it is on its way. */
@@ -51,6 +53,8 @@ export type Payment = PaymentRequest & {
   readonly failure?: { readonly code: string; readonly message: string };
   /** The hash that the service knows of. */
   readonly told?: Hash;
+  /** Not listed any more, and kept so that the deposit is not paid twice. */
+  readonly dismissed?: true;
   /** What finds a transaction again. */
   readonly trace?: PaymentTrace;
 };
@@ -83,7 +87,7 @@ export interface PaymentStore {
 export const MOST_PAYMENTS = 50;
 
 /** Whether the newest transaction, or the one that the wallet is asked for, is the payment itself. */
-export const isLastStep = ({ step }: Payment): boolean =>
+export const isLastStep = ({ step }: Pick<Payment, 'step'>): boolean =>
   step !== undefined && step !== 'approve' && step !== 'permit';
 
 /** Whether the payment itself is on its way, and not only what comes before it. */
@@ -97,6 +101,7 @@ export const transactionOf = (payment: PaymentRequest): string | undefined =>
 export const lockOf = (payment: Payment): string =>
   `pooled-savings-payment:${transactionOf(payment) ?? payment.id}`;
 
+/** Whether it has not ended yet. */
 export const isUnderWay = ({ state }: Payment): boolean =>
   state === 'checking' || state === 'wallet' || state === 'sent' || state === 'mined';
 

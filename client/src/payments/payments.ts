@@ -1,14 +1,12 @@
 import type { Abi, TransactionReceipt } from 'viem';
-import { getTransactionReceipt } from 'viem/actions';
 import { randomKey } from '../random.js';
 import type { TokenStore } from '../tokens.js';
 import type { Api, ClientConfig } from '../types.js';
-import { backoff, rest } from '../wait.js';
 import type { Payer } from '../wallet.js';
-import { signedInAccount } from './account.js';
 import { abiOf } from './contract-errors.js';
 import { DepositSubmittedError, PaymentUnknownError } from './errors.js';
 import { changeChain, groundOf } from './ground.js';
+import { Listed, signedInAccount } from './listed.js';
 import { exclusively, heldBy } from './lock.js';
 import {
   type Payment,
@@ -20,8 +18,8 @@ import {
   lockOf,
   transactionOf,
 } from './payment.js';
-import { carryOut, submittedHash } from './payment-run.js';
-import { depositOf, hasSucceeded, sameCallSince } from './search.js';
+import { carryOut, submittedHash, untilSeen } from './payment-run.js';
+import { sentHash } from './search.js';
 import type { SendOptions } from './send.js';
 import { Teller } from './teller.js';
 
@@ -31,18 +29,23 @@ export interface PaymentContext {
   config(): Promise<ClientConfig>;
 }
 
+/** A payment that runs in this page, as it is now, and what stops it. */
+interface Running {
+  payment: Payment;
+  /** Whether it was written down as it is now; one that was cancelled before may be gone on with. */
+  begun: boolean;
+  readonly end: AbortController;
+}
+
 export type ResumeOptions = SendOptions & { wallet?: Payer };
 const TAKE_BACK_MS = 5_000;
-const SETTLING = { attempts: 12, firstMs: 4_000, mostMs: 60_000 };
 
 /** What this account pays: what is under way, and what became of the last ones. */
 export class Payments {
-  private readonly listeners = new Set<(payments: readonly Payment[]) => void>();
-  /** Those that run in this page, and how to stop them. */
-  private readonly running = new Map<string, AbortController>();
+  private readonly running = new Map<string, Running>();
+  private readonly listed: Listed;
   private readonly held: Set<string>;
   private readonly teller: Teller;
-  private turn: Promise<unknown> = Promise.resolve();
   private readonly abi: () => Promise<Abi>;
 
   constructor(
@@ -52,31 +55,17 @@ export class Payments {
     this.teller = new Teller(context.api);
     this.abi = abiOf(context.api);
     this.held = heldBy(store);
+    this.listed = new Listed(store, context.tokens);
   }
 
   /** Of the account that is signed in, newest first. */
-  async list(): Promise<readonly Payment[]> {
-    const account = await signedInAccount(this.context.tokens);
-    const all = await Promise.resolve(this.store.list()).catch(() => []);
-    return all.filter((each) => each.account?.toLowerCase() === account?.toLowerCase());
+  list(): Promise<readonly Payment[]> {
+    return this.listed.list();
   }
 
-  /**
-   * Calls back with the list, now and whenever it changes, in other tabs too.
-   * @returns a function that ends it
-   */
+  /** Calls back with the list, now and whenever it changes, in other tabs too. Returns a function that ends it. */
   subscribe(listener: (payments: readonly Payment[]) => void): () => void {
-    this.listeners.add(listener);
-    const show = (): void =>
-      void this.list().then((list) => {
-        if (this.listeners.has(listener)) listener(list);
-      });
-    const unwatch = this.store.watch?.(show);
-    show();
-    return () => {
-      this.listeners.delete(listener);
-      unwatch?.();
-    };
+    return this.listed.subscribe(listener);
   }
 
   /** Pays, and keeps what it sent until the service has seen it. Behind `client.pay` and the like. */
@@ -86,66 +75,64 @@ export class Payments {
   ): Promise<TransactionReceipt[]> {
     const account = await signedInAccount(this.context.tokens);
     const fresh = { ...request, id: randomKey(), account, state: 'checking', startedAt: Date.now() } as const;
-    if (request.kind !== 'deposit' || request.transaction === undefined) return this.run(fresh, options);
-    const { transaction } = request;
-    const before = (await this.list()).find(
-      (each) => each.kind === 'deposit' && each.transaction === transaction && each.state !== 'done',
-    );
+    const transaction = transactionOf(fresh);
     const receipts = await exclusively(this.held, lockOf(fresh), async () => {
-      if (before) {
-        const sent = await this.sentOf(before, options.wallet);
-        if (sent) throw new DepositSubmittedError(transaction, sent.hash);
-        await this.store.remove(before.id);
-      }
-      await this.teller.settled(transaction, TAKE_BACK_MS);
+      if (transaction !== undefined) await this.notSent(transaction, options.wallet);
       return this.run(fresh, options);
     });
-    if (!receipts)
-      throw new DepositSubmittedError(
-        transaction,
-        before?.hash ?? (await submittedHash(this.context.api, transaction)),
-      );
-    return receipts;
+    // Nothing else has the lock of a payment without a deposit.
+    if (receipts || transaction === undefined) return receipts!;
+    const known = await this.listed.paymentOf(transaction);
+    const hash = known?.hash ?? (await submittedHash(this.context.api, transaction));
+    throw new DepositSubmittedError(transaction, hash);
   }
 
   /**
    * Goes on with a payment of an earlier visit, or of one that was interrupted: follows what was sent, and with a wallet
-   * sends what was not. After a reload, call it for each payment that has a `hash`.
+   * sends what was not. After a reload, call it for each payment that `isSent`.
    * @throws as the payment itself
    */
   async resume(id: string, options: ResumeOptions = {}): Promise<TransactionReceipt[]> {
-    const payment = await this.find(id);
-    if (!payment) throw new PaymentUnknownError(id);
-    const receipts = await exclusively(this.held, lockOf(payment), async () =>
-      this.run((await this.sentOf(payment, options.wallet)) ?? payment, options),
-    );
-    if (!receipts) throw new DepositSubmittedError(transactionOf(payment) ?? id, payment.hash);
+    const known = await this.listed.find(id);
+    if (!known) throw new PaymentUnknownError(id);
+    const receipts = await exclusively(this.held, lockOf(known), async () => {
+      // Another tab may have gone on with it until now.
+      const payment = (await this.listed.find(id)) ?? known;
+      return this.run((await this.sentOf(payment, options.wallet)) ?? payment, options);
+    });
+    if (!receipts) throw new DepositSubmittedError(transactionOf(known) ?? id, known.hash);
     return receipts;
   }
 
   /**
-   * Stops a payment that was not sent yet. If the wallet sends it after all, it goes on in the list.
+   * Stops a payment that was not sent yet, in whichever tab it runs. If the wallet sends it after all, it goes on in the
+   * list.
    * @returns false if it was sent already, and cannot be stopped here
    */
   async cancel(id: string): Promise<boolean> {
-    const payment = await this.find(id);
-    if (!payment || !isUnderWay(payment) || isSent(payment)) return false;
-    await this.put({ ...payment, state: 'cancelled' });
-    this.running.get(id)?.abort(new DOMException('The payment was cancelled', 'AbortError'));
-    return true;
+    let cancelled = false;
+    await this.listed.change(id, (stored) => {
+      cancelled = stored !== undefined && isUnderWay(stored) && !isSent(stored);
+      return cancelled ? { ...stored!, state: 'cancelled' } : undefined;
+    });
+    if (cancelled) this.running.get(id)?.end.abort(cancellation());
+    return cancelled;
   }
 
-  /** Removes a payment from the list. What was sent stays sent. */
+  /** Removes a payment from the list. What was sent stays sent, and a deposit is still not paid twice. */
   async dismiss(id: string): Promise<void> {
-    await this.store.remove(id);
-    await this.emit();
+    const payment = await this.listed.find(id);
+    if (!payment) return;
+    // The wallet may have sent it, or may do so later: before it is paid again, the chain is looked at.
+    const isOpen = transactionOf(payment) !== undefined && isLastStep(payment) && payment.state !== 'done';
+    if (isOpen) await this.listed.change(id, (stored) => stored && { ...stored, dismissed: true });
+    else await this.listed.remove(id);
   }
 
   /** To be called when the service is known to have seen the deposit, as by its event. `resume` finds out by itself. */
   async confirmed(transaction: string): Promise<void> {
     for (const payment of await this.list())
-      if (payment.state === 'mined' && transactionOf(payment) === transaction)
-        await this.put({ ...payment, state: 'done' });
+      if (transactionOf(payment) === transaction) await this.after(payment, 'done');
   }
 
   private async run(
@@ -156,7 +143,9 @@ export class Payments {
     const abort = (): void => end.abort(signal?.reason);
     signal?.addEventListener('abort', abort, { once: true });
     if (signal?.aborted) abort();
-    this.running.set(from.id, end);
+    const running: Running = { payment: from, begun: false, end };
+    this.running.set(from.id, running);
+    const unwatch = this.store.watch?.(() => void this.stopIfCancelled(running));
     try {
       return await carryOut(from, {
         ...options,
@@ -166,21 +155,45 @@ export class Payments {
         abi: this.abi,
         teller: this.teller,
         onChange: async (payment) => {
-          await this.put(payment);
+          const counts = !running.begun || isSent(payment) || isOver(payment);
+          await this.listed.change(from.id, (stored) => {
+            const isCancelled = !counts && stored?.state === 'cancelled';
+            if (isCancelled) end.abort(cancellation());
+            return isCancelled ? undefined : payment;
+          });
+          Object.assign(running, { payment, begun: true });
+          if (!counts) end.signal.throwIfAborted();
           onChange?.(payment);
-          if (payment.state === 'mined') void this.settle(payment, options.wallet);
+          if (payment.state === 'mined') void this.settle(payment, options.wallet).catch(() => undefined);
           // The wallet has sent what was given up.
-          if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(from.id, options.wallet);
+          if (payment.state === 'sent' && !this.running.has(from.id)) this.goOn(payment, options.wallet);
         },
-        whileListed: async (change) => {
-          const payment = await this.find(from.id);
-          if (payment) await this.put({ ...payment, ...change } as Payment);
-        },
+        whileListed: (change) =>
+          this.listed.change(from.id, (stored) => stored && ({ ...stored, ...change } as Payment)),
       });
     } finally {
       signal?.removeEventListener('abort', abort);
+      unwatch?.();
       this.running.delete(from.id);
     }
+  }
+
+  /** Another tab may have cancelled it. */
+  private async stopIfCancelled(running: Running): Promise<void> {
+    const stored = await this.listed.find(running.payment.id);
+    if (running.begun && stored?.state === 'cancelled' && !isSent(running.payment))
+      running.end.abort(cancellation());
+  }
+
+  /** @throws DepositSubmittedError if an earlier payment of the deposit was sent, or may have been */
+  private async notSent(transaction: string, wallet: Payer): Promise<void> {
+    const before = await this.listed.paymentOf(transaction);
+    if (before) {
+      const sent = await this.sentOf(before, wallet);
+      if (sent) throw new DepositSubmittedError(transaction, sent.hash);
+      await this.store.remove(before.id);
+    }
+    await this.teller.settled(transaction, TAKE_BACK_MS);
   }
 
   /** The payment with what was sent of it, if anything was: by what it knows, else by what the chain knows. */
@@ -192,59 +205,44 @@ export class Payments {
     const config = await this.context.config();
     const { reader, wallet: client } = groundOf(wallet, trace.chainId, config);
     if (client) await changeChain(client, trace.chainId, config);
-    const hash =
-      (await depositOf(reader, account, trace))?.hash ??
-      payment.hash ??
-      (await sameCallSince(reader, account, trace))?.hash;
-    // What was reverted has paid nothing.
-    if (!hash || !(await hasSucceeded(reader, hash))) return undefined;
-    const sent = { ...payment, state: 'sent', hash, sentAt: Date.now() } as const;
-    await this.put(sent);
+    const hash = await sentHash(reader, account, trace, payment);
+    if (!hash) return undefined;
+    const now = {
+      state: 'sent',
+      hash,
+      sentAt: Date.now(),
+      failure: undefined,
+      dismissed: undefined,
+    } as const;
+    const sent = { ...payment, ...now };
+    await this.listed.change(payment.id, () => sent);
     return sent;
   }
 
-  /**
-   * Until the service has seen the payment. If the chain has taken the block back meanwhile, the payment is followed
-   * again.
-   */
-  private async settle({ id, hash, trace }: Payment, wallet: Payer | undefined): Promise<void> {
-    const { attempts, firstMs, mostMs } = SETTLING;
-    for (let attempt = 1; attempt <= attempts; attempt++) {
-      await rest(backoff(attempt, firstMs, mostMs));
-      const payment = await this.find(id);
-      if (payment?.state !== 'mined' || payment.hash !== hash) return;
-      try {
-        const params = { path: { id: transactionOf(payment)! } };
-        const { data } = await this.context.api.GET('/transactions/by-id/{id}', { params });
-        if (data!.data.status !== 'PENDING') return await this.put({ ...payment, state: 'done' });
-        const { reader } = groundOf(wallet, trace!.chainId, await this.context.config());
-        await getTransactionReceipt(reader, { hash: hash! });
-      } catch (error) {
-        if ((error as Error).name !== 'TransactionReceiptNotFoundError') continue;
-        await this.put({ ...payment, state: 'sent' });
-        return this.goOn(id, wallet);
-      }
-    }
+  /** If the chain has taken the block back meanwhile, the payment is followed again. */
+  private async settle(payment: Payment, wallet: Payer | undefined): Promise<void> {
+    const { api } = this.context;
+    const now = (): Promise<Payment | undefined> => this.listed.find(payment.id);
+    const state = await untilSeen(payment, { api, wallet, config: await this.context.config(), now });
+    if (state) await this.after(payment, state);
+    if (state === 'sent') this.goOn(payment, wallet);
   }
 
-  private goOn(id: string, wallet: Payer | undefined): void {
-    this.resume(id, { wallet }).catch(() => undefined);
+  /** What becomes of a mined payment, if it is still the same. */
+  private after({ id, hash }: Payment, state: 'done' | 'sent'): Promise<void> {
+    return this.listed.change(id, (stored) =>
+      stored?.state === 'mined' && stored.hash === hash ? { ...stored, state } : undefined,
+    );
   }
 
-  private async find(id: string): Promise<Payment | undefined> {
-    return (await this.list()).find((each) => each.id === id);
-  }
-
-  /** A payment never fails because it could not be written down. */
-  private async put(payment: Payment): Promise<void> {
-    this.turn = this.turn.then(() => this.store.put(payment)).catch(() => undefined);
-    await this.turn;
-    await this.emit();
-  }
-
-  private async emit(): Promise<void> {
-    if (this.listeners.size === 0) return;
-    const list = await this.list();
-    for (const listener of this.listeners) listener(list);
+  /** In the place of another payment of the same deposit for which the wallet is asked by now. */
+  private goOn(payment: Payment, wallet: Payer | undefined): void {
+    for (const { payment: other, end } of this.running.values())
+      if (lockOf(other) === lockOf(payment) && !isSent(other))
+        end.abort(new DepositSubmittedError(transactionOf(payment) ?? payment.id, payment.hash));
+    this.resume(payment.id, { wallet }).catch(() => undefined);
   }
 }
+
+const isOver = ({ state }: Payment): boolean => state === 'done' || state === 'cancelled';
+const cancellation = (): DOMException => new DOMException('The payment was cancelled', 'AbortError');

@@ -3,14 +3,25 @@ import {
   type Client,
   type Hash,
   type Hex,
+  type TransactionReceipt,
+  TransactionNotFoundError,
   TransactionReceiptNotFoundError,
   decodeFunctionData,
   isAddressEqual,
   parseAbi,
   zeroHash,
 } from 'viem';
-import { getBlock, getBlockNumber, getLogs, getTransactionCount, getTransactionReceipt } from 'viem/actions';
-import type { PaymentTrace } from './payment.js';
+import {
+  getBlock,
+  getBlockNumber,
+  getLogs,
+  getTransaction,
+  getTransactionCount,
+  getTransactionReceipt,
+} from 'viem/actions';
+import { DepositSubmittedError } from './errors.js';
+import { type Payment, type PaymentTrace, transactionOf } from './payment.js';
+import { lacksMethod } from './wallet-errors.js';
 
 export interface Found {
   readonly hash: Hash;
@@ -50,19 +61,24 @@ export async function withNonce(
   return transactions.find((each) => each.nonce === nonce && isAddressEqual(each.from, from));
 }
 
-/** The same call among what the account has sent since the trace began. */
+/**
+ * The same call among what the account has sent since the trace began. `sawNewest` tells whether a node that has the
+ * newest of them was asked: one behind the same address may be late.
+ */
 export async function sameCallSince(
   reader: Client,
   from: Address,
   trace: PaymentTrace,
-): Promise<Found | undefined> {
+): Promise<{ found?: Found; sawNewest: boolean }> {
   const count = await getTransactionCount(reader, { address: from, blockTag: 'latest' });
   const end = Math.min(count, trace.nonce + MOST_NONCES);
+  let sawNewest = true;
   for (let nonce = trace.nonce; nonce < end; nonce++) {
     const found = await withNonce(reader, from, nonce, BigInt(trace.fromBlock));
-    if (found && isSameCall(found, trace)) return found;
+    if (found && isSameCall(found, trace)) return { found, sawNewest };
+    sawNewest = found !== undefined;
   }
-  return undefined;
+  return { sawNewest };
 }
 
 /**
@@ -81,12 +97,52 @@ export async function depositOf(
   return log && { hash: log.transactionHash };
 }
 
-export const hasSucceeded = async (reader: Client, hash: Hash): Promise<boolean> =>
-  getTransactionReceipt(reader, { hash }).then(
-    ({ status }) => status === 'success',
+/** Of transactions that will never be carried out: the chain has another one in their place. */
+const REPLACED = new Set(['transaction_cancelled', 'transaction_replaced']);
+
+/**
+ * The transaction of a payment that was left while the wallet was asked, or was given up: on the chain, or on its way
+ * there. What was reverted has paid nothing.
+ * @throws DepositSubmittedError while the account has transactions on their way of which it may be one
+ */
+export async function sentHash(
+  reader: Client,
+  from: Address,
+  trace: PaymentTrace,
+  payment: Payment,
+): Promise<Hash | undefined> {
+  const { hash, failure } = payment;
+  const paid = await depositOf(reader, from, trace);
+  if (paid) return paid.hash;
+  if (hash) {
+    const receipt = await receiptOf(reader, hash);
+    if (receipt) return receipt.status === 'success' ? hash : undefined;
+    if (await isKnown(reader, hash)) return hash;
+    if (failure && REPLACED.has(failure.code)) return undefined;
+  }
+  const { found } = await sameCallSince(reader, from, trace);
+  if (found) return (await receiptOf(reader, found.hash))?.status === 'success' ? found.hash : undefined;
+  const [latest, pending] = await Promise.all(
+    (['latest', 'pending'] as const).map((blockTag) =>
+      getTransactionCount(reader, { address: from, blockTag }),
+    ),
+  );
+  if (pending > latest) throw new DepositSubmittedError(transactionOf(payment) ?? payment.id, undefined);
+  return undefined;
+}
+
+const receiptOf = (reader: Client, hash: Hash): Promise<TransactionReceipt | undefined> =>
+  getTransactionReceipt(reader, { hash }).catch((error: unknown) => {
+    if (!(error instanceof TransactionReceiptNotFoundError)) throw error;
+    return undefined;
+  });
+
+const isKnown = (reader: Client, hash: Hash): Promise<boolean> =>
+  getTransaction(reader, { hash }).then(
+    () => true,
     (error: unknown) => {
-      if (error instanceof TransactionReceiptNotFoundError) return false;
-      throw error;
+      if (!(error instanceof TransactionNotFoundError) && !lacksMethod(error)) throw error;
+      return false;
     },
   );
 

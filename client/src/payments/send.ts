@@ -6,12 +6,12 @@ import { untilAborted } from '../wait.js';
 import type { Payer } from '../wallet.js';
 import { type Spending, allowanceOf, approvals, spendingOf } from './allowance.js';
 import { sendBatch } from './batch.js';
-import { checkFunds } from './check.js';
+import { PAYMENT_GAS, checkFunds, gasOf } from './check.js';
 import { contractErrorOf } from './contract-errors.js';
 import { ContractError } from './errors.js';
 import { follow } from './follow.js';
 import { type Ground, addressOf, changeChain, groundOf, payingAccount } from './ground.js';
-import type { Payment, PaymentStep, PaymentTrace } from './payment.js';
+import { type Payment, type PaymentStep, type PaymentTrace, isLastStep } from './payment.js';
 import { withPermit } from './permit.js';
 import { isRevert } from './wallet-errors.js';
 
@@ -38,6 +38,7 @@ export interface Progress {
   state: 'checking' | 'wallet' | 'sent';
   step?: PaymentStep;
   hash?: Hash;
+  cost?: string;
   attention?: 'account' | 'chain';
   trace?: PaymentTrace;
 }
@@ -77,20 +78,22 @@ export class Run {
   async calls(calls: readonly ContractCall[]): Promise<TransactionReceipt[]> {
     const final = calls[calls.length - 1];
     const approval = calls.find(({ name }) => name === 'approve');
-    await this.tell({ state: 'checking' });
-    const account = await this.account();
     const spending = approval && spendingOf(approval);
-    await checkFunds(this.ground.reader, addressOf(account), spending);
-    if (!spending || (await allowanceOf(this.ground.reader, addressOf(account), spending)) >= spending.amount)
-      return [await this.send(final)];
-    const before = await approvals(this.ground.reader, addressOf(account), approval, spending);
+    await this.tell({ state: 'checking', ...(spending && { cost: `${spending.amount}` }) });
+    const account = await this.account();
+    const { reader } = this.ground;
+    const owner = addressOf(account);
+    const isAllowed = !spending || (await allowanceOf(reader, owner, spending)) >= spending.amount;
+    await checkFunds(reader, owner, spending, isAllowed ? await gasOf(reader, owner, final) : PAYMENT_GAS);
+    if (isAllowed) return [await this.send(final)];
+    const before = await approvals(reader, owner, approval, spending);
     const batch = await sendBatch(this, account, [...before, final]);
     if (batch) return batch;
     const permitted = await withPermit(this, account, final, spending);
     if (permitted) return [await this.send(permitted)];
     const receipts: TransactionReceipt[] = [];
     for (const each of before) receipts.push(await this.send(each));
-    await this.untilAllowed(spending, addressOf(account));
+    await this.untilAllowed(spending, owner);
     return [...receipts, await this.send(final)];
   }
 
@@ -146,7 +149,7 @@ export class Run {
 
   /**
    * Asks the person by the wallet. If the wait for that is given up, the wallet may still send: then the payment goes
-   * on in the list.
+   * on in the list. An approval alone has paid nothing, and nothing follows it then.
    * @param answered what the payment is after the answer
    */
   async ask<T>(
@@ -156,6 +159,8 @@ export class Run {
   ): Promise<T> {
     this.options.signal?.throwIfAborted();
     await this.tell(progress);
+    // It may have been cancelled meanwhile, in another tab too.
+    this.options.signal?.throwIfAborted();
     const after = (answer: T): Progress => ({ ...progress, state: 'sent', ...answered(answer) });
     const asked = request();
     try {
@@ -163,7 +168,7 @@ export class Run {
       await this.tell(after(answer));
       return answer;
     } catch (error) {
-      if (this.options.signal?.aborted)
+      if (this.options.signal?.aborted && isLastStep(progress))
         void asked.then((answer) => this.options.onLate?.(after(answer))).catch(() => undefined);
       throw error;
     }

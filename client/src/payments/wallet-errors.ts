@@ -38,13 +38,6 @@ export const lacksMethod = (error: unknown): boolean =>
 export const refusesBatch = (error: unknown): boolean =>
   lacksMethod(error) || hasCode(error, -32602, 5700, 5710, 5740, 5750, 5760);
 
-export const lacksEther = (error: unknown): boolean =>
-  texts(error).some((text) =>
-    /insufficient funds|gas required exceeds allowance|exceeds (the balance of the account|transaction sender)/i.test(
-      text,
-    ),
-  );
-
 export const texts = (error: unknown): string[] =>
   [...wrapped(error)].flatMap(({ message, details, data }) =>
     [message, details, data].filter((each): each is string => typeof each === 'string'),

@@ -1,4 +1,4 @@
-import type { NewPool, PayOptions, PoolItem, Start } from '@pooled-savings/client';
+import type { DrawEntry, NewPool, PayOptions, PoolItem, Start } from '@pooled-savings/client';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Followed } from './changes.js';
 import { type Problem, Refused, problemOf } from './errors.js';
@@ -6,7 +6,8 @@ import { withSymbol } from './format.js';
 import { type Job, type Progress, runJob } from './job.js';
 import { LocalChain, isLocal } from './local-chain.js';
 import type { LotteryActions } from './lottery.js';
-import { type Paying, TITLES } from './paying.js';
+import type { Paying } from './paying.js';
+import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import { type ReadyConfig, type Session, client } from './session.js';
 
@@ -118,7 +119,12 @@ export function useActing(
       )[due];
       void pay(title, settle);
     },
-    all: async () => (await client.lottery.mine({ limit: 100 })).data,
+    all: async () => {
+      // A page may repeat what the one before had, if the list grew meanwhile.
+      const all = new Map<string, DrawEntry>();
+      for await (const entry of client.lottery.allMine()) all.set(`${entry.contract} ${entry.drawId}`, entry);
+      return [...all.values()];
+    },
     local: local && {
       openShort: () =>
         void run('One-minute draw', ['Open a draw with a prize', 'Seen by the service'], async ({ next }) => {

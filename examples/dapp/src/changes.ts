@@ -5,6 +5,10 @@ import { type Holdings, type ReadyConfig, type Session, client, holdingsOf, toke
 /** How long the page waits for the service to see what the chain already has, before it says that it is behind. */
 const SOON_MS = 8_000;
 
+/** How soon to look again at a draw that waits for blocks, of which there are no events. */
+const BLOCKS_MS = 30_000;
+const JITTER_MS = 5_000;
+
 /** The state of something that can be observed; draws again when it changes. */
 export function useObserved<State>(observable: Observable<State>): State {
   const [state, setState] = useState(observable.state);
@@ -42,6 +46,14 @@ export function useFollowed({ address, payer }: Session, { token }: ReadyConfig)
   const lookIntoWallet = (): void => void tokensOf(payer, token, address).then(setInWallet);
   const { data } = state;
   useEffect(lookIntoWallet, [data, payer]);
+  const isDrawing = data !== null && waitsForBlocks(data);
+  useEffect(() => {
+    if (!follower || !isDrawing) return;
+    const look = (): void => void (document.visibilityState === 'visible' && follower.refresh());
+    // Not all pages at once: for all of them the draw was closed in the same moment.
+    const timer = setInterval(look, BLOCKS_MS + Math.random() * JITTER_MS);
+    return () => clearInterval(timer);
+  }, [follower, isDrawing]);
   const isSeen = (holds: (data: Start) => boolean): Promise<boolean> =>
     follower!.until(holds, { signal: AbortSignal.timeout(SOON_MS) }).then(
       () => true,
@@ -58,3 +70,7 @@ const NOTHING: FollowState = {
   error: null,
   ended: false,
 };
+
+/** Some blocks after a draw is closed anyone may pick its winner, or cancel it if nobody did in time. */
+const waitsForBlocks = ({ draw, entries }: Start): boolean =>
+  [draw, ...entries.data].some((each) => each?.status === 'DRAWING' && each.due !== 'cancel');

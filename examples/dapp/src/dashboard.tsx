@@ -1,4 +1,4 @@
-import type { FollowState } from '@pooled-savings/client';
+import { type FollowState, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActing } from './acting.js';
 import { useFollowed } from './changes.js';
@@ -8,7 +8,7 @@ import { textOf } from './errors.js';
 import { amountText, dateText, withSymbol } from './format.js';
 import { Lottery } from './lottery.js';
 import { NewPoolDialog } from './new-pool.js';
-import { isUnderWay, usePaying } from './paying.js';
+import { usePaying } from './paying.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
 import type { ReadyConfig, Session } from './session.js';
@@ -161,7 +161,7 @@ export function Dashboard({
           />
         </div>
       </div>
-      <UnderWay data={data} {...context} />
+      <UnderWay {...context} />
       {creating && (
         <NewPoolDialog
           token={token}
@@ -170,9 +170,7 @@ export function Dashboard({
           onCreate={create}
         />
       )}
-      {paying.shown && (
-        <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} data={data} {...context} />
-      )}
+      {paying.shown && <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} {...context} />}
       {job && <JobDialog key={job.id} job={job} onClose={closeJob} />}
     </>
   );

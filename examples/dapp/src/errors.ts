@@ -1,4 +1,10 @@
-import { type ErrorCode, type SavingsError, type SessionEnd, isSavingsError } from '@pooled-savings/client';
+import {
+  type ErrorCode,
+  type SavingsError,
+  type SessionEnd,
+  isRejection,
+  isSavingsError,
+} from '@pooled-savings/client';
 import { type Token, shortAddress, withSymbol } from './format.js';
 
 const MINUTE_SECONDS = 60;
@@ -13,7 +19,7 @@ const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', strin
   chain_unknown: 'The service has not read its chain yet. Please try again in a moment.',
   cross_site_request: 'The service does not accept requests from this page.',
   deposit_below_minimum: 'That is less than the smallest deposit.',
-  deposit_submitted: 'This deposit is being paid already. It shows here once the chain has it.',
+  deposit_submitted: 'This is being paid already, as far as is known. It shows here once the chain has it.',
   forbidden: 'This is not yours to do.',
   insufficient_balance: 'You have less than that in the pool.',
   insufficient_ether: 'Your wallet has too little to pay the fee of the chain.',
@@ -103,13 +109,6 @@ export const endedProblem = (ended: SessionEnd): Problem => ({
 /** What to tell about an error of which only the code is known. */
 export const textOf = (code: string, otherwise: string): string =>
   BY_CODE[code as ErrorCode] ?? sentence(otherwise);
-
-/** EIP-1193 code 4001. Libraries wrap the wallet's error. */
-function isRejection(error: unknown): boolean {
-  for (let each = error; each !== undefined && each !== null; each = (each as Error).cause)
-    if ((each as { code?: unknown }).code === 4001) return true;
-  return false;
-}
 
 const waitText = (seconds = MINUTE_SECONDS): string =>
   seconds < MINUTE_SECONDS

@@ -40,12 +40,21 @@ export function Lottery({
   const [older, showOlder] = useState(false);
   const [all, setAll] = useState<readonly DrawEntry[]>([]);
   useEffect(() => {
-    if (older) void actions.all().then(setAll, () => showOlder(false));
+    if (!older) return;
+    let isNewest = true;
+    void actions.all().then(
+      (read) => isNewest && setAll(read),
+      () => showOlder(false),
+    );
+    return () => void (isNewest = false);
   }, [older, entries]);
   const isOpen = (entry: DrawOf): boolean =>
     entry.drawId === draw?.drawId && entry.contract === draw.contract;
   // The newest are read more often, so they are shown as they are there.
-  const listed = [...entries, ...all.slice(entries.length)].filter((entry) => !isOpen(entry));
+  const newest = new Set(entries.map(keyOf));
+  const listed = [...entries, ...all.filter((each) => !newest.has(keyOf(each)))].filter(
+    (each) => !isOpen(each),
+  );
   return (
     <section aria-labelledby="lottery" class="card lottery">
       <div class="section-head">
@@ -85,12 +94,7 @@ export function Lottery({
           <h3 id="entries">Your draws</h3>
           <ul class="rows" aria-labelledby="entries">
             {listed.map((entry) => (
-              <Entry
-                key={`${entry.contract} ${entry.drawId}`}
-                entry={entry}
-                token={token}
-                settle={actions.settle}
-              />
+              <Entry key={keyOf(entry)} entry={entry} token={token} settle={actions.settle} />
             ))}
           </ul>
         </>
@@ -193,6 +197,8 @@ function OpenDraw({
     </>
   );
 }
+
+const keyOf = ({ contract, drawId }: DrawOf): string => `${contract} ${drawId}`;
 
 const secondsTo = ({ drawTime }: CurrentDraw): number =>
   Math.max(0, Math.round((Date.parse(drawTime) - Date.now()) / 1000));

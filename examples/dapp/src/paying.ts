@@ -1,11 +1,18 @@
-import type { PayOptions, Payment, PaymentStep, Start } from '@pooled-savings/client';
+import {
+  type PayOptions,
+  type Payment,
+  type PaymentStep,
+  type Start,
+  isSent,
+  isUnderWay,
+} from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Problem, problemOf, textOf } from './errors.js';
-import { type Token, exactWithSymbol, withSymbol } from './format.js';
+import type { Token } from './format.js';
 import { type Session, client } from './session.js';
 
-/** How soon to look whether a payment that another tab follows is still followed there. */
-const OTHER_TAB_MS = 5_000;
+/** How soon to try again to follow a payment: another tab may follow it, or something could not be reached. */
+const AGAIN_MS = 5_000;
 
 /** What this page knows of a payment that runs in it. */
 interface Running {
@@ -20,8 +27,10 @@ export interface ShownPayment {
   readonly payment: Payment;
   readonly steps: readonly PaymentStep[];
   readonly problem?: Problem;
-  /** Whether it runs in this page, not in another tab or in an earlier visit. */
-  readonly isHere: boolean;
+  /** It began in another tab or in an earlier visit, and asks the wallet only by a word of its user. */
+  readonly waits: boolean;
+  /** Whether it is on the chain, and the service has seen it. */
+  readonly arrived: boolean;
 }
 
 export interface Paying {
@@ -37,15 +46,17 @@ export interface Paying {
   dismiss: (id: string) => void;
 }
 
-export const isUnderWay = ({ state }: Payment): boolean =>
-  ['checking', 'wallet', 'sent', 'mined'].includes(state);
-
 /** What is being paid: by this page, in other tabs, and since before a reload. */
 export function usePaying({ address, payer }: Session, token: Token, data: Start | null): Paying {
   const [list, setList] = useState<readonly Payment[]>([]);
   const [here, setHere] = useState<ReadonlyMap<string, Running>>(new Map());
   const [shownId, show] = useState<string>();
   const started = useRef(new Set<string>());
+  /** Those that were done before this visit. */
+  const old = useRef<ReadonlySet<string>>();
+  const seen = useRef(new Set<string>());
+  const asked = useRef(new Set<string>());
+  const last = useRef<ShownPayment>();
 
   const change = (id: string, what: (now: Running) => Running): void =>
     setHere((now) => new Map(now).set(id, what(now.get(id) ?? { steps: [] })));
@@ -71,37 +82,69 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
     } catch (error) {
       const problem = problemOf(error, token);
       if (id === undefined) return problem;
+      // If the wallet sends it after all, it is followed again.
+      started.current.delete(id);
       change(id, (now) => ({ ...now, problem }));
     }
     return undefined;
   };
-  const resume = async (id: string): Promise<void> => {
-    if (started.current.has(id)) return;
+  /** Resolves to the problem if it does not even begin. */
+  const resume = async (id: string): Promise<Problem | undefined> => {
+    if (started.current.has(id)) return undefined;
     started.current.add(id);
-    const problem = await run((options) => client.payments.resume(id, options));
-    // Another tab has it. If that one is closed, this one goes on.
-    if (problem?.code === 'deposit_submitted')
+    return run((options) => client.payments.resume(id, options));
+  };
+  const follow = async (id: string): Promise<void> => {
+    if (await resume(id))
       setTimeout(() => {
         started.current.delete(id);
         setList((now) => [...now]);
-      }, OTHER_TAB_MS);
+      }, AGAIN_MS);
+  };
+  const goOn = async (id: string): Promise<void> => {
+    change(id, (now) => ({ ...now, problem: undefined }));
+    const problem = await resume(id);
+    if (!problem) return;
+    started.current.delete(id);
+    change(id, (now) => ({ ...now, problem }));
+  };
+  /** Once it was seen, newer ones may push it out of what the page reads. */
+  const hasArrived = (payment: Payment): boolean => {
+    if (payment.state !== 'mined' && payment.state !== 'done') return false;
+    if (data && isSeen(payment, data)) seen.current.add(payment.id);
+    return seen.current.has(payment.id);
   };
 
-  useEffect(() => {
-    let isFirst = true;
-    return client.payments.subscribe((all) => {
-      setList(all);
-      for (const { id, state } of all) if (isFirst && state === 'done') void client.payments.dismiss(id);
-      isFirst = false;
-    });
-  }, [address]);
+  useEffect(
+    () =>
+      client.payments.subscribe((all) => {
+        old.current ??= new Set(all.filter(({ state }) => state === 'done').map(({ id }) => id));
+        setList(all);
+      }),
+    [address],
+  );
   useEffect(() => {
     // What was sent is only followed; the wallet is not asked without a word of its user.
-    for (const payment of list) if (isFollowed(payment)) void resume(payment.id);
+    for (const payment of list)
+      if (isSent(payment) && !started.current.has(payment.id)) void follow(payment.id);
   }, [list]);
   useEffect(() => {
+    // Done on the chain. Its user has to see no more of it once the service has it, too.
     for (const payment of list)
-      if (data && payment.kind === 'deposit' && payment.transaction && isArrived(payment, data))
+      if (data && old.current?.has(payment.id)) {
+        const { id, hash } = payment;
+        if (hasArrived(payment)) void client.payments.dismiss(id);
+        else if (hash && isMoney(payment) && !asked.current.has(id)) {
+          asked.current.add(id);
+          const arrived = ({ status }: { status: string }): void =>
+            void (status === 'CONFIRMED' && client.payments.dismiss(id));
+          client.transactions.byHash(hash).then(arrived, () => undefined);
+        }
+      }
+  }, [list, data]);
+  useEffect(() => {
+    for (const payment of list)
+      if (data && payment.kind === 'deposit' && payment.transaction && hasArrived(payment))
         void client.payments.confirmed(payment.transaction);
   }, [list, data]);
 
@@ -109,15 +152,19 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
     const { steps, problem } = here.get(payment.id) ?? { steps: payment.step ? [payment.step] : [] };
     const { failure } = payment;
     const kept = failure && { code: failure.code, text: textOf(failure.code, failure.message) };
-    const isHere = started.current.has(payment.id);
-    return { payment, steps, problem: payment.state === 'failed' ? (problem ?? kept) : undefined, isHere };
+    const waits = isUnderWay(payment) && !isSent(payment) && !started.current.has(payment.id);
+    const now = payment.state === 'failed' ? (problem ?? kept) : waits ? problem : undefined;
+    return { payment, steps, problem: now, waits, arrived: hasArrived(payment) };
   });
+  // Another tab may have removed what this one shows.
+  const found = payments.find(({ payment }) => payment.id === shownId) ?? last.current;
+  last.current = found?.payment.id === shownId ? found : undefined;
   return {
     payments,
-    shown: payments.find(({ payment }) => payment.id === shownId),
+    shown: last.current,
     show,
     start: (pay) => run(pay, show),
-    resume: (id) => void resume(id),
+    resume: (id) => void goOn(id),
     cancel: (id) => void client.payments.cancel(id),
     dismiss: (id) => {
       show(undefined);
@@ -126,14 +173,10 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
   };
 }
 
-const isFollowed = ({ state, step, hash }: Payment): boolean =>
-  (state === 'sent' || state === 'mined') && hash !== undefined && step !== 'approve';
+const isMoney = ({ kind }: Payment): boolean =>
+  kind === 'deposit' || kind === 'withdraw' || kind === 'claimYield';
 
-/** Whether it is on the chain, and the service has seen it. */
-export const isArrived = (payment: Payment, data: Start): boolean =>
-  (payment.state === 'mined' || payment.state === 'done') && isSeen(payment, data);
-
-function isSeen(payment: Payment, { transactions, pools, entries }: Start): boolean {
+function isSeen(payment: Payment, { transactions, pools, entries, draw }: Start): boolean {
   switch (payment.kind) {
     case 'deposit':
     case 'withdraw':
@@ -141,12 +184,14 @@ function isSeen(payment: Payment, { transactions, pools, entries }: Start): bool
       return [
         ...transactions.data,
         ...pools.data.flatMap(({ recentTransactions }) => recentTransactions),
-      ].some(({ txHash, status }) => txHash === payment.hash && status === 'CONFIRMED');
+      ].some(
+        ({ id, txHash, status }) => status === 'CONFIRMED' && (txHash === payment.hash || isOf(payment, id)),
+      );
     case 'claimPrize':
     case 'refund':
     case 'completeDraw':
     case 'cancelDraw':
-      return entries.data.every(
+      return [...entries.data, ...(draw ? [draw] : [])].every(
         ({ drawId, contract, due }) =>
           drawId !== payment.drawId || contract !== payment.contract || due !== DUE[payment.kind],
       );
@@ -155,77 +200,12 @@ function isSeen(payment: Payment, { transactions, pools, entries }: Start): bool
   }
 }
 
+const isOf = (payment: Payment, transaction: string): boolean =>
+  payment.kind === 'deposit' && payment.transaction === transaction;
+
 const DUE: Partial<Record<Payment['kind'], string>> = {
   claimPrize: 'claim',
   refund: 'refund',
   completeDraw: 'complete',
   cancelDraw: 'cancel',
 };
-
-export const TITLES: Record<Payment['kind'], string> = {
-  deposit: 'Deposit',
-  withdraw: 'Withdraw',
-  claimYield: 'Claim yield',
-  buyTickets: 'Buy tickets',
-  claimPrize: 'Take the prize',
-  refund: 'Take the money back',
-  completeDraw: 'Pick the winner',
-  cancelDraw: 'Cancel the draw',
-};
-
-/** What it costs or brings, to the last digit, as the wallet is about to show it. */
-export function saysOf(payment: Payment, token: Token, { draw }: Pick<Start, 'draw'>): string | undefined {
-  switch (payment.kind) {
-    case 'deposit':
-      return payment.amount && `You pay ${exactWithSymbol(payment.amount, token)}`;
-    case 'withdraw':
-      return `You take out ${exactWithSymbol(payment.amount, token)}`;
-    case 'buyTickets':
-      return draw
-        ? `You pay ${exactWithSymbol(BigInt(draw.ticketPrice) * BigInt(payment.count), token)}`
-        : undefined;
-    case 'claimYield':
-    case 'claimPrize':
-    case 'refund':
-    case 'completeDraw':
-    case 'cancelDraw':
-      return 'You pay only the fee of the chain';
-  }
-}
-
-/** What the wallet asks for. */
-export const stepText = (step: PaymentStep): string =>
-  ({
-    approve: 'Allow the contract to take it',
-    permit: 'Sign the permission to take it',
-    batch: 'Allow and pay in one',
-    deposit: 'Pay it in',
-    withdraw: 'Take it out',
-    claimYield: 'Take the yield',
-    buyTickets: 'Buy the tickets',
-    claimPrize: 'Have the prize paid',
-    refund: 'Have the money paid back',
-    completeDraw: 'Pick the winner',
-    cancelDraw: 'Cancel the draw',
-  })[step];
-
-export function resultText(payment: Payment, token: Token): string {
-  switch (payment.kind) {
-    case 'deposit':
-      return payment.amount ? `${withSymbol(payment.amount, token)} have arrived.` : 'It has arrived.';
-    case 'withdraw':
-      return `${withSymbol(payment.amount, token)} are back in your wallet.`;
-    case 'claimYield':
-      return 'The yield is in your wallet.';
-    case 'buyTickets':
-      return 'Good luck!';
-    case 'claimPrize':
-      return 'The prize is in your wallet.';
-    case 'refund':
-      return 'Your money is back in your wallet.';
-    case 'completeDraw':
-      return 'The winner is picked, or it took too long and another block picks.';
-    case 'cancelDraw':
-      return 'The draw is cancelled. Everyone can take back what they paid.';
-  }
-}

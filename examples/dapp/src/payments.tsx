@@ -1,21 +1,20 @@
-import type { Payment, Start } from '@pooled-savings/client';
+import { type Payment, isSent, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, ProblemText, type ShownStep, Steps } from './dialog.js';
 import { type Token, shortAddress } from './format.js';
-import { type Paying, type ShownPayment, TITLES, isArrived, resultText, saysOf, stepText } from './paying.js';
+import type { Paying, ShownPayment } from './paying.js';
+import { TITLES, resultText, saysOf, stepText } from './payment-texts.js';
 
 interface Context {
   token: Token;
-  data: Start;
   explorer: string | null;
   paying: Paying;
 }
 
 /** A payment on its way. Closed, it goes on in the background, and stands in the list of what is under way. */
-export function PaymentDialog({ shown, token, data, explorer, paying }: Context & { shown: ShownPayment }) {
-  const { payment, problem, steps, isHere } = shown;
+export function PaymentDialog({ shown, token, explorer, paying }: Context & { shown: ShownPayment }) {
+  const { payment, problem, steps, waits, arrived } = shown;
   const { id, kind, state, hash } = payment;
-  const arrived = isArrived(payment, data);
   const ended = arrived || state === 'failed' || state === 'cancelled';
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => button.current?.focus(), [ended]);
@@ -30,7 +29,7 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
     label: 'Confirmed by the service',
     state: arrived ? 'done' : state === 'mined' || state === 'done' ? 'active' : 'waiting',
   };
-  const says = saysOf(payment, token, data);
+  const says = saysOf(payment, token);
   return (
     <Dialog title={TITLES[kind]} onClose={close}>
       {says && (
@@ -40,12 +39,12 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
       )}
       <Steps steps={[...asked, last]} />
       <div aria-live="polite" class="status">
-        <Status shown={shown} token={token} data={data} />
+        <Status shown={shown} token={token} />
         {problem && <ProblemText problem={problem} />}
       </div>
       {hash && <Sent payment={payment} explorer={explorer} />}
       <div class="actions">
-        {!isHere && state === 'wallet' && (
+        {waits && (
           <button type="button" class="main" onClick={() => paying.resume(id)}>
             Ask the wallet again
           </button>
@@ -53,7 +52,7 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
         <button ref={button} type="button" class={arrived ? 'main' : ''} onClick={close}>
           {arrived ? 'Done' : ended ? 'Close' : 'Go on in the background'}
         </button>
-        {(state === 'checking' || state === 'wallet') && (
+        {isUnderWay(payment) && !isSent(payment) && (
           <button type="button" onClick={() => paying.cancel(id)}>
             Cancel
           </button>
@@ -64,8 +63,8 @@ export function PaymentDialog({ shown, token, data, explorer, paying }: Context 
 }
 
 /** Where it is, in words. */
-function Status({ shown, token, data }: { shown: ShownPayment; token: Token; data: Start }) {
-  const { payment, isHere } = shown;
+function Status({ shown, token }: { shown: ShownPayment; token: Token }) {
+  const { payment, waits, arrived } = shown;
   if (payment.attention === 'account')
     return (
       <p class="notice">
@@ -74,22 +73,29 @@ function Status({ shown, token, data }: { shown: ShownPayment; token: Token; dat
     );
   if (payment.attention === 'chain')
     return <p class="notice">Your wallet is on another chain now. Change back.</p>;
+  if (waits)
+    return payment.state === 'sent' ? (
+      <p>The permission was sent. Nothing is paid yet: your wallet has to be asked for that.</p>
+    ) : (
+      <p>
+        This began in another tab or before a reload, and was not sent as far as is known. If your wallet
+        still asks for it, answer there.
+      </p>
+    );
   switch (payment.state) {
     case 'checking':
       return <p>Looking at your wallet’s account, chain and balance…</p>;
     case 'wallet':
-      return isHere ? (
+      return (
         <p>
           <strong>Confirm in your wallet</strong>
         </p>
-      ) : (
-        <p>This began in another tab or before a reload, and was not sent as far as is known.</p>
       );
     case 'sent':
       return <p>Sent. The chain works on it.</p>;
     case 'mined':
     case 'done':
-      return isArrived(payment, data) ? (
+      return arrived ? (
         <p class="result">{resultText(payment, token)}</p>
       ) : (
         <p>
@@ -139,7 +145,7 @@ function Elapsed({ since }: { since: number }) {
 }
 
 /** Everything that is being paid, or has ended unseen. */
-export function UnderWay({ token, data, paying }: Omit<Context, 'explorer'>) {
+export function UnderWay({ token, paying }: Omit<Context, 'explorer'>) {
   const listed = paying.payments.filter((each) => each !== paying.shown);
   if (listed.length === 0) return null;
   return (
@@ -149,8 +155,7 @@ export function UnderWay({ token, data, paying }: Omit<Context, 'explorer'>) {
         {listed.map((shown) => (
           <li key={shown.payment.id} data-payment={shown.payment.kind}>
             <span>
-              {TITLES[shown.payment.kind]}{' '}
-              <span class="muted">· {shortStatus(shown.payment, token, data)}</span>
+              {TITLES[shown.payment.kind]} <span class="muted">· {shortStatus(shown, token)}</span>
             </span>
             <button type="button" onClick={() => paying.show(shown.payment.id)}>
               Show
@@ -162,7 +167,8 @@ export function UnderWay({ token, data, paying }: Omit<Context, 'explorer'>) {
   );
 }
 
-function shortStatus(payment: Payment, token: Token, data: Start): string {
+function shortStatus({ payment, waits, arrived }: ShownPayment, token: Token): string {
+  if (waits) return 'waits for your wallet';
   switch (payment.state) {
     case 'checking':
       return 'looking at your wallet';
@@ -172,9 +178,7 @@ function shortStatus(payment: Payment, token: Token, data: Start): string {
       return 'sent';
     case 'mined':
     case 'done':
-      return isArrived(payment, data)
-        ? resultText(payment, token)
-        : 'on the chain, the service is catching up';
+      return arrived ? resultText(payment, token) : 'on the chain, the service is catching up';
     case 'cancelled':
       return 'cancelled';
     case 'failed':

@@ -1,0 +1,97 @@
+import { type Address, getAddress, isAddress } from 'viem';
+import type { TokenStore } from '../tokens.js';
+import type { Payment, PaymentStore } from './payment.js';
+
+type Listener = (payments: readonly Payment[]) => void;
+
+/** The payments of the store, of which those of the account that is signed in are listed. */
+export class Listed {
+  private readonly listeners = new Set<Listener>();
+  private turn: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly store: PaymentStore,
+    private readonly tokens: TokenStore,
+  ) {}
+
+  /** Newest first. */
+  async list(): Promise<readonly Payment[]> {
+    return (await this.kept()).filter(({ dismissed }) => !dismissed);
+  }
+
+  async find(id: string): Promise<Payment | undefined> {
+    return (await this.list()).find((each) => each.id === id);
+  }
+
+  /** The account's payment of the deposit that is not done, even if it is listed no more. */
+  async paymentOf(transaction: string): Promise<Payment | undefined> {
+    return (await this.kept()).find(
+      (each) => each.kind === 'deposit' && each.transaction === transaction && each.state !== 'done',
+    );
+  }
+
+  subscribe(listener: Listener): () => void {
+    this.listeners.add(listener);
+    const show = (): void =>
+      void this.list().then((list) => {
+        if (this.listeners.has(listener)) listener(list);
+      });
+    const unwatch = this.store.watch?.(show);
+    show();
+    return () => {
+      this.listeners.delete(listener);
+      unwatch?.();
+    };
+  }
+
+  /**
+   * Writes what is made of the payment as it is stored by then, so that nothing older takes the place of what was
+   * written meanwhile. A payment never fails because it could not be written down.
+   * @param make undefined leaves it as it is
+   */
+  async change(id: string, make: (stored: Payment | undefined) => Payment | undefined): Promise<void> {
+    const write = async (): Promise<void> => {
+      const made = make((await this.all()).find((each) => each.id === id));
+      if (made) await this.store.put(made);
+    };
+    this.turn = this.turn.then(write).catch(() => undefined);
+    await this.turn;
+    await this.emit();
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.store.remove(id);
+    await this.emit();
+  }
+
+  private async kept(): Promise<readonly Payment[]> {
+    const account = await signedInAccount(this.tokens);
+    return (await this.all()).filter((each) => each.account?.toLowerCase() === account?.toLowerCase());
+  }
+
+  private async all(): Promise<readonly Payment[]> {
+    return Promise.resolve(this.store.list()).catch(() => []);
+  }
+
+  private async emit(): Promise<void> {
+    if (this.listeners.size === 0) return;
+    const list = await this.list();
+    for (const listener of this.listeners) listener(list);
+  }
+}
+
+/** The account that is signed in: the claim `address` of the token. undefined without a token that says so. */
+export async function signedInAccount(tokens: TokenStore): Promise<Address | undefined> {
+  const [, claims] = ((await tokens.get()) ?? '').split('.');
+  if (!claims) return undefined;
+  try {
+    const { address } = JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))) as {
+      address?: unknown;
+    };
+    return typeof address === 'string' && isAddress(address, { strict: false })
+      ? getAddress(address)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+import type { Payment, PaymentStep } from '@pooled-savings/client';
+import { type Token, exactWithSymbol, withSymbol } from './format.js';
+
+export const TITLES: Record<Payment['kind'], string> = {
+  deposit: 'Deposit',
+  withdraw: 'Withdraw',
+  claimYield: 'Claim yield',
+  buyTickets: 'Buy tickets',
+  claimPrize: 'Take the prize',
+  refund: 'Take the money back',
+  completeDraw: 'Pick the winner',
+  cancelDraw: 'Cancel the draw',
+};
+
+/** What it costs or brings, to the last digit, as the wallet is about to show it. */
+export function saysOf(payment: Payment, token: Token): string | undefined {
+  switch (payment.kind) {
+    case 'deposit':
+    case 'buyTickets': {
+      const amount = payment.kind === 'deposit' ? (payment.amount ?? payment.cost) : payment.cost;
+      return amount && `You pay ${exactWithSymbol(amount, token)}`;
+    }
+    case 'withdraw':
+      return `You take out ${exactWithSymbol(payment.amount, token)}`;
+    case 'claimYield':
+    case 'claimPrize':
+    case 'refund':
+    case 'completeDraw':
+    case 'cancelDraw':
+      return 'You pay only the fee of the chain';
+  }
+}
+
+/** What the wallet asks for. */
+export const stepText = (step: PaymentStep): string =>
+  ({
+    approve: 'Allow the contract to take it',
+    permit: 'Sign the permission to take it',
+    batch: 'Allow and pay in one',
+    deposit: 'Pay it in',
+    withdraw: 'Take it out',
+    claimYield: 'Take the yield',
+    buyTickets: 'Buy the tickets',
+    claimPrize: 'Have the prize paid',
+    refund: 'Have the money paid back',
+    completeDraw: 'Pick the winner',
+    cancelDraw: 'Cancel the draw',
+  })[step];
+
+export function resultText(payment: Payment, token: Token): string {
+  switch (payment.kind) {
+    case 'deposit':
+      return payment.amount ? `${withSymbol(payment.amount, token)} have arrived.` : 'It has arrived.';
+    case 'withdraw':
+      return `${withSymbol(payment.amount, token)} are back in your wallet.`;
+    case 'claimYield':
+      return 'The yield is in your wallet.';
+    case 'buyTickets':
+      return 'Good luck!';
+    case 'claimPrize':
+      return 'The prize is in your wallet.';
+    case 'refund':
+      return 'Your money is back in your wallet.';
+    case 'completeDraw':
+      return 'The winner is picked, or it took too long and another block picks.';
+    case 'cancelDraw':
+      return 'The draw is cancelled. Everyone can take back what they paid.';
+  }
+}

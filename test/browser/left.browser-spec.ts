@@ -1,0 +1,223 @@
+import type { Page } from 'playwright-core';
+import { type Address, type Hash, parseEther, toHex } from 'viem';
+import { anvilRpc, execute, read } from '#dev/deploy';
+import { useBrowser } from '../support/browser';
+import { PageBench } from '../support/page-bench';
+import type { TestWallet } from '../support/test-wallet';
+import { newWallet } from '../support/wallet';
+
+const WAIT_MS = 45_000;
+const THOUSAND = parseEther('1000');
+const SHORT_DRAW_BLOCKS = 61;
+/** After that many blocks the hash that picks the winner is out of reach. */
+const HASH_WINDOW = 256;
+const MANY_DRAWS = 105;
+
+jest.setTimeout(180_000);
+const browser = useBrowser();
+const bench = new PageBench();
+const rpc = (method: string, ...params: unknown[]): Promise<unknown> =>
+  anvilRpc(bench.keeper, method, ...params);
+beforeAll(() => bench.start());
+afterEach(async () => {
+  await bench.startIndexer();
+  await rpc('evm_setAutomine', true);
+});
+afterAll(() => bench.stop());
+
+/** The page of a saver who is new here, with tokens and ether. */
+async function signedIn(fields: Partial<TestWallet> = {}): Promise<{ page: Page; wallet: TestWallet }> {
+  const account = newWallet();
+  await bench.mint(account.address, THOUSAND);
+  await rpc('anvil_setBalance', account.address, '0x8ac7230489e80000');
+  const wallet = { account, chainId: bench.anvil.chainId, rpcUrl: bench.anvil.url, asked: [], ...fields };
+  const page = await browser.open(bench.dapp.url, { wallet });
+  page.setDefaultTimeout(WAIT_MS);
+  await press(page, 'Connect Test wallet');
+  await page.getByRole('button', { name: 'New pool' }).waitFor();
+  return { page, wallet };
+}
+const press = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name, exact: typeof name === 'string' }).click();
+const dialog = (page: Page, text: string | RegExp): Promise<void> =>
+  page.getByRole('dialog').getByText(text).waitFor();
+const underWay = (page: Page, kind: string): ReturnType<Page['locator']> =>
+  page.locator(`[data-payment="${kind}"]`);
+async function newPool(page: Page): Promise<void> {
+  await press(page, 'New pool');
+  await page.getByLabel('First deposit').fill('25');
+  await press(page, 'Create and pay');
+}
+const spent = async ({ account }: TestWallet): Promise<bigint> =>
+  THOUSAND - (await bench.tokensOf(account.address));
+const sent = ({ asked }: TestWallet): number =>
+  asked!.filter((method) => method === 'eth_sendTransaction').length;
+
+/** What the page keeps of its payments, once it has the text. */
+async function kept(page: Page, text: string): Promise<{ hash: Hash }> {
+  for (;;) {
+    const stored = await page.evaluate<string>('localStorage.getItem("pooled-savings-payments") ?? "[]"');
+    if (stored.includes(text)) return (JSON.parse(stored) as { hash: Hash }[])[0];
+    await page.waitForTimeout(100);
+  }
+}
+
+describe('a payment', () => {
+  it('that the chain has lost is told, and can be made again', async () => {
+    const { page, wallet } = await signedIn();
+    await rpc('evm_setAutomine', false);
+    await newPool(page);
+    const { hash } = await kept(page, '"shown":true');
+    await rpc('anvil_dropTransaction', hash);
+    // Minutes later.
+    await page.evaluate('{ const now = Date.now; Date.now = () => now() + 150_000; }');
+    await dialog(page, 'The chain does not know it any more. Nothing was paid.');
+    await press(page, 'Close');
+    await underWay(page, 'deposit').waitFor({ state: 'detached' });
+    await rpc('evm_setAutomine', true);
+    await press(page, 'Pay 25 TEST');
+    await dialog(page, '25 TEST have arrived.');
+    expect(await spent(wallet)).toBe(parseEther('25'));
+  });
+
+  it('of which only the permission was sent before a reload is gone on with', async () => {
+    const { page, wallet } = await signedIn({ lacksPermits: true });
+    await rpc('evm_setAutomine', false);
+    await newPool(page);
+    await kept(page, '"state":"sent"');
+    await page.reload();
+    await underWay(page, 'deposit').getByText('waits for your wallet').waitFor();
+    await underWay(page, 'deposit').getByRole('button', { name: 'Show' }).click();
+    await dialog(page, 'The permission was sent. Nothing is paid yet');
+    await press(page, 'Ask the wallet again');
+    await rpc('evm_setAutomine', true);
+    await rpc('anvil_mine');
+    await dialog(page, '25 TEST have arrived.');
+    expect([sent(wallet), await spent(wallet)]).toEqual([2, parseEther('25')]);
+  });
+
+  it('in a batch is followed after a reload, before the wallet has told its hash', async () => {
+    const { page, wallet } = await signedIn({ batches: true, isSlow: true });
+    await newPool(page);
+    await dialog(page, 'Sent. The chain works on it.');
+    await page.reload();
+    await underWay(page, 'deposit').getByText('sent').waitFor();
+    wallet.isSlow = false;
+    await underWay(page, 'deposit').getByText('25 TEST have arrived.').waitFor();
+  });
+
+  it('can be gone on with again if that failed, and stays in the list until the service has it', async () => {
+    const { page, wallet } = await signedIn({ chains: {} });
+    await newPool(page);
+    await dialog(page, '25 TEST have arrived.');
+    await press(page, 'Done');
+    wallet.open = new Promise(() => undefined);
+    await press(page, 'Withdraw');
+    await page.getByLabel('Amount').fill('15');
+    await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+    await dialog(page, 'Confirm in your wallet');
+    await page.reload();
+    await underWay(page, 'withdraw').getByRole('button', { name: 'Show' }).click();
+    Object.assign(wallet, { open: undefined, rejects: true, chainId: 1 });
+    await press(page, 'Ask the wallet again');
+    await dialog(page, 'Your wallet is on another chain, and did not change over.');
+    Object.assign(wallet, { rejects: false, chainId: bench.anvil.chainId });
+    await bench.stopIndexer();
+    await press(page, 'Ask the wallet again');
+    await dialog(page, 'The service is catching up');
+    await page.reload();
+    const isBehind = underWay(page, 'withdraw').getByText('the service is catching up');
+    await isBehind.waitFor();
+    expect(await spent(wallet)).toBe(parseEther('10'));
+    await bench.startIndexer();
+    await underWay(page, 'withdraw').waitFor({ state: 'detached' });
+  });
+});
+
+describe('a draw', () => {
+  const lottery = (): Address => bench.deployment.contracts.lottery;
+  const current = (): Promise<bigint> => read<bigint>(bench.keeper, 'LotteryPool', lottery(), 'currentDraw');
+  const call = (name: string, ...args: unknown[]): Promise<unknown> =>
+    execute(bench.keeper, 'LotteryPool', lottery(), name, args);
+  const mine = async (blocks: number): Promise<void> => {
+    await rpc('anvil_setBlockTimestampInterval', 1);
+    await rpc('anvil_mine', toHex(blocks));
+    await rpc('anvil_removeBlockTimestampInterval');
+  };
+  const ACTIVE = 1;
+  /** Closed, with a ticket of the page's user. */
+  const closed = async (page: Page): Promise<void> => {
+    await press(page, 'Start a one-minute draw');
+    await dialog(page, 'Buy tickets');
+    await press(page, 'Done');
+    await press(page, /^Buy for 1 /);
+    await dialog(page, 'Good luck!');
+    await press(page, 'Done');
+    await page.locator('[data-field="tickets"]', { hasText: /^1$/ }).waitFor();
+    await mine(SHORT_DRAW_BLOCKS);
+    await call('closeDraw', await current());
+  };
+
+  it('that is due has its winner picked, or is cancelled when none can be picked, by a button each', async () => {
+    const { page, wallet } = await signedIn();
+    await closed(page);
+    await mine(2);
+    // No event tells of blocks.
+    await press(page, 'Pick the winner');
+    await dialog(page, 'The winner is picked.');
+    await press(page, 'Done');
+    await press(page, 'Take 26 TEST');
+    await dialog(page, 'The prize is in your wallet.');
+    await press(page, 'Done');
+    expect(await spent(wallet)).toBe(-parseEther('25'));
+
+    await closed(page);
+    await mine(HASH_WINDOW + 2);
+    await page.reload();
+    await press(page, 'Cancel the draw');
+    await dialog(page, 'The draw is cancelled. Everyone can take back what they paid.');
+    await press(page, 'Done');
+    await press(page, 'Take back 1 TEST');
+    await dialog(page, 'Your money is back in your wallet.');
+    await press(page, 'Done');
+    await page.getByText('Cancelled, refunded').waitFor();
+    expect(await spent(wallet)).toBe(-parseEther('25'));
+  });
+
+  it('costs what it cost, whatever the next one does', async () => {
+    const { page } = await signedIn();
+    const open = async (price: string): Promise<void> => {
+      const id = await current();
+      const { status } = await read<{ status: number }>(bench.keeper, 'LotteryPool', lottery(), 'drawOf', [
+        id,
+      ]);
+      if (status === ACTIVE) await call('cancelDraw', id);
+      const { timestamp } = await bench.keeper.getBlock();
+      await call('openDraw', parseEther(price), timestamp + 86_400n);
+    };
+    await open('1');
+    await press(page, /^Buy for 1 /);
+    await dialog(page, 'Good luck!');
+    await open('2');
+    await page.getByText('Buy for 2 TEST').waitFor();
+    await dialog(page, 'You pay 1 TEST');
+  });
+
+  it('is listed among all of the saver, however many', async () => {
+    const { page, wallet } = await signedIn();
+    const values = [lottery().toLowerCase(), wallet.account.address.toLowerCase(), MANY_DRAWS];
+    await bench.app.sql(
+      `INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets,
+         draw_time) SELECT $1, 1000 + n, 'CANCELLED', 5, 800, 1, 10, now() FROM generate_series(1, $2::int) n`,
+      [values[0], MANY_DRAWS],
+    );
+    await bench.app.sql(
+      'INSERT INTO lottery_tickets SELECT $1, 1000 + n, $2, 1, 5, 5 FROM generate_series(1, $3::int) n',
+      values,
+    );
+    await page.reload();
+    await press(page, `Show all ${MANY_DRAWS} draws`);
+    await page.locator('[data-draw="1001"]').waitFor();
+    expect(await page.locator('[data-draw]').count()).toBe(MANY_DRAWS);
+  });
+});

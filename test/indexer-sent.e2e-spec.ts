@@ -101,7 +101,7 @@ describe('a hash that was told', () => {
     await bench.rpc('evm_setAutomine', true);
     await bench.mine(1);
     await bench.atHead();
-    await bench.sql('UPDATE submissions SET check_at = now()');
+    await bench.sql("UPDATE submissions SET check_at = now() - interval '1 second'");
     await until(() => isGone(replaced));
     const [{ status }] = await bench.sql<{ status: string }>(
       'SELECT status FROM transactions WHERE id = $1',

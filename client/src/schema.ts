@@ -11991,6 +11991,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12055,6 +12056,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12119,6 +12121,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12179,6 +12182,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12367,6 +12371,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12437,6 +12442,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12498,6 +12504,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12561,6 +12568,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12622,6 +12630,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12685,6 +12694,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12746,6 +12756,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12809,6 +12820,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "blockNumber": 4211,
+                 *       "logIndex": 3,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",

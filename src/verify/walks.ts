@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
 import type { DerivedComparison } from '#verify/checks/derived';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
-import { NEXT_POOLS } from '#verify/checks/pools.sql';
+import { NEXT_POOLS } from '#verify/checks/positions.sql';
 
 /** Events that one step of `events` goes over. */
 const EVENTS_AT_ONCE = 1000;
@@ -97,6 +97,7 @@ const sums = (): Walk => {
   const resting = new Map<string, number>();
   const all: Record<string, (derived: DerivedComparison, hasEvents: boolean) => Promise<void>> = {
     counts: (derived, hasEvents) => (hasEvents ? derived.counts() : Promise.resolve()),
+    former: (derived) => derived.formerOfNone(),
     totals: (derived) => derived.totals('0'),
     unpaid: (derived) => derived.unpaid(MOST_UNPAID),
   };

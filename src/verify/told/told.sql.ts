@@ -15,7 +15,7 @@ const described = (fields: Record<string, string>): string =>
     .map(([name, value]) => `'${name}', ${value}`)
     .join(', ')}))`;
 const FIELDS = [
-  ...['poolId', 'transactionId', 'drawId', 'contract', 'txHash', 'blockNumber'],
+  ...['poolId', 'transactionId', 'drawId', 'contract', 'txHash', 'blockNumber', 'logIndex'],
   ...['account', 'amount', 'tickets', 'winner', 'prize'],
 ];
 const told = (rows: string): string => `
@@ -27,8 +27,8 @@ const told = (rows: string): string => `
   CROSS JOIN LATERAL json_array_elements(CASE json_typeof(o.items) WHEN 'array' THEN o.items ELSE '[]' END) i
   WHERE (i ->> 'blockNumber')::bigint >= `;
 
-const TOPIC = `CASE e.kind WHEN 'Deposited' THEN 'deposit.confirmed' WHEN 'Withdrawn' THEN 'withdrawal.confirmed'
-  WHEN 'YieldClaimed' THEN 'yield.claimed' WHEN 'YieldAccrued' THEN 'yield.accrued' ELSE draw_topic(e.kind) END`;
+const TOPIC = `coalesce(CASE e.kind WHEN 'Deposited' THEN 'deposit.confirmed' WHEN 'Withdrawn' THEN 'withdrawal.confirmed'
+  WHEN 'YieldClaimed' THEN 'yield.claimed' WHEN 'YieldAccrued' THEN 'yield.accrued' END, draw_topic(e.kind))`;
 const when = (kinds: string, column: string): string =>
   `CASE WHEN e.kind IN (${kinds}) THEN e.${column}::text END`;
 const DRAWS = 'e.draw_id IS NOT NULL';
@@ -41,6 +41,7 @@ const EVENT = described({
   contract: `CASE WHEN ${DRAWS} THEN e.contract END`,
   txHash: `CASE WHEN ${DRAWS} OR e.transaction_id IS NOT NULL THEN e.tx_hash END`,
   blockNumber: 'e.block_number::text',
+  logIndex: 'e.log_index::text',
   account: `CASE WHEN NOT ${DRAWS} OR e.kind IN ('TicketsIssued', 'PrizePaid', 'Refunded') THEN e.account END`,
   amount: `CASE WHEN NOT ${DRAWS} OR e.kind IN ('PrizePaid', 'Refunded') THEN e.amount::text END`,
   tickets: when(`'TicketsIssued'`, 'amount'),

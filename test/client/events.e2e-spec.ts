@@ -120,6 +120,7 @@ it('gives what happens, as the service sends it', async () => {
     transactionType: 'DEPOSIT',
     txHash: event.txHash,
     blockNumber: event.blockNumber,
+    logIndex: event.logIndex,
     account: owner.address,
     amount: '1000',
   });

@@ -1254,8 +1254,8 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A draw sells no more tickets, and is about to be drawn; again if nobody picked the winner in time
-         * @description A draw sells no more tickets, and is about to be drawn; again if nobody picked the winner in time. `POST /webhooks` says how it is signed.
+         * A draw is about to be drawn
+         * @description A draw is about to be drawn. It comes again if nobody picked the winner in time. `POST /webhooks` says how it is signed.
          */
         post: operations["on_draw_closed"];
         delete?: never;
@@ -2962,7 +2962,7 @@ export interface components {
              */
             occurredAt: string;
         };
-        /** @description A draw sells no more tickets, and is about to be drawn; again if nobody picked the winner in time */
+        /** @description A draw is about to be drawn. It comes again if nobody picked the winner in time */
         DrawClosedEvent: {
             blockNumber: number;
             /** @description Place of the log in its block */

@@ -4,7 +4,6 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SideLoop } from '#indexer/beside/side-loop';
-import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { type OpenBlock, affordable, agreed, ask } from './receipts';
@@ -15,6 +14,8 @@ const BUSY_MS = 1000;
 const IDLE_MS = 5000;
 /** Longest time between rounds while endpoints do not answer, and between turns of old blocks that nobody has. */
 const MOST_MS = 60_000;
+/** Further behind the head, the cursor is in a backfill. A chain without a pause may be some hundred blocks ahead. */
+const BACKFILL_BLOCKS = 1000;
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** What a round did: nothing to ask, or whether it filled in any gas. */
@@ -43,10 +44,10 @@ export class ReceiptWatch extends SideLoop {
     super(postgres.DATABASE_URL);
   }
 
-  /** Also while a fast chain is always a few blocks ahead, but not during a backfill. */
+  /** Also while a fast chain is always ahead, but not during a backfill. */
   protected mayRun(): boolean {
     const { state, heights } = this.telemetry;
-    return (state === 'synced' || state === 'syncing') && heights.head - heights.cursor <= WINDOW_BLOCKS;
+    return (state === 'synced' || state === 'syncing') && heights.head - heights.cursor <= BACKFILL_BLOCKS;
   }
 
   protected pauseMs(): number {

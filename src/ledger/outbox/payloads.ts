@@ -107,7 +107,7 @@ export const PAYLOADS = {
   'tickets.issued': [TicketsPayload, 'The caller has bought tickets'],
   'draw.closed': [
     DrawPayload,
-    'A draw sells no more tickets, and is about to be drawn; again if nobody picked the winner in time',
+    'A draw is about to be drawn. It comes again if nobody picked the winner in time',
   ],
   'draw.completed': [WinnerPayload, 'A draw has a winner'],
   'draw.cancelled': [DrawPayload, 'A draw will have no winner'],

@@ -380,7 +380,12 @@ describe('verification beside an indexer', () => {
     expect((await verify('--repair')).code).toBe(1);
     await bench.rewind(Number(first.block_number) - 1, { CONFIRMATIONS: '10' });
     await bench.atHead();
-    expect(await verify()).toMatchObject({ code: 0, report: { complete: true, differences: {} } });
+    const { report } = await verify();
+    // What was taken back was the altered amount, which nobody had been told before.
+    expect([report.complete, report.differences]).toEqual([true, { 'outbox.items': 1 }]);
+    expect(report.listed).toMatchObject([
+      { found: expect.stringMatching(/^told -1 times: .*"deposit.confirmed"/) },
+    ]);
   });
 
   it('is part of the indexer that leads', async () => {

@@ -1,6 +1,6 @@
 import { type DrawStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf } from '#ledger/chain/chain.sql';
+import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf, isApart } from '#ledger/chain/chain.sql';
 import { DUE_TO_MOVE_ON, REFUNDABLE } from '#features/lottery/lottery.sql';
 import type { ChainRow } from './calls.sql';
 
@@ -11,7 +11,7 @@ export interface DrawRow extends ChainRow {
   paid: boolean | null;
   refundable: string;
   due: 'complete' | 'cancel' | null;
-  /** Whether the ledger is at the head. */
+  /** Whether the ledger is at the head, and has the contract's events up to there. */
   isCurrent: boolean;
 }
 
@@ -24,7 +24,8 @@ export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null;
   { drawId: 'bigint', contract: 'text', caller: 'text' },
   `
     SELECT chain.*, c.address AS contract, d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
-      (${REFUNDABLE})::text AS refundable, coalesce(head."isAtHead", false) AS "isCurrent"
+      (${REFUNDABLE})::text AS refundable,
+      coalesce(head."isAtHead", false) AND NOT ${isApart('c.address')} AS "isCurrent"
     FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)
       ORDER BY position DESC LIMIT 1) c
     LEFT JOIN ${KNOWN_CHAIN} chain ON true LEFT JOIN ${LAST_BLOCK} last ON true

@@ -1,7 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
+import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import { refusal } from '#indexer/ledger/set-aside';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -12,6 +15,8 @@ import { Patience } from './patience';
 
 /** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
 const CLOSE_BLOCKS = 16;
+/** But not for longer: an endpoint that hangs must not hold up the other contracts. */
+const CLOSE_MS = 2000;
 /** Wait after a failure. It doubles each time. */
 const WAIT_MS = 250;
 const MAX_WAIT_MS = 300_000;
@@ -36,6 +41,8 @@ export class CatchUp {
   private readonly logger = new Logger('Contracts');
   private readonly patience: Patience;
   private readonly waits = new Map<string, number>();
+  /** How often reading on failed in a row, and behind which block. */
+  private readonly failures = new Map<string, { tries: number; block: number }>();
   private read?: Read;
   /** The contract that had the last turn. */
   private last = '';
@@ -53,6 +60,7 @@ export class CatchUp {
   async open(ledger: Ledger): Promise<void> {
     this.read = undefined;
     this.waits.clear();
+    this.failures.clear();
     this.patience.forgetAll();
     await this.contracts.load(ledger);
   }
@@ -81,13 +89,14 @@ export class CatchUp {
     if (next.at.hash === cursor.hash) return this.join(ledger, cursor, head, next);
     if (next.at.number >= cursor.number) {
       // The ledger is on another branch, or before that block.
-      await this.anchor(ledger, cursor, this.readerFor(next), next);
+      if (!(await this.anchor(ledger, cursor, this.readerFor(next), next))) this.postpone(next);
       return false;
     }
     this.read = this.start(next, cursor);
     if (cursor.number - next.at.number > CLOSE_BLOCKS) return false;
     const close = this.read;
-    await close.done;
+    await within(CLOSE_MS, close.done);
+    if (!close.outcome) return false;
     this.read = undefined;
     return this.finish(ledger, cursor, head, close);
   }
@@ -103,7 +112,7 @@ export class CatchUp {
   }
 
   private readerFor({ address }: Apart): WatchedEndpoint {
-    return this.endpoints.readerAside(this.patience.triesOf(address));
+    return this.endpoints.readerAside(this.failures.get(address)?.tries ?? 0);
   }
 
   private start(apart: Apart, cursor: ChainCursor): Read {
@@ -128,11 +137,13 @@ export class CatchUp {
       if ('error' in outcome!) throw outcome.error;
       return await this.apply(ledger, cursor, head, apart, this.news(apart, outcome!.reading));
     } catch (error) {
-      if (!(error instanceof RetryableChainError)) throw error;
+      // What the database refuses is this contract's trouble, and must not end the reading of the others.
+      if (!(error instanceof RetryableChainError) && refusal(error) === undefined) throw error;
       reader.about([apart.address]).range.shrink();
-      await this.fail(ledger, cursor, apart, error.message);
-      // The cursor follows a fork within two tries.
-      const isLost = error instanceof ForkDetected && this.patience.triesOf(apart.address) > 2;
+      const tries = this.postpone(apart);
+      await this.fail(ledger, cursor, apart, error as Error);
+      // The cursor follows a fork within two tries. Blocks that were not proven may lack the event that is missing.
+      const isLost = (error instanceof ForkDetected || error instanceof SequenceGap) && tries > 2;
       if (isLost) await this.anchor(ledger, cursor, reader, apart);
       return false;
     }
@@ -143,12 +154,14 @@ export class CatchUp {
     cursor: ChainCursor,
     reader: WatchedEndpoint,
     apart: Apart,
-  ): Promise<void> {
+  ): Promise<boolean> {
     try {
       await this.contracts.anchor(ledger, cursor, reader, this.contracts.apart.get(apart.address) ?? apart);
+      return true;
     } catch (error) {
       if (!(error instanceof RetryableChainError)) throw error;
       this.logger.warn(`${apart.address} cannot be read from before its last event: ${error.message}`);
+      return false;
     }
   }
 
@@ -197,27 +210,41 @@ export class CatchUp {
     const { address, state } = apart;
     const { sequence } = this.contracts;
     const proven = sequence.proves(batch);
-    const { anomalies, joined } = await ledger.contracts.advance(cursor, head, apart, batch, proven);
+    // Blocks before the one where it failed show nothing.
+    const isFurther = batch.to.number > (this.failures.get(address)?.block ?? -1);
+    const next = isFurther ? 'catching_up' : state;
+    const stays = { ...apart, state: next };
+    const { anomalies, joined } = await ledger.contracts.advance(cursor, head, stays, batch, proven);
     this.telemetry.caughtUp(batch.events, anomalies);
-    this.patience.forget(address);
+    if (isFurther || joined) {
+      this.patience.forget(address);
+      this.failures.delete(address);
+    }
     this.waits.delete(address);
     sequence.advance(batch, false);
     if (joined) this.logger.log(`following ${address} again from block ${cursor.number}`);
-    else if (state === 'quarantined') this.logger.log(`${address} is whole again, catching up`);
-    if (joined || state === 'quarantined') await this.contracts.load(ledger);
+    else if (next !== state) this.logger.log(`${address} is whole again, catching up`);
+    if (joined || next !== state) await this.contracts.load(ledger);
     else apart.at = batch.to;
     return joined;
   }
 
-  /** Tries again later, each time after a longer wait. */
-  private async fail(ledger: Ledger, cursor: ChainCursor, apart: Apart, message: string): Promise<void> {
+  /** Has it tried again later, each time after a longer wait. @returns how often it has failed in a row */
+  private postpone({ address, at }: Apart): number {
+    const { tries, block } = this.failures.get(address) ?? { tries: 0, block: -1 };
+    this.failures.set(address, { tries: tries + 1, block: Math.max(block, at.number) });
+    this.waits.set(address, performance.now() + Math.min(WAIT_MS * 2 ** (tries + 1), MAX_WAIT_MS));
+    return tries + 1;
+  }
+
+  /** Quarantines it if the contract itself is wrong, for long. An endpoint that fails is no fault of the contract. */
+  private async fail(ledger: Ledger, cursor: ChainCursor, apart: Apart, error: Error): Promise<void> {
     const { address, at, state } = apart;
-    const isOver = this.patience.isOver(address);
-    const wait = Math.min(WAIT_MS * 2 ** this.patience.triesOf(address), MAX_WAIT_MS);
-    this.waits.set(address, performance.now() + wait);
-    this.logger.warn(`${address} waits at block ${at.number}: ${message}`);
-    if (!isOver || state === 'quarantined') return;
-    await ledger.contracts.setApart(cursor, address, at, 'quarantined', message);
+    this.logger.warn(`${address} waits at block ${at.number}: ${error.message}`);
+    const isWrong =
+      error instanceof SequenceGap || error instanceof SequenceFall || refusal(error) !== undefined;
+    if (!isWrong || !this.patience.isOver(address) || state === 'quarantined') return;
+    await ledger.contracts.setApart(cursor, address, at, 'quarantined', error.message);
     await this.contracts.load(ledger);
   }
 }

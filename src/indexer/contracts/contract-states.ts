@@ -29,7 +29,8 @@ export class ContractStates {
     { QUARANTINE_AFTER }: IndexerSettings,
     telemetry: IndexerTelemetry,
   ) {
-    telemetry.watchContracts(() => this.standings);
+    // Only who leads knows.
+    telemetry.watchContracts(() => (telemetry.role === 'leading' ? this.standings : []));
     this.following = endpoints.contracts;
     this.patience = new Patience(QUARANTINE_AFTER * 1000);
   }
@@ -90,8 +91,9 @@ export class ContractStates {
     if (wanted && wanted.from <= cursor.number) {
       const { seq, from } = wanted;
       const event = await reader.source.findEvent(gap.contract, seq, from, cursor.number);
-      return event?.blockNumber;
+      if (event) return event.blockNumber;
     }
+    // It shows a later number, and not this one.
     this.endpoints.contradictsItself(reader);
     return undefined;
   }
@@ -104,8 +106,8 @@ export class ContractStates {
     state: ApartState,
     reason: string,
   ): Promise<void> {
-    // What the ledger certainly has of it.
-    const isWhole = this.sequence.isProven(cursor.number);
+    // What the ledger certainly has of it. One that came without events may have had some all the same.
+    const isWhole = this.sequence.isProven(cursor.number) && this.sequence.lastOf(contract).seq > 0;
     const at = isWhole ? cursor : await this.beforeLast(ledger, reader, contract);
     await ledger.contracts.setApart(cursor, contract, at, state, reason);
     this.patience.forget(contract);

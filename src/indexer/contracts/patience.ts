@@ -17,10 +17,6 @@ export class Patience {
     return tries + 1 >= MIN_TRIES && this.now() - since >= this.ms;
   }
 
-  triesOf(contract: string): number {
-    return this.troubles.get(contract)?.tries ?? 0;
-  }
-
   forget(contract: string): void {
     this.troubles.delete(contract);
   }

@@ -168,6 +168,8 @@ export class Follower {
     outcome: Pick<Standing, 'proven' | 'progressed'>,
   ): Promise<ChainCursor> {
     if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
+    // A cursor that stands for no contract says nothing of the ledger.
+    if (this.contracts.following.length === 0) this.sync.doubt();
     const standing = { ...outcome, state: this.sync.state, head: this.sync.best };
     const { cursor: moved, anomalies, expired, setAside } = await writer.apply(cursor, batch, standing);
     for (const [kind, count] of anomalies) {

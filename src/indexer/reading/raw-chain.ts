@@ -43,7 +43,9 @@ export const countCall = (to: string, block: number | string): Call => [
 /** @returns null if the contract has no `seq()`, undefined if the node lacks the state of that block */
 export function toCount(result: unknown): number | null | undefined {
   if (result instanceof RpcError) return /revert/i.test(result.message) ? null : undefined;
-  return result === '0x' ? null : Number(result);
+  if (result === '0x') return null;
+  const count = typeof result === 'string' && /^0x[0-9a-f]+$/i.test(result) ? Number(result) : undefined;
+  return Number.isSafeInteger(count) ? count : undefined;
 }
 
 /** @throws MalformedAnswer */

@@ -64,6 +64,12 @@ export const EFFECTIVE_BLOCK = `
   (SELECT c.applied_number AS number, CASE c.applied_number WHEN c.block_number THEN c.block_time ELSE b.time END AS time
    FROM chain_cursor c LEFT JOIN chain_blocks b ON b.number = c.applied_number WHERE c.applied_number >= 0)`;
 
-/** SQL: the contracts whose events are read apart, with number and time of the last block up to which they were. */
-export const CONTRACTS_APART =
-  '(SELECT address, block_number AS number, block_time AS time FROM chain_contracts_apart)';
+/**
+ * SQL: the contracts whose events are read apart, with number and time of the last block up to which they were. Its last
+ * event may be behind the place from where it is read on.
+ */
+export const CONTRACTS_APART = `
+  (SELECT a.address, greatest(a.block_number, e.number) AS number,
+     CASE WHEN e.number > a.block_number THEN e.time ELSE a.block_time END AS time
+   FROM chain_contracts_apart a LEFT JOIN LATERAL (SELECT block_number AS number, block_time AS time
+     FROM chain_events WHERE contract = a.address ORDER BY seq DESC LIMIT 1) e ON true)`;

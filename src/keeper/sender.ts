@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type Hash, keccak256 } from 'viem';
+import { type Hash, type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { Task } from './jobs';
@@ -13,16 +13,20 @@ export const STUCK_MS = 45_000;
 const RAISE = 125n;
 /** More than any of the calls takes. A contract that wants more is not paid for. */
 const MOST_GAS = 1_000_000n;
+/** Of one nonce, the transactions whose receipt is asked for: the latest. */
+const MOST_HASHES = 20;
 
 /** The one transaction of the account that is not mined yet. */
 interface Waiting {
   nonce: number;
   since: number;
-  fees: Fees;
-  /** Wei that it may cost. */
+  /** What a replacement must pay more than. undefined: the node has nothing to replace. */
+  fees?: Fees;
+  /** Wei that it may cost, whichever of them is mined. */
   most: bigint;
   /** undefined: it was sent by another process of this account, perhaps before a restart. */
   task?: Task;
+  signed?: Hex;
   hashes: Hash[];
 }
 
@@ -54,7 +58,11 @@ export class Sender {
       const fees = await this.node.fees();
       this.waiting = { nonce: nonces.mined, since: Date.now(), fees, most: 0n, hashes: [] };
     }
-    return !this.waiting || Date.now() - this.waiting.since > STUCK_MS;
+    if (!this.waiting) return true;
+    if (Date.now() - this.waiting.since <= STUCK_MS) return false;
+    // It was refused or dropped. Fees that went up each time would leave the budget, whatever the chain's are.
+    if (nonces.waiting <= this.waiting.nonce) this.waiting.fees = undefined;
+    return true;
   }
 
   /** Sends the first of the tasks that would go through, in place of what waits. Ask `isReady` before. */
@@ -70,6 +78,8 @@ export class Sender {
       if (next === 'sending') return next;
       state = next;
     }
+    // What may not be paid more for may still be mined as it is.
+    if (state !== 'idle' && this.waiting?.signed) await this.broadcast(this.waiting.signed);
     return state;
   }
 
@@ -96,18 +106,23 @@ export class Sender {
     const signed = await this.account.signTransaction(transaction);
     const hash = keccak256(signed);
     // Before it is sent: whether it was, without an answer, nobody knows.
-    const hashes = [...(before?.hashes ?? []), hash];
-    this.waiting = { nonce, since: Date.now(), fees, most, task, hashes };
+    const hashes = [...new Set([...(before?.hashes ?? []), hash])].slice(-MOST_HASHES);
+    const dearest = before && before.most > most ? before.most : most;
+    this.waiting = { nonce, since: Date.now(), fees, most: dearest, task, signed, hashes };
     this.served.set(task.contract, Date.now());
     this.telemetry.hasSent(task.kind);
     this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
+    await this.broadcast(signed);
+    return 'sending';
+  }
+
+  private async broadcast(signed: Hex): Promise<void> {
     try {
       await this.node.send(signed);
     } catch (error) {
       if (!(error instanceof ChainUnavailable)) throw error;
-      this.logger.warn(`${hash} may not have been sent: ${error.message}`);
+      this.logger.warn(`${keccak256(signed)} may not have been sent: ${error.message}`);
     }
-    return 'sending';
   }
 
   /**

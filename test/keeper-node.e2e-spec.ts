@@ -1,5 +1,6 @@
 import { STUCK_MS } from '#keeper/sender';
-import { anvilRpc } from '#dev/deploy';
+import { anvilRpc, deploy } from '#dev/deploy';
+import { compile } from '../scripts/compile-contracts';
 import { RpcProxy } from './support/chain-proxy';
 import {
   COMPLETED,
@@ -64,5 +65,61 @@ describe('a node that takes no transaction', () => {
       await t.mine(1);
     });
     expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
+  });
+});
+
+describe('several nodes, of which one is behind', () => {
+  /** From the call that `begins` on, answers are those that the same questions had before. */
+  function behind(begins: () => boolean, methods: RegExp): { sent: number } {
+    const told = new Map<string, unknown>();
+    const counted = { sent: 0 };
+    const ask = proxy.ask.bind(proxy);
+    jest.spyOn(proxy, 'ask').mockImplementation(async (method, params) => {
+      if (method === 'eth_sendRawTransaction') counted.sent++;
+      const question = JSON.stringify([method, params]);
+      if (methods.test(method) && begins() && told.has(question)) return told.get(question);
+      const answer = await ask(method, params);
+      told.set(question, answer);
+      return answer;
+    });
+    return counted;
+  }
+
+  it('does not have a call sent twice', async () => {
+    const { round, count } = keeper({ RPC_URL: proxy.url });
+    let isBehind = false;
+    const counted = behind(() => isBehind, /eth_(call|estimateGas)/);
+    expect(await round()).toBe('sending');
+    isBehind = true;
+    for (let i = 0; i < 3; i++) expect(await round()).toBe('idle');
+    expect([counted.sent, await transactions(), await status()]).toEqual([1, 1, COMPLETED]);
+    expect(await count('keeper_sent_total')).toBe(1);
+  });
+
+  it('does not have a nonce used twice', async () => {
+    const { EndlessDraw } = compile(['test/support/EndlessDraw.sol']);
+    const { address } = await deploy(t.owner, EndlessDraw);
+    const POOL_CONTRACTS = new Map([['lottery' as const, [address, t.pool]]]);
+    const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
+    let asked = -Infinity;
+    // The first two of a round are of the node that knows.
+    behind(() => ++asked > 2, /eth_getTransactionCount/);
+    expect(await round()).toBe('sending');
+    asked = 0;
+    expect(await round()).toBe('sending');
+    expect([await transactions(), await status()]).toEqual([2, COMPLETED]);
+  });
+
+  it('has a restarted keeper wait for a round after what it found is mined', async () => {
+    const { round } = keeper({ RPC_URL: proxy.url });
+    await withoutMining(async () => {
+      await keeper().round();
+      expect(await round()).toBe('sending');
+      await t.mine(1);
+      const counted = behind(() => false, /never/);
+      expect(await round()).toBe('sending');
+      expect(counted.sent).toBe(0);
+      expect(await round()).toBe('idle');
+    });
   });
 });

@@ -40,6 +40,9 @@ export class Sender {
   private waiting?: Waiting;
   /** By contract, when something was last sent for it. */
   private readonly served = new Map<string, number>();
+  /** By call, when it was last mined: of several nodes, some may not know for a while. */
+  private readonly mined = new Map<string, number>();
+  private firstFree = { nonce: 0, since: 0 };
 
   constructor(
     private readonly account: PrivateKeyAccount,
@@ -51,7 +54,7 @@ export class Sender {
 
   /** Whether nothing of the account waits, or what waits does so for too long. */
   async isReady(): Promise<boolean> {
-    const nonces = await this.node.nonces(this.account.address);
+    const nonces = await this.nonces();
     if (this.waiting && nonces.mined > this.waiting.nonce && !(await this.conclude(this.waiting)))
       return false;
     if (!this.waiting && nonces.waiting > nonces.mined) {
@@ -60,6 +63,8 @@ export class Sender {
     }
     if (!this.waiting) return true;
     if (Date.now() - this.waiting.since <= STUCK_MS) return false;
+    // A reorganisation took back what was before it.
+    if (nonces.mined < this.waiting.nonce) this.waiting.nonce = nonces.mined;
     // It was refused or dropped. Fees that went up each time would leave the budget, whatever the chain's are.
     if (nonces.waiting <= this.waiting.nonce) this.waiting.fees = undefined;
     return true;
@@ -70,7 +75,7 @@ export class Sender {
     let state: KeeperState = 'idle';
     const lastServed = ({ contract }: Task): number => this.served.get(contract) ?? 0;
     // A contract that always wants something gets its turn, and no more.
-    for (const task of tasks.sort((a, b) => lastServed(a) - lastServed(b))) {
+    for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
       const gas = await this.gasOf(task);
       if (gas === undefined) continue;
       // Another task may take less, but if one is left for want of money, it is told.
@@ -81,6 +86,18 @@ export class Sender {
     // What may not be paid more for may still be mined as it is.
     if (state !== 'idle' && this.waiting?.signed) await this.broadcast(this.waiting.signed);
     return state;
+  }
+
+  private notYetMined(tasks: Task[]): Task[] {
+    for (const [call, at] of this.mined) if (Date.now() - at > STUCK_MS) this.mined.delete(call);
+    return tasks.filter((task) => !this.mined.has(callOf(task)));
+  }
+
+  /** Also of a node that is behind another one that was asked before. */
+  private async nonces(): Promise<{ mined: number; waiting: number }> {
+    const { mined, waiting } = await this.node.nonces(this.account.address);
+    const { nonce, since } = this.firstFree;
+    return { mined: Date.now() - since > STUCK_MS ? mined : Math.max(mined, nonce), waiting };
   }
 
   private async gasOf({ contract, data }: Task): Promise<bigint | undefined> {
@@ -100,7 +117,7 @@ export class Sender {
     const balance = await this.node.balance(this.account.address);
     this.telemetry.hasBalance(balance);
     if (balance < most) return 'without_funds';
-    const nonce = before?.nonce ?? (await this.node.nonces(this.account.address)).mined;
+    const nonce = before?.nonce ?? (await this.nonces()).mined;
     const { contract: to, data } = task;
     const transaction = { type: 'eip1559', chainId: this.chainId, nonce, to, data, gas, ...fees } as const;
     const signed = await this.account.signTransaction(transaction);
@@ -127,14 +144,16 @@ export class Sender {
 
   /**
    * The nonce is mined: by one of ours, or by another process.
-   * @returns false while one of several nodes may not know the receipt yet
+   * @returns false while one of several nodes may not know the receipt yet, or what another process has done
    */
-  private async conclude({ hashes, task, since, most }: Waiting): Promise<boolean> {
+  private async conclude({ nonce, hashes, task, since, most }: Waiting): Promise<boolean> {
     const receipts = await Promise.all(hashes.map((hash) => this.node.receipt(hash)));
     const receipt = receipts.find((each) => each !== undefined);
     if (task && !receipt && Date.now() - since <= STUCK_MS) return false;
     this.waiting = undefined;
-    if (!task) return true;
+    this.firstFree = { nonce: nonce + 1, since: Date.now() };
+    if (!task) return false;
+    if (receipt) this.mined.set(callOf(task), Date.now());
     const outcome = receipt ? (receipt.succeeded ? 'succeeded' : 'reverted') : 'lost';
     this.telemetry.hasEnded(task.kind, outcome, receipt?.cost ?? 0n);
     // Without a receipt the worst counts, so that a node that hides them cannot make the keeper spend without end.
@@ -143,6 +162,8 @@ export class Sender {
     return true;
   }
 }
+
+const callOf = ({ contract, data }: Task): string => contract + data;
 
 function raised(now: Fees, before: Fees | undefined): Fees {
   if (!before) return now;

@@ -1,3 +1,4 @@
+import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
@@ -69,7 +70,7 @@ describe('a node that takes no transaction', () => {
 });
 
 describe('several nodes, of which one is behind', () => {
-  /** From the call that `begins` on, answers are those that the same questions had before. */
+  /** From the call that `begins` on, answers are those that the same questions had first. */
   function behind(begins: () => boolean, methods: RegExp): { sent: number } {
     const told = new Map<string, unknown>();
     const counted = { sent: 0 };
@@ -79,7 +80,7 @@ describe('several nodes, of which one is behind', () => {
       const question = JSON.stringify([method, params]);
       if (methods.test(method) && begins() && told.has(question)) return told.get(question);
       const answer = await ask(method, params);
-      told.set(question, answer);
+      if (!told.has(question)) told.set(question, answer);
       return answer;
     });
     return counted;
@@ -121,5 +122,30 @@ describe('several nodes, of which one is behind', () => {
       expect(counted.sent).toBe(0);
       expect(await round()).toBe('idle');
     });
+  });
+});
+
+describe('a contract whose calls the node does not run', () => {
+  const other = '0x00000000000000000000000000000000000000aa';
+
+  it.each(['eth_call', 'eth_estimateGas'])('does not stop the others: %s', async (refused) => {
+    const { EndlessDraw } = compile(['test/support/EndlessDraw.sol']);
+    const { address } = await deploy(t.owner, EndlessDraw);
+    const POOL_CONTRACTS = new Map([['lottery' as const, [address, t.pool]]]);
+    const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
+    // In words that tell of no revert.
+    proxy.faults.refuse = (method, [call]) => method === refused && (call as { to?: string }).to === address;
+    expect(await round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
+    await expect(round()).rejects.toThrow(ChainUnavailable);
+  });
+
+  it('nor does one that answers nonsense', async () => {
+    const POOL_CONTRACTS = new Map([['lottery' as const, [other, t.pool]]]);
+    const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
+    proxy.faults.result = (method, result, [call]) =>
+      method === 'eth_call' && (call as { to: string }).to === other ? '0x1234' : result;
+    expect(await round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
   });
 });

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { type Hash, type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
+import type { Attempts } from './attempts';
 import type { Task } from './jobs';
 import type { Fees, KeeperNode } from './node';
 import type { Spending } from './spending';
@@ -71,12 +72,12 @@ export class Sender {
   }
 
   /** Sends the first of the tasks that would go through, in place of what waits. Ask `isReady` before. */
-  async sendOne(tasks: Task[]): Promise<KeeperState> {
+  async sendOne(tasks: Task[], attempts: Attempts): Promise<KeeperState> {
     let state: KeeperState = 'idle';
     const lastServed = ({ contract }: Task): number => this.served.get(contract) ?? 0;
     // A contract that always wants something gets its turn, and no more.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
-      const gas = await this.gasOf(task);
+      const gas = await attempts.of(() => this.gasOf(task));
       if (gas === undefined) continue;
       // Another task may take less, but if one is left for want of money, it is told.
       const next = await this.send(task, gas);

@@ -133,6 +133,16 @@ describe('several keepers', () => {
     expect([await transactions(), await transactions(other), await status()]).toEqual([1, 0, COMPLETED]);
   });
 
+  it('of several accounts wait for what the other has sent only until it is stuck', async () => {
+    const { round } = keeper({ KEEPER_KEY: await fundedKey(parseEther('1')) });
+    await withoutMining(async () => {
+      expect(await keeper().round()).toBe('sending');
+      for (let i = 0; i < 2; i++) expect(await round()).toBe('idle');
+      later(STUCK_MS + 1);
+      expect(await round()).toBe('sending');
+    });
+  });
+
   it('of several accounts that send at the same moment lose a transaction, and no more', async () => {
     const other = await fundedKey(parseEther('1'));
     const both = [keeper(), keeper({ KEEPER_KEY: other })];

@@ -43,6 +43,8 @@ export class Sender {
   private readonly served = new Map<string, number>();
   /** By call, when it was last mined: of several nodes, some may not know for a while. */
   private readonly mined = new Map<string, number>();
+  /** By call that is due, since when transactions of others would do it. */
+  private readonly left = new Map<string, number>();
   private firstFree = { nonce: 0, since: 0 };
 
   constructor(
@@ -74,6 +76,8 @@ export class Sender {
   /** Sends the first of the tasks that would go through, in place of what waits. Ask `isReady` before. */
   async sendOne(tasks: Task[], attempts: Attempts): Promise<KeeperState> {
     let state: KeeperState = 'idle';
+    const due = new Set(tasks.map(callOf));
+    for (const call of this.left.keys()) if (!due.has(call)) this.left.delete(call);
     const lastServed = ({ contract }: Task): number => this.served.get(contract) ?? 0;
     // A contract that always wants something gets its turn, and no more.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
@@ -101,12 +105,17 @@ export class Sender {
     return { mined: Date.now() - since > STUCK_MS ? mined : Math.max(mined, nonce), waiting };
   }
 
-  private async gasOf({ contract, data }: Task): Promise<bigint | undefined> {
+  private async gasOf(task: Task): Promise<bigint | undefined> {
     const { address } = this.account;
+    const { contract, data } = task;
     const gas = await this.node.gasOf(address, contract, data);
     if (gas === undefined) return undefined;
-    // What waits of our own is replaced; what waits of others may do it.
-    if (!this.waiting && (await this.node.failsAfterWaiting(address, contract, data))) return undefined;
+    // What waits of our own is replaced; what waits of others may do it, but perhaps it is never mined.
+    if (!this.waiting && (await this.node.failsAfterWaiting(address, contract, data))) {
+      const since = this.left.get(callOf(task)) ?? Date.now();
+      this.left.set(callOf(task), since);
+      if (Date.now() - since <= STUCK_MS) return undefined;
+    }
     return (gas * 5n) / 4n;
   }
 
@@ -128,6 +137,7 @@ export class Sender {
     const dearest = before && before.most > most ? before.most : most;
     this.waiting = { nonce, since: Date.now(), fees, most: dearest, task, signed, hashes };
     this.served.set(task.contract, Date.now());
+    this.left.delete(callOf(task));
     this.telemetry.hasSent(task.kind);
     this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
     await this.broadcast(signed);

@@ -1,12 +1,16 @@
+import { parseEther } from 'viem';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
+import { until } from './support/app';
 import { RpcProxy } from './support/chain-proxy';
 import {
   COMPLETED,
+  addressOf,
   closedDraw,
   keeper,
+  key,
   later,
   status,
   t,
@@ -44,7 +48,8 @@ describe('a node that takes no transaction', () => {
     proxy.faults = {};
     waits(31);
     expect(await round()).toBe('sending');
-    expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
+    await until(async () => (await status()) === COMPLETED);
+    expect(await transactions()).toBe(1);
   });
 
   it('or that loses it gets it again as it was, when a dearer one is beyond the budget', async () => {
@@ -148,4 +153,19 @@ describe('a contract whose calls the node does not run', () => {
     expect(await round()).toBe('sending');
     expect(await status()).toBe(COMPLETED);
   });
+});
+
+it('a node that tells of no cost does not make the keeper spend without end', async () => {
+  const { round } = keeper({ RPC_URL: proxy.url, KEEPER_BUDGET: '0.0003' });
+  proxy.faults.result = (method, result) =>
+    method === 'eth_getTransactionReceipt' && result ? { ...result, effectiveGasPrice: '0x0' } : result;
+  let done = 0;
+  while ((await round()) === 'sending') {
+    expect(++done).toBeLessThan(50);
+    await closedDraw();
+    await t.mine(2);
+  }
+  expect(await round()).toBe('over_budget');
+  const spent = parseEther('1') - (await t.owner.getBalance({ address: addressOf(key) }));
+  expect(spent).toBeLessThanOrEqual(4n * parseEther('0.0003'));
 });

@@ -14,6 +14,8 @@ export const STUCK_MS = 45_000;
 const RAISE = 125n;
 /** More than any of the calls takes. A contract that wants more is not paid for. */
 const MOST_GAS = 1_000_000n;
+/** At least so much of what a transaction may cost counts as spent. An honest one costs more, as a rule. */
+const LEAST_SHARE = 4n;
 /** Of one nonce, the transactions whose receipt is asked for: the latest. */
 const MOST_HASHES = 20;
 
@@ -167,8 +169,11 @@ export class Sender {
     if (receipt) this.mined.set(callOf(task), Date.now());
     const outcome = receipt ? (receipt.succeeded ? 'succeeded' : 'reverted') : 'lost';
     this.telemetry.hasEnded(task.kind, outcome, receipt?.cost ?? 0n);
-    // Without a receipt the worst counts, so that a node that hides them cannot make the keeper spend without end.
-    this.spending.add(receipt?.cost ?? most);
+    // Without a receipt the worst counts, and with one a part of it, so that a node that hides them, or tells of no
+    // cost, cannot make the keeper spend without end.
+    const least = most / LEAST_SHARE;
+    const cost = receipt?.cost ?? most;
+    this.spending.add(cost > least ? cost : least);
     this.logger.log(`${task.kind}, ${task.subject}: ${outcome}`);
     return true;
   }

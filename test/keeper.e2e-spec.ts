@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { keccak256, parseEther, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { compile } from '../scripts/compile-contracts';
@@ -16,6 +17,7 @@ import {
   fundedKey,
   keeper,
   key,
+  later,
   status,
   succeeded,
   t,
@@ -50,6 +52,8 @@ describe('the keeper', () => {
     expect(await round()).toBe('sending');
     expect(await status()).not.toBe(COMPLETED);
     await t.mine(2);
+    expect(await round()).toBe('idle');
+    later(STUCK_MS + 1);
     expect(await round()).toBe('sending');
     expect(await status()).toBe(COMPLETED);
     expect(await transactions()).toBe(2);
@@ -102,7 +106,8 @@ describe('several keepers', () => {
       expect(await first.round()).toBe('sending');
       for (const each of [second, first, second]) expect(await each.round()).toBe('sending');
       await t.mine(1);
-      for (const each of [first, second]) expect(await each.round()).toBe('idle');
+      expect([await first.round(), await second.round()]).toEqual(['idle', 'sending']);
+      expect(await second.round()).toBe('idle');
     });
     expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
     expect([await first.count('keeper_sent_total'), await second.count('keeper_sent_total')]).toEqual([1, 0]);
@@ -126,6 +131,16 @@ describe('several keepers', () => {
       await t.mine(1);
     });
     expect([await transactions(), await transactions(other), await status()]).toEqual([1, 0, COMPLETED]);
+  });
+
+  it('of several accounts wait for what the other has sent only until it is stuck', async () => {
+    const { round } = keeper({ KEEPER_KEY: await fundedKey(parseEther('1')) });
+    await withoutMining(async () => {
+      expect(await keeper().round()).toBe('sending');
+      for (let i = 0; i < 2; i++) expect(await round()).toBe('idle');
+      later(STUCK_MS + 1);
+      expect(await round()).toBe('sending');
+    });
   });
 
   it('of several accounts that send at the same moment lose a transaction, and no more', async () => {

@@ -1,5 +1,6 @@
 import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { PoolType } from '#values/types';
+import type { Attempts } from './attempts';
 import type { KeeperNode } from './node';
 
 const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
@@ -25,7 +26,7 @@ export interface Task {
 export type JobKind = 'complete_draw' | 'cancel_draw';
 export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
 /** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
-type Job = (node: KeeperNode, contracts: Contracts) => Promise<Task[]>;
+type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promise<Task[]>;
 
 /** Every kind of work. A new one is a line here, and in JobKind. */
 export const JOBS: Record<JobKind, Job> = {
@@ -51,15 +52,19 @@ function ofCurrentDraws(
   functionName: 'completeDraw' | 'cancelDraw',
   isDue: (draw: Draw, node: KeeperNode, contract: Address) => Promise<boolean>,
 ): Job {
-  return async (node, contracts) => {
+  const find = async (node: KeeperNode, contract: Address): Promise<Task | undefined> => {
+    const drawId = await read(node, contract, 'currentDraw');
+    if (!drawId) return undefined;
+    const draw = await drawOf(node, contract, drawId);
+    if (!draw || !(await isDue(draw, node, contract))) return undefined;
+    const data = encodeFunctionData({ abi, functionName, args: [drawId] });
+    return { kind, contract, data, subject: `draw ${drawId} of ${contract}` };
+  };
+  return async (node, contracts, attempts) => {
     const tasks: Task[] = [];
     for (const contract of (contracts.get('lottery') ?? []) as Address[]) {
-      const drawId = await read(node, contract, 'currentDraw');
-      if (!drawId) continue;
-      const draw = await drawOf(node, contract, drawId);
-      if (!draw || !(await isDue(draw, node, contract))) continue;
-      const data = encodeFunctionData({ abi, functionName, args: [drawId] });
-      tasks.push({ kind, contract, data, subject: `draw ${drawId} of ${contract}` });
+      const task = await attempts.of(() => find(node, contract));
+      if (task) tasks.push(task);
     }
     return tasks;
   };

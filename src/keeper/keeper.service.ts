@@ -11,6 +11,7 @@ import { pause } from '#platform/timing/waits';
 import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
+import { Attempts } from './attempts';
 import { JOBS, type Task } from './jobs';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
@@ -89,9 +90,12 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     this.telemetry.hasBalance(await this.node.balance(this.account.address));
     if (!(await this.sender.isReady())) return 'sending';
     const found: Task[] = [];
+    const attempts = new Attempts();
     for (const job of Object.values(JOBS))
-      found.push(...(await job(this.node, this.settings.POOL_CONTRACTS)));
-    return this.sender.sendOne(found);
+      found.push(...(await job(this.node, this.settings.POOL_CONTRACTS, attempts)));
+    const state = await this.sender.sendOne(found, attempts);
+    if (state === 'idle' && attempts.failure) throw attempts.failure;
+    return state;
   }
 
   private async connect(): Promise<Sender> {

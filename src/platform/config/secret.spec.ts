@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { toHex } from 'viem';
+import { mnemonicToAccount } from 'viem/accounts';
 import { estimateBits, isStrongSecret } from './secret';
 
 const ALNUM = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -53,6 +55,14 @@ describe('a bad secret', () => {
     '',
   ])('is refused: %j', (secret) => expect(isStrongSecret(secret)).toBe(false));
 
+  it('includes the keys of every test node', () => {
+    const words = `${'test '.repeat(11)}junk`;
+    for (let addressIndex = 0; addressIndex < 10; addressIndex++) {
+      const key = toHex(mnemonicToAccount(words, { addressIndex }).getHdKey().privateKey!);
+      expect([key, key.toUpperCase().replace('X', 'x')].filter(isStrongSecret)).toEqual([]);
+    }
+  });
+
   it('includes every secret that this repository publishes', () => {
     const root = join(__dirname, '../../..');
     const files = [
@@ -68,7 +78,7 @@ describe('a bad secret', () => {
     const found = files.flatMap((file) =>
       [
         ...readFileSync(join(root, file), 'utf8').matchAll(
-          /(?:JWT_\w*SECRET|OTHER_SECRET|secret)['"]?\s*[:=]+\s*(?:\$\{\w+:-|['"`])([^'"`}\n$]{32,})/g,
+          /(?:KEEPER_KEY|JWT_\w*SECRET|OTHER_SECRET|secret)['"]?\s*[:=]+\s*(?:\$\{\w+:-|['"`])([^'"`}\n$]{32,})/g,
         ),
       ].map(([, secret]) => secret),
     );

@@ -1,6 +1,7 @@
 import type { VerifyReport } from '#verify/checks/findings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { SAVER } from './support/paper-chain';
 import { VerifyScene } from './support/verify-scene';
 
 const scene = new VerifyScene();
@@ -103,6 +104,21 @@ it.each([
   // Blocks that are gone are read again.
   expect((await changed()).filter((name) => name !== table && name !== 'chain_blocks')).toEqual([]);
 });
+
+it.each(['500', '90'])(
+  'mends no time after a wrong one of an event while a position of the pool is wrong too: %s',
+  async (amount) => {
+    await scene.corrupt(`UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = ${amount};
+      UPDATE positions SET balance = balance + 1 WHERE pool_id = '${scene.pool}' AND address = '${SAVER}'`);
+    const { listed } = await scene.verify(true);
+    const times = listed.filter(({ kind }) => kind.startsWith(amount === '500' ? 'transactions.' : 'yield_'));
+    expect(times.map(({ mended }) => mended)).toContain(false);
+    expect((await changed()).filter((name) => name !== 'chain_blocks')).toEqual([
+      'chain_events',
+      'positions',
+    ]);
+  },
+);
 
 it('does not miss what the outbox no longer keeps', async () => {
   await scene.sql(`UPDATE outbox_removed SET xid = '9', position = 9; DELETE FROM outbox`);

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { Registry } from 'prom-client';
 import { type Hex, decodeFunctionData, encodeFunctionResult, parseAbi, toFunctionSelector } from 'viem';
+import { LEDGER_HOLDINGS } from '#verify/checks/chain.sql';
 import { ContinuousVerification } from '#verify/continuous';
 import { VerifyMetrics } from '#verify/metrics';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
@@ -172,6 +173,43 @@ describe('continuous verification', () => {
     await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
     await running.round();
     expect(await differences()).toEqual({});
+  });
+
+  it('loads of a crowded pool no more accounts than it asks for', async () => {
+    await node();
+    const seen = jest.spyOn(Client.prototype, 'query');
+    await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(3)}'`);
+    try {
+      const running = verification();
+      for (let i = 0; i < 2; i += 1) await running.round();
+      expect(await differences()).toMatchObject({ 'chain.balance': 1 });
+    } finally {
+      await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
+    }
+    const results = seen.mock.calls.flatMap(([text], i) =>
+      (text as unknown) === LEDGER_HOLDINGS ? [seen.mock.results[i].value as unknown] : [],
+    );
+    const loaded = (await Promise.all(results)).map(
+      (result) =>
+        new Set(JSON.stringify((result as { rows: unknown[] }).rows).match(/"0x0{20}[0-9a-f]{20}"/g)).size,
+    );
+    expect(loaded.length).toBeGreaterThan(4);
+    // The part of a chain without Multicall3.
+    expect(Math.max(...loaded)).toBeLessThanOrEqual(25);
+  });
+
+  it('leaves out what too few endpoints can tell, and goes on', async () => {
+    await node();
+    await node((method, params) =>
+      method === 'eth_call' ? new Refused('missing trie node') : answers()(method, params),
+    );
+    const running = verification();
+    let rounds = 0;
+    do await running.round();
+    while ((await covered()) !== 1 && (rounds += 1) < 12);
+    expect([await covered(), await differences(), logged.errors]).toEqual([1, {}, []]);
+    expect(logged.warnings.filter((line) => !line.endsWith(': too few endpoints tell'))).toEqual([]);
+    expect(logged.warnings).not.toEqual([]);
   });
 
   it.each([

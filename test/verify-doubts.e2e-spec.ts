@@ -1,6 +1,7 @@
 import type { VerifyReport } from '#verify/checks/findings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { SAVER } from './support/paper-chain';
 import { VerifyScene } from './support/verify-scene';
 
 const scene = new VerifyScene();
@@ -102,6 +103,15 @@ it.each([
   expect(listed.some(({ kind }) => /^(chain_events|chain_blocks|outbox)\./.test(kind))).toBe(true);
   // Blocks that are gone are read again.
   expect((await changed()).filter((name) => name !== table && name !== 'chain_blocks')).toEqual([]);
+});
+
+it('mends no time after a wrong one of an event while a position of the pool is wrong too', async () => {
+  await scene.corrupt(`UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = 90;
+    UPDATE positions SET balance = balance + 1 WHERE pool_id = '${scene.pool}' AND address = '${SAVER}'`);
+  const { listed } = await scene.verify(true);
+  const times = listed.filter(({ kind }) => kind === 'yield_accruals.accrued_at');
+  expect(times.map(({ mended }) => mended)).toEqual([false]);
+  expect((await changed()).filter((name) => name !== 'chain_blocks')).toEqual(['chain_events', 'positions']);
 });
 
 it('does not miss what the outbox no longer keeps', async () => {

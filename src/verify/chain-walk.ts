@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { ChainComparison, type Question } from '#verify/checks/chain';
+import { ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
 import { type Ask, EndpointRotation } from '#verify/checks/endpoint-rotation';
 import type { Findings } from '#verify/checks/findings';
@@ -71,9 +71,8 @@ export class ChainWalk {
     const contracts = values.filter((value) => value.startsWith('0x'));
     const comparison = this.comparison(client, findings);
     if (contracts.length > 0) await comparison.counts(contracts);
-    const wanted = new Set(values);
-    const ids = [...new Set(values.filter((value) => !contracts.includes(value)).map(poolOf))];
-    if (ids.length > 0) await comparison.pools(ids, (all) => all.filter(({ id }) => wanted.has(id)));
+    const ofPools = values.filter((value) => !contracts.includes(value));
+    if (ofPools.length > 0) await comparison.values(ofPools);
   }
 
   /**
@@ -88,24 +87,20 @@ export class ChainWalk {
   ): Promise<{ last: string | null; pools: number }> {
     const { rows } = await client.query<{ id: string }>(NEXT_POOLS, [poolOf(after), most]);
     const ids = rows.map(({ id }) => id);
-    let last: string | undefined;
-    const choose = (all: Question[]): Question[] => {
-      const open = all.filter(({ id }) => id > after).sort((a, b) => (a.id < b.id ? -1 : 1));
-      // What differs is asked for again, by itself.
-      last ??= open[this.chain.values - 1]?.id ?? BEHIND;
-      return open.filter(({ id }) => id <= last!);
-    };
+    let last: string | null = null;
     // The pool of the value itself may have more accounts.
     const some = after.endsWith(BEHIND) ? ids : [poolOf(after), ...ids];
     try {
-      await this.comparison(client, findings).pools(some, choose);
+      last = await this.comparison(client, findings).part(some, after, this.chain.values);
     } catch (error) {
       if ((error as { code?: string }).code !== QUERY_CANCELED) throw error;
       if (most > 1) return this.next(client, after, findings, 1);
       findings.skip(`pools ${some.join(', ')}: the ledger takes too long`);
     }
-    if (last !== undefined && last !== BEHIND)
-      return { last, pools: ids.filter((id) => id < poolOf(last!)).length };
+    if (last !== null) {
+      const begun = poolOf(last);
+      return { last, pools: ids.filter((id) => id < begun).length };
+    }
     return { last: rows.length < most ? null : `${ids.at(-1)!} ${BEHIND}`, pools: ids.length };
   }
 

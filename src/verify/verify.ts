@@ -31,7 +31,7 @@ const STATEMENT_TIMEOUT_MS = 300_000;
 /** Pools that changed meanwhile are counted again, until so few are left that one statement can count them. */
 const FEW_CHANGED_POOLS = 2000;
 const MAX_ROUNDS = 5;
-/** Number of pools, with all their accounts, that are compared with the chain at once. */
+/** Number of pools that are compared with the chain at once. */
 const MOST_CHAIN_POOLS = 200;
 /** Number of events that are compared with the chain at once. */
 const MOST_CHAIN_EVENTS = 500;

@@ -73,15 +73,23 @@ export class AgreedChain implements CappedChain {
     );
     const answered = heard.filter((each) => each !== undefined);
     if (answered.length === 0) throw new Error('no endpoint answers');
-    return calls.map((_, i) => this.judge(answered.map((answers) => answers[i])));
+    return calls.map(([method], i) =>
+      this.judge(
+        method,
+        answered.map((answers) => answers[i]),
+      ),
+    );
   }
 
-  private judge(said: unknown[]): unknown {
+  private judge(method: string, said: unknown[]): unknown {
     const claims = said.map(claimOf);
     const accepted = said[acceptedClaim(claims, this.agree)];
     if (accepted !== undefined) return accepted;
+    const different = new Set(claims.filter((claim) => claim !== undefined));
+    // Some endpoints lack the state of an old block: this value is left out, and the walk goes on.
+    if (different.size === 1 && method === 'eth_call') return new Error('too few endpoints tell');
     // Nothing is concluded, and the walk stays where it is.
-    if (claims.some((claim) => claim !== undefined)) throw new Error('the endpoints do not agree');
+    if (different.size > 0) throw new Error('the endpoints do not agree');
     // None has it: null for a block, or an error.
     return said[0];
   }

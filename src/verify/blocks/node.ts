@@ -105,6 +105,8 @@ export class NodeComparison extends ChainComparison {
     let differing = await this.patiently(async () => ask((rows = await read())));
     for (let sightings = 1; sightings < MIN_SIGHTINGS && differing.size > 0; sightings += 1) {
       const before = differing;
+      // A balancer may have asked a node for the logs that does not have them yet.
+      await this.pause();
       differing = await this.patiently(async () => ask((await read()).filter((row) => before.has(key(row)))));
     }
     return { rows, wrong: [...differing.values()].flat() };

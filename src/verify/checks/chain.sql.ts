@@ -24,31 +24,53 @@ const UNSETTLED = `
   FROM pool_weights w JOIN accrual_rates f ON f.pool_id = w.pool_id AND f.number = o.accruals + 1
   WHERE w.pool_id = o.pool_id`;
 
+/** Deposits less withdrawals of the accounts of pool `p`, row by row. */
+const MOVED = `
+  SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount WHEN 'WITHDRAWAL' THEN -t.amount END AS amount
+  FROM transactions t
+  WHERE t.pool_id = p.id AND t.status = 'CONFIRMED' AND t.type IN ('DEPOSIT', 'WITHDRAWAL')
+  UNION ALL
+  ${setAside(`e.outcome = 'UNKNOWN_POOL'`)}
+  UNION ALL
+  ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}`;
+
+const isOfPart = (account: string): string =>
+  `${account} > p.after AND ($4::text[] IS NULL OR ${account} = ANY($4))`;
+
 /**
  * The balances that the chain must have for pools at the last block in effect: confirmed deposits less withdrawals of
  * each account, and events set aside, which moved money on the chain but not in the ledger. Also the positions, unless
- * the pool has events that are still to be applied. Parameter: pool ids. Rows, of the same snapshot as the cursor: pool,
- * contract, accounts with their amounts, positions, cursor.
+ * the pool has events that are still to be applied. Anyone can add accounts to a pool, so only a part of them is sent.
+ * Parameters: pool ids; pool and account to go on after, in this order; the most accounts of all pools, null for all;
+ * the accounts, null for all. Rows, of the same snapshot as the cursor: pool, contract, total unless the pool was begun
+ * before, accounts with amount and position, cursor.
  */
 export const LEDGER_HOLDINGS = `
+  WITH c AS MATERIALIZED (${EFFECTIVE}
+  ), asked AS MATERIALIZED (
+    SELECT id, contract_address, id::text > $2 AS is_begin,
+      CASE id::text WHEN split_part($2, ' ', 1) THEN split_part($2, ' ', 2) ELSE '' END COLLATE "C" AS after
+    FROM pools WHERE id = ANY($1::uuid[])
+  ), holders AS MATERIALIZED (
+    SELECT p.id, h.* FROM asked p CROSS JOIN c CROSS JOIN LATERAL (
+      SELECT coalesce(l.account, o.account) AS account, l.amount, o.position FROM (
+        SELECT account::text AS account, sum(amount)::text AS amount FROM (${MOVED}) m
+        WHERE ${isOfPart('account')} GROUP BY 1 ORDER BY 1 LIMIT $3
+      ) l FULL JOIN (
+        SELECT o.address AS account, json_build_object('account', o.address, 'balance', o.balance::text,
+          'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})) AS position
+        FROM positions o WHERE o.pool_id = p.id AND ${isOfPart('o.address')} AND NOT EXISTS (SELECT FROM chain_events e
+          WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = p.contract_address)
+        ORDER BY o.address LIMIT $3
+      ) o ON o.account = l.account ORDER BY 1 LIMIT $3) h
+    ORDER BY p.id, h.account LIMIT $3
+  )
   SELECT p.id, p.contract_address AS contract, c.block_number AS "cursorNumber", c.block_hash AS "cursorHash",
     least(greatest(c.effective, 0), ${lastBlockOf('p.contract_address')}) AS block,
-    coalesce((SELECT json_agg(json_build_object('account', h.account, 'amount', h.amount::text)) FROM (
-      SELECT account, sum(amount) AS amount FROM (
-        SELECT t.account, CASE t.type WHEN 'DEPOSIT' THEN t.amount WHEN 'WITHDRAWAL' THEN -t.amount END AS amount
-        FROM transactions t
-        WHERE t.pool_id = p.id AND t.status = 'CONFIRMED' AND t.type IN ('DEPOSIT', 'WITHDRAWAL')
-        UNION ALL
-        ${setAside(`e.outcome = 'UNKNOWN_POOL'`)}
-        UNION ALL
-        ${setAside(`e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')`)}
-      ) parts GROUP BY account) h), '[]') AS accounts,
-    coalesce((SELECT json_agg(json_build_object('account', o.address, 'balance', o.balance::text,
-        'offset', o.weight_offset::text, 'owed', o.owed::text, 'first', (${UNSETTLED})))
-      FROM positions o WHERE o.pool_id = p.id AND NOT EXISTS (SELECT FROM chain_events e
-        WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL' AND e.contract = p.contract_address)
-    ), '[]') AS positions
-  FROM pools p CROSS JOIN (${EFFECTIVE}) c WHERE p.id = ANY($1::uuid[])`;
+    CASE WHEN p.is_begin THEN (SELECT coalesce(sum(amount), 0)::text FROM (${MOVED}) m) END AS total,
+    coalesce((SELECT json_agg(json_build_object('account', account, 'amount', amount, 'position', position))
+      FROM holders WHERE id = p.id), '[]') AS holders
+  FROM asked p CROSS JOIN c`;
 
 /** The contracts that are followed. */
 export const CONTRACTS = 'SELECT DISTINCT address FROM chain_contracts';

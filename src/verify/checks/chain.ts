@@ -16,6 +16,7 @@ const abi = parseAbi([
 ]);
 
 type Choose = (all: Question[]) => Question[];
+type Accounts = [after: string, most: number | null, only: string[] | null];
 export type Call = Parameters<EndpointRotation['ask']>[0][number];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
@@ -31,10 +32,11 @@ interface Holding extends AtCursor {
   id: string;
   contract: string;
   block: string;
-  accounts: { account: string; amount: string }[];
-  positions: StoredPosition[];
+  /** Null in a part that does not begin the pool. */
+  total: string | null;
+  holders: { account: string; amount: string | null; position: StoredPosition | null }[];
 }
-export interface Question {
+interface Question {
   kind: string;
   id: string;
   wanted: bigint;
@@ -43,6 +45,8 @@ export interface Question {
 
 /** After so many calls, check again that the node still has the cursor's block. */
 const CALLS_PER_CHECK = 500;
+/** Values of a pool that are loaded at once. */
+const MOST_VALUES = 5000;
 const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
@@ -61,18 +65,43 @@ export class ChainComparison {
     private readonly signal: AbortSignal,
   ) {}
 
-  /**
-   * @param choose which of the values; all without it
-   * @returns the number of values compared. @throws NotComparable
-   */
-  async pools(ids: string[], choose: Choose = (all) => all): Promise<number> {
-    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some, choose));
+  /** All values of pools. @throws NotComparable */
+  async pools(ids: string[]): Promise<void> {
     this.findings.count('pools on the chain', ids.length);
+    for (let after: string | null = ''; after !== null && !this.signal.aborted;)
+      after = await this.part(ids, after, MOST_VALUES);
+  }
+
+  /**
+   * The next values of pools after one, in the order of pools and accounts.
+   * @param most about how many
+   * @returns the last one, null at the end. @throws NotComparable
+   */
+  async part(ids: string[], after: string, most: number): Promise<string | null> {
+    let last: string | null | undefined;
+    await this.holdings(ids, [after, most, null], (all) => {
+      all.sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+      // What differs is asked for again, by itself.
+      if (last === undefined) last = all[most - 1]?.id ?? null;
+      const end = last;
+      return end === null ? all : all.filter(({ id }) => id <= end);
+    });
+    return last ?? null;
+  }
+
+  /** These values: pools, or pools with an account. @throws NotComparable */
+  async values(values: string[]): Promise<void> {
+    const wanted = new Set(values);
+    const [ids, accounts] = [0, 1].map((i) => [...new Set(values.map((value) => value.split(' ')[i] ?? ''))]);
+    await this.holdings(ids, ['', null, accounts], (all) => all.filter(({ id }) => wanted.has(id)));
+  }
+
+  private async holdings(ids: string[], accounts: Accounts, choose: Choose): Promise<void> {
+    const { asked, differing } = await this.certain(ids, (some) => this.askHoldings(some, accounts, choose));
     const yields = asked.filter(({ kind }) => kind === 'chain.claimable').length;
     this.findings.count('balances on the chain', asked.length - yields);
     this.findings.count('claimable yields on the chain', yields);
     differing.forEach((each) => this.findings.add(each));
-    return asked.length;
   }
 
   /** Compares the number of events read with each contract's own count. @throws NotComparable */
@@ -104,14 +133,19 @@ export class ChainComparison {
       } catch (error) {
         if (!(error instanceof OtherBlock)) throw error;
         if (tries === MAX_TRIES || this.signal.aborted) throw new NotComparable(error.message);
-        this.endpoints.next();
-        await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
+        await this.pause();
       }
     }
   }
 
-  private async askHoldings(ids: string[], choose: Choose): Promise<Asked> {
-    const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids]);
+  /** Then another endpoint is asked. */
+  protected async pause(): Promise<void> {
+    this.endpoints.next();
+    await sleep(RETRY_MS, undefined, { signal: this.signal }).catch(() => undefined);
+  }
+
+  private async askHoldings(ids: string[], accounts: Accounts, choose: Choose): Promise<Asked> {
+    const { rows } = await this.client.query<Holding>(LEDGER_HOLDINGS, [ids, ...accounts]);
     if (rows.length === 0) return { asked: [], differing: [] };
     const questions = choose(rows.flatMap(questionsOf)).map((each) => ({
       ...each,
@@ -180,29 +214,25 @@ interface Keyed {
   difference: Difference;
 }
 
-function questionsOf({ id, contract, block, accounts, positions }: Holding): Question[] {
+function questionsOf({ id, contract, block, total, holders }: Holding): Question[] {
   const poolId = bytes16(id);
-  const total = accounts.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
   const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
-  const ask = (
-    kind: string,
-    view: 'balanceOf' | 'claimableOf',
-    account: string,
-    wanted: bigint,
-  ): Question => {
+  type View = 'balanceOf' | 'claimableOf';
+  const ask = (kind: string, view: View, account: string, wanted: bigint): Question => {
     const data = encodeFunctionData({ abi, functionName: view, args: [poolId, address(account)] });
     return { kind, id: `${id} ${account}`, wanted, call: ethCall(contract, data, block) };
   };
-  const amounts = new Map(accounts.map(({ account, amount }) => [account, amount]));
-  return [
-    { kind: 'chain.total', id, wanted: total, call: ethCall(contract, totalOf, block) },
-    ...accounts.map(({ account, amount }) => ask('chain.balance', 'balanceOf', account, BigInt(amount))),
+  const call = ethCall(contract, totalOf, block);
+  const ofPool = total === null ? [] : [{ kind: 'chain.total', id, wanted: BigInt(total), call }];
+  const ofAccounts = holders.flatMap(({ account, amount, position }) => [
+    ...(amount === null ? [] : [ask('chain.balance', 'balanceOf', account, BigInt(amount))]),
     // Where position and ledger agree, the question above is enough.
-    ...positions
-      .filter(({ account, balance }) => balance !== amounts.get(account))
-      .map(({ account, balance }) => ask('chain.position', 'balanceOf', account, BigInt(balance))),
-    ...positions.map((each) => ask('chain.claimable', 'claimableOf', each.account, claimable(each))),
-  ];
+    ...(position === null || position.balance === amount
+      ? []
+      : [ask('chain.position', 'balanceOf', account, BigInt(position.balance))]),
+    ...(position === null ? [] : [ask('chain.claimable', 'claimableOf', account, claimable(position))]),
+  ]);
+  return [...ofPool, ...ofAccounts];
 }
 
 /** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */

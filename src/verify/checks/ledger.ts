@@ -47,7 +47,10 @@ export class LedgerComparison extends Repairs {
     this.reportEvents(await this.rows<EventValue>(events.COMPARE_LEDGER_ROWS, ids));
     const found = await this.rows<TimeValue>(events.COMPARE_TIMES, ids);
     const clear = unique(found.map(({ pool }) => pool)).filter((pool) => !this.findings.isDisputed(pool));
-    const wrongEvents = await this.outvoted(clear);
+    const contested = clear.filter((pool) => found.some((each) => each.pool === pool && each.event));
+    const { wrongEvents, doubtful } = await this.judge(contested);
+    // What fits neither has another fault too, and nobody knows which times are right.
+    this.findings.dispute(doubtful.filter((pool) => !wrongEvents.has(pool)));
     for (const { pool, event, ...value } of found.filter(
       (each) => wrongEvents.has(each.pool) && each.event,
     )) {
@@ -61,7 +64,7 @@ export class LedgerComparison extends Repairs {
         mended: false,
       });
     }
-    const mendable = clear.filter((pool) => !wrongEvents.has(pool));
+    const mendable = clear.filter((pool) => !doubtful.includes(pool));
     for (const table of ['transactions', 'yield_accruals'] as const) {
       const some = found.filter((each) => each.table === table);
       await this.report(
@@ -81,16 +84,17 @@ export class LedgerComparison extends Repairs {
 
   /**
    * Where a row and its event have different times, the positions tell which is wrong: they were computed when the event
-   * came. @returns pools whose positions follow from the rows' times, and not from those of the events
+   * came. @returns pools whose positions do not follow from the events' times, and those of them where they follow from
+   * the rows' times
    */
-  private async outvoted(ids: string[]): Promise<Set<string>> {
+  private async judge(ids: string[]): Promise<{ doubtful: string[]; wrongEvents: Set<string> }> {
     const differing = async (some: string[], times: 'block' | 'ledger'): Promise<string[]> =>
       some.length === 0
         ? []
         : unique((await comparePositions(this.client, some, times)).differences.map(({ pool }) => pool));
     const doubtful = await differing(ids, 'block');
     const wrong = await differing(doubtful, 'ledger');
-    return new Set(doubtful.filter((pool) => !wrong.includes(pool)));
+    return { doubtful, wrongEvents: new Set(doubtful.filter((pool) => !wrong.includes(pool))) };
   }
 
   /** The ledger and the events are never repaired: only people can tell which of the two is wrong. */

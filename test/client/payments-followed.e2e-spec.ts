@@ -364,6 +364,38 @@ describe('the store of payments', () => {
       expect(await webPayments({ getItem: () => text, setItem: () => undefined }).list()).toEqual([]);
   });
 
+  it.each([
+    ['changes', 2, memoryPayments],
+    [
+      'is full',
+      1,
+      (): PaymentStore => ({ ...memoryPayments(), put: () => Promise.reject(new Error('full')) }),
+    ],
+  ])(
+    'that %s calls back for what is new alone: a page that answers comes to rest',
+    async (_, most, create) => {
+      const account = saver.account.address;
+      const mined = {
+        ...payment(1, 'mined'),
+        kind: 'deposit',
+        pool: 'p',
+        transaction: 't',
+        account,
+      } as Payment;
+      const stored = create();
+      const list = async (): Promise<Payment[]> => [{ ...mined, ...(await stored.list())[0] }];
+      const payments = { ...stored, list };
+      const page = bench.client({ tokens: client.tokens, payments }).payments;
+      let calls = 0;
+      await new Promise<void>((resolve) => {
+        const answer = (): void =>
+          void (++calls < 9 && page.confirmed('t').then(() => setImmediate(resolve)));
+        page.subscribe(answer);
+      });
+      expect(calls).toBe(most);
+    },
+  );
+
   it('that fails does not make a payment fail', async () => {
     const full = { list: () => [], put: () => Promise.reject(new Error('full')), remove: () => undefined };
     const { id } = await newPool();

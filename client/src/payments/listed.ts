@@ -50,13 +50,17 @@ export class Listed {
    * @param make undefined leaves it as it is
    */
   async change(id: string, make: (stored: Payment | undefined) => Payment | undefined): Promise<void> {
+    let changed = false;
     const write = async (): Promise<void> => {
       const made = make((await this.all()).find((each) => each.id === id));
-      if (made) await this.store.put(made);
+      if (!made) return;
+      await this.store.put(made);
+      changed = true;
     };
     this.turn = this.turn.then(write).catch(() => undefined);
     await this.turn;
-    await this.emit();
+    // A listener may answer each call with one of `confirmed`: told of nothing new, the two would never end.
+    if (changed) await this.emit();
   }
 
   async remove(id: string): Promise<void> {

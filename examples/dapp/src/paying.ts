@@ -144,7 +144,12 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
   }, [list, data]);
   useEffect(() => {
     for (const payment of list)
-      if (data && payment.kind === 'deposit' && payment.transaction && hasArrived(payment))
+      if (
+        payment.state === 'mined' &&
+        payment.kind === 'deposit' &&
+        payment.transaction &&
+        hasArrived(payment)
+      )
         void client.payments.confirmed(payment.transaction);
   }, [list, data]);
 

@@ -152,10 +152,11 @@ describe('a service behind proxies', () => {
     const sockets: Socket[] = [];
     for (let i = 0; i < MAX_IDLE + 50; i++) sockets.push(await open(portOf(app)));
     expect((await app.get('/health/live')).status).toBe(200);
-    await until(
-      () => (app.nest.getHttpServer() as unknown as { _connections: number })._connections === sockets.length,
-    );
-    expect(sockets.some(({ closed }) => closed)).toBe(false);
+    const isAnyClosed = (): boolean => sockets.some(({ closed }) => closed);
+    // Not exactly so many: others on this machine may try the port.
+    const server = app.nest.getHttpServer() as unknown as { _connections: number };
+    await until(() => server._connections >= sockets.length || isAnyClosed());
+    expect(isAnyClosed()).toBe(false);
     for (const socket of sockets) socket.destroy();
   });
 });

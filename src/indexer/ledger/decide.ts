@@ -1,11 +1,6 @@
 import type { TransactionType } from '#values/types';
-import {
-  type ChainEvent,
-  type DrawKind,
-  type Kind,
-  type PoolKind,
-  transactionId,
-} from '#indexer/reading/decode';
+import type { DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
+import { type ChainEvent, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';

@@ -1,0 +1,63 @@
+import { MetadataScanner } from '@nestjs/core';
+import { type Hex, type AbiEvent, toEventSelector } from 'viem';
+import type { Happening } from '#ledger/adapters/happening';
+import { CONTRACT_EVENT, POOL_CONTRACT, type PoolContractOptions } from '#ledger/adapters/pool-contract';
+import { type Layout, type Parameters, layoutOf } from './parameters';
+
+/** An event that an adapter reads. */
+export interface AdaptedEvent {
+  name: string;
+  read: Layout['read'];
+  /** Its number among the contract's events. */
+  number: ReturnType<Layout['numberAt']>;
+  /** What happened. May throw what the adapter throws. */
+  translate: (parameters: Parameters) => Happening;
+}
+
+/** What the indexer knows of the contracts of one kind. */
+export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types'> {
+  className: string;
+  /** By first topic. */
+  events: ReadonlyMap<string, AdaptedEvent>;
+}
+
+const scanner = new MetadataScanner();
+
+/** What its decorators say of an object. @returns undefined if its class is no adapter @throws Error if it is none that works */
+export function adapterOf(instance: object): Adapter | undefined {
+  const { constructor } = instance;
+  const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
+  if (!options) return undefined;
+  const { name, types, abi, numberedBy } = options;
+  const className = constructor.name;
+  const events = new Map<Hex, AdaptedEvent>();
+  const methods = instance as Record<string, AdaptedEvent['translate']>;
+  for (const method of scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object)) {
+    const event = Reflect.getMetadata(CONTRACT_EVENT, methods[method]) as string | undefined;
+    if (event === undefined) continue;
+    const item = eventIn(abi, event, `${className}.${method}`);
+    const topic = toEventSelector(item);
+    if (events.has(topic)) throw new Error(`${className}.${method}: another method reads ${event} already`);
+    if (!item.inputs.some((input) => input.name === numberedBy))
+      throw new Error(
+        `${className}.${method}: ${event} has no parameter ${numberedBy}, by which it is numbered`,
+      );
+    const { read, numberAt } = layoutOf(item);
+    events.set(topic, {
+      name: event,
+      read,
+      number: numberAt(numberedBy),
+      translate: methods[method].bind(instance),
+    });
+  }
+  return { className, name, types, events };
+}
+
+function eventIn(abi: PoolContractOptions['abi'], name: string, place: string): AbiEvent {
+  const found = abi.filter((item): item is AbiEvent => item.type === 'event' && item.name === name);
+  if (found.length !== 1) throw new Error(`${place}: the ABI has ${found.length} events ${name}`);
+  const [item] = found;
+  if (item.anonymous || item.inputs.some((input) => !input.name))
+    throw new Error(`${place}: ${name} is anonymous, or has parameters without a name`);
+  return item;
+}

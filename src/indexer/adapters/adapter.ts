@@ -7,6 +7,8 @@ import { type Layout, type Parameters, layoutOf } from './parameters';
 /** An event that an adapter reads. */
 export interface AdaptedEvent {
   name: string;
+  /** Class and method. */
+  place: string;
   read: Layout['read'];
   /** Its number among the contract's events. */
   number: ReturnType<Layout['numberAt']>;
@@ -35,23 +37,24 @@ export function adapterOf(instance: object): Adapter | undefined {
   for (const method of scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object)) {
     const event = Reflect.getMetadata(CONTRACT_EVENT, methods[method]) as string | undefined;
     if (event === undefined) continue;
-    const item = eventIn(abi, event, `${className}.${method}`);
+    const place = `${className}.${method}`;
+    const item = eventIn(abi, event, place);
     const topic = toEventSelector(item);
-    if (events.has(topic)) throw new Error(`${className}.${method}: another method reads ${event} already`);
-    if (!item.inputs.some((input) => input.name === numberedBy))
-      throw new Error(
-        `${className}.${method}: ${event} has no parameter ${numberedBy}, by which it is numbered`,
-      );
+    if (events.has(topic)) throw new Error(`${place}: another method reads ${event} already`);
+    if (!hasParameter(item, numberedBy))
+      throw new Error(`${place}: ${event} has no parameter ${numberedBy}, by which it would be numbered`);
     const { read, numberAt } = layoutOf(item);
-    events.set(topic, {
-      name: event,
-      read,
-      number: numberAt(numberedBy),
-      translate: methods[method].bind(instance),
-    });
+    const translate = methods[method].bind(instance);
+    events.set(topic, { name: event, place, read, number: numberAt(numberedBy), translate });
   }
+  for (const item of abi)
+    if (item.type === 'event' && hasParameter(item, numberedBy) && !events.has(toEventSelector(item)))
+      throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
   return { className, name, types, events };
 }
+
+const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>
+  inputs.some((input) => input.name === name);
 
 function eventIn(abi: PoolContractOptions['abi'], name: string, place: string): AbiEvent {
   const found = abi.filter((item): item is AbiEvent => item.type === 'event' && item.name === name);

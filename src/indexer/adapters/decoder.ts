@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { Happening, Kind } from '#ledger/adapters/happening';
+import type { Kind } from '#ledger/adapters/happening';
 import { type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
 import type { AdaptedEvent, Adapter } from './adapter';
 import type { Parameters } from './parameters';
@@ -15,18 +15,37 @@ type Fields = Partial<
   Record<'poolId' | 'ref' | 'account', string> & Record<'drawId' | 'amount' | 'drawTime', bigint>
 > & { kind: Kind; aprBps?: number };
 
+/** The longest that the columns of `chain_events` take. */
+const DRAWS = 2n ** 64n;
+const AMOUNTS = 2n ** 256n;
+const ID_LENGTH = 34;
+const ADDRESS_LENGTH = 42;
+
 /**
  * Reads logs by the adapters of their contracts. An event that its adapter fails at is read without any field, so that it
  * is set aside and stops no other.
  * @param adapters by the address of the contract
  */
 export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
+  const logged = new Set<AdaptedEvent>();
+  const failed = (event: AdaptedEvent, log: RawLog, error: Error): Fields => {
+    // Whoever can make one such event can make many.
+    if (!logged.has(event))
+      logger.error(`${event.place} failed at an event of ${log.transactionHash}: ${error.message}`);
+    logged.add(event);
+    return { kind: event.name as Kind };
+  };
   return (log, time) => {
     const contract = log.address.toLowerCase();
     const event = adapters.get(contract)?.events.get(log.topics[0]);
     const parameters = event?.read(log);
     if (!parameters) return undefined;
-    const happening: Fields = translated(event!, parameters, log);
+    let happening: Fields;
+    try {
+      happening = checked(event!.translate(parameters));
+    } catch (error) {
+      happening = failed(event!, log, error as Error);
+    }
     const { kind, poolId, ref, drawId, account, amount, aprBps, drawTime } = happening;
     return {
       blockNumber: Number(log.blockNumber),
@@ -48,17 +67,17 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
   };
 }
 
-function translated(
-  event: AdaptedEvent,
-  parameters: Parameters,
-  { transactionHash }: RawLog,
-): Happening | { kind: Kind } {
-  const { name, translate } = event;
-  try {
-    return translate(parameters);
-  } catch (error) {
-    logger.error(`${name} in ${transactionHash} cannot be read: ${(error as Error).message}`);
-    // No kind of the ledger: it is refused.
-    return { kind: name as Kind };
-  }
+/** One that the database could not store would stop all others. @throws Error */
+function checked(happening: Fields): Fields {
+  const { kind, poolId, ref, drawId, account, amount } = happening;
+  const fits =
+    (poolId === undefined) !== (drawId === undefined) &&
+    (poolId === undefined || poolId.length === ID_LENGTH) &&
+    (ref === undefined || ref.length === ID_LENGTH) &&
+    (account === undefined || account.length === ADDRESS_LENGTH) &&
+    (drawId === undefined || (drawId >= 0n && drawId < DRAWS)) &&
+    (amount === undefined || (amount >= 0n && amount < AMOUNTS));
+  if (!fits)
+    throw new Error(`what it returned for ${kind} is not of a pool or a draw, or does not fit its field`);
+  return happening;
 }

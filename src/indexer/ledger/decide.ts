@@ -85,6 +85,9 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
   return items.map((item) => {
     const { event } = item;
     if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
+    // Its adapter failed.
+    if (event.drawId === null && event.poolId === null)
+      return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
     return event.drawId === null
       ? decideMovement(item, pools.get(event.poolId!))
       : { ...item, ...decideDraw(event, rules) };

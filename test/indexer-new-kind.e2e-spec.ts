@@ -1,6 +1,6 @@
 import { type AbiEvent, encodeAbiParameters, encodeEventTopics, parseAbi, toEventSelector } from 'viem';
 import { POOL_TYPES } from '#values/types';
-import type { Happening } from '#ledger/adapters/happening';
+import type { Happening, Kind } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
@@ -207,4 +207,17 @@ it('one of a pool that was cancelled does not bring it back; money does', async 
   await written.apply(chain);
   expect(await written.sql('SELECT balance FROM pools')).toEqual([{ balance: '5' }]);
   expect(await setAside(written)).toEqual(refused.slice(0, 2));
+});
+
+it('one that its adapter cannot read is set aside, and changes nothing', async () => {
+  const chain = new PaperChain();
+  const written = await begin(chain);
+  const unreadable = { kind: 'Moved' as Kind, poolId: null, drawId: null };
+  chain.add([{ kind: 'Deposited', ...inPool, amount: '5' }, unreadable]);
+  chain.add([{ kind: 'Deposited', ...inPool, amount: '7' }]);
+  await written.apply(chain);
+  expect(await setAside(written)).toEqual([
+    { kind: 'Moved', outcome: 'REFUSED', reason: 'unreadable event' },
+  ]);
+  expect(await written.sql('SELECT balance FROM pools')).toEqual([{ balance: '12' }]);
 });

@@ -21,10 +21,13 @@ export class ContractAdapters implements OnModuleInit {
   /** @throws Error when POOL_CONTRACTS names an adapter that is not there, and when an adapter is not as it must be */
   onModuleInit(): void {
     const found: Adapter[] = [];
-    for (const { instance, metatype } of this.discovery.getProviders()) {
+    for (const wrapper of this.discovery.getProviders()) {
+      const { metatype } = wrapper;
+      const instance = wrapper.instance as unknown;
       // Factories return providers that are registered elsewhere, or objects that are not ours.
-      if (typeof metatype !== 'function' || !metatype.prototype || typeof instance !== 'object') continue;
-      const adapter = instance && adapterOf(instance as object);
+      if (typeof metatype !== 'function' || !metatype.prototype) continue;
+      if (typeof instance !== 'object' || instance === null) continue;
+      const adapter = adapterOf(instance);
       if (adapter) found.push(adapter);
     }
     this.decoder = decoderOf(adaptersByAddress(this.settings.POOL_CONTRACTS, found));

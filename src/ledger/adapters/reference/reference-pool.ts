@@ -1,7 +1,7 @@
 import { POOL_TYPES } from '#values/types';
+import type { Happening } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { contractAbi } from '#ledger/chain/contract.abi';
-import type { Happening } from '../happening';
-import { type EventOf, PoolContract, eventsOf } from '../pool-contract';
 
 type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof contractAbi, Name>;
 const On = eventsOf(contractAbi);

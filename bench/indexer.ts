@@ -4,9 +4,13 @@ import path from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { createPublicClient, http } from 'viem';
 import { TYPE_WITH_DRAWS } from '#values/types';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { loadEnvironment } from '#settings/environment';
+import { adapterOf } from '#indexer/adapters/adapter';
+import { adaptersByAddress } from '#indexer/adapters/contract-adapters';
+import { decoderOf } from '#indexer/adapters/decoder';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { connect } from '#indexer/leading/leader';
 import { EventWriter } from '#indexer/ledger/event-writer';
@@ -47,9 +51,11 @@ async function compare(
   );
   const environment = loadEnvironment({ DATABASE_URL: empty, ...chain.settings() }, 'indexer');
   const client = createPublicClient({ transport: http(chain.node.url) });
+  const reference = adapterOf(new ReferencePool())!;
   const source = new Source(
     new Rpc(rpcEndpoints(chain.node.url)[0]),
     [...environment.POOL_CONTRACTS.values()].flat(),
+    decoderOf(adaptersByAddress(environment.POOL_CONTRACTS, [reference])),
   );
   const head = Number(await client.getBlockNumber());
   const batches: BlockBatch[] = [];

@@ -277,6 +277,9 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replaceAll(',', ';'),
     `${CONTRACTS},lottery=${address('3')}`,
     `${CONTRACTS},other=${address('4')}`,
+    CONTRACTS.replace('lottery=', 'lottery:='),
+    CONTRACTS.replace('lottery=', 'lottery:Two words='),
+    `${CONTRACTS},lottery:vault=${address('1')}`,
   ],
   TRUST_PROXY: [
     'proxy.internal',
@@ -328,6 +331,14 @@ describe('parsing', () => {
     expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
       ['3', '9', '1'].map(address),
     );
+  });
+
+  it('gives the adapters that POOL_CONTRACTS names, by address', () => {
+    const { POOL_CONTRACTS } = load({
+      POOL_CONTRACTS: `${CONTRACTS.replace('lottery=', ' Lottery:Vault-2 = ')},lottery=${address('9')}`,
+    });
+    expect(POOL_CONTRACTS.get('lottery')).toEqual(['3', '9'].map(address));
+    expect([...POOL_CONTRACTS.adapters]).toEqual([[address('3'), 'vault-2']]);
   });
 
   it('gives WEBHOOK_RETRY_SECONDS as a list of numbers', () => {

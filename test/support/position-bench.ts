@@ -15,6 +15,7 @@ import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import * as dev from '#dev/deploy';
+import { decoderFor } from './adapters';
 import { until } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 
@@ -75,7 +76,7 @@ export class PositionBench {
     const lotteries = new Set<string>([contracts.lottery]);
     const { confirmations } = this;
     this.writer = new EventWriter(this.client, { confirmations, pendingTtl: 86_400, lotteries });
-    this.source = new Source(new Rpc(rpcEndpoints(url)[0]), this.contracts);
+    this.source = new Source(new Rpc(rpcEndpoints(url)[0]), this.contracts, decoderFor(this.contracts));
     this.cursor = await openCursor(this.client, this.writer, this.source, environment);
     await this.client.query('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [
       `0x${'f'.repeat(40)}`,

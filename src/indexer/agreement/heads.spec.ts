@@ -18,6 +18,7 @@ async function endpoint(
     name,
     [],
     () => undefined,
+    () => undefined,
   );
   jest.spyOn(made.source.rpc, 'batch').mockResolvedValue(['0x1', GENESIS]);
   const at = async (number: number): Promise<void> => {

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
@@ -43,6 +44,7 @@ export class RpcEndpoints {
   constructor(
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
+    adapters: ContractAdapters,
   ) {
     const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
@@ -51,7 +53,7 @@ export class RpcEndpoints {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new WatchedEndpoint(endpoint, name, this.contracts, (kind) =>
+      return new WatchedEndpoint(endpoint, name, this.contracts, adapters.decode, (kind) =>
         telemetry.retries.inc({ kind, endpoint: name }),
       );
     });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import type { Kind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 import { type Item, type PoolState, copyPools, decide } from './decide';
 
 const POOL = 'a'.repeat(32);

@@ -1,11 +1,6 @@
 import type { TransactionType } from '#values/types';
-import {
-  type ChainEvent,
-  type DrawKind,
-  type Kind,
-  type PoolKind,
-  transactionId,
-} from '#indexer/reading/decode';
+import type { DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
+import { type ChainEvent, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
@@ -90,6 +85,9 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
   return items.map((item) => {
     const { event } = item;
     if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
+    // Its adapter failed.
+    if (event.drawId === null && event.poolId === null)
+      return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
     return event.drawId === null
       ? decideMovement(item, pools.get(event.poolId!))
       : { ...item, ...decideDraw(event, rules) };

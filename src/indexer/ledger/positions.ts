@@ -1,4 +1,5 @@
-import type { ChainEvent, PoolKind } from '#indexer/reading/decode';
+import type { PoolKind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 
 /**
  * The arithmetic of contracts/SavingsPool.sol, event by event, in integers and with the contract's rounding. The

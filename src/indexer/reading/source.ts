@@ -8,7 +8,7 @@ import {
   ownLogs,
   timesOf,
 } from './block-batch';
-import { type ChainEvent, type RawLog, decodeLog } from './decode';
+import type { ChainEvent, DecodeLog, RawLog } from './decode';
 import { PinnedReads } from './pinned-reads';
 import { RangeSize } from './range-size';
 import {
@@ -33,6 +33,7 @@ export class Source {
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
+    private readonly decode: DecodeLog,
   ) {
     this.emitters = emittersOf(contracts);
     this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
@@ -154,7 +155,7 @@ export class Source {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
         throw new NodeBehind(`the node sent logs of another block ${header.number}`);
-      const event = decodeLog(log, times[i]);
+      const event = this.decode(log, times[i]);
       if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
@@ -188,7 +189,7 @@ export class Source {
         const filter = { fromBlock: hex(start), toBlock: hex(end), address: [contract] };
         const [logs] = await this.askAll<[RawLog[]]>([['eth_getLogs', [filter]]]);
         const found = ownLogs(this.contracts, logs, start, end)
-          .map((log) => decodeLog(log, 0))
+          .map((log) => this.decode(log, 0))
           .find((event) => event?.seq === seq && event.contract === contract);
         if (found) return found;
         start = end + 1;

@@ -1,5 +1,6 @@
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
+import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
 import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
@@ -40,9 +41,10 @@ export class WatchedEndpoint {
     endpoint: RpcEndpoint,
     readonly name: string,
     contracts: string[],
+    private readonly decode: DecodeLog,
     onRetry: (kind: RetryKind) => void,
   ) {
-    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts);
+    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts, decode);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -50,7 +52,7 @@ export class WatchedEndpoint {
   about(contracts: string[]): Source {
     const key = contracts.join();
     const known = this.sources.get(key);
-    const source = known ?? new Source(this.source.rpc, contracts);
+    const source = known ?? new Source(this.source.rpc, contracts, this.decode);
     if (!known) this.sources.set(key, source);
     return source;
   }

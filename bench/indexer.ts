@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { createPublicClient, http } from 'viem';
 import { TYPE_WITH_DRAWS } from '#values/types';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
@@ -24,6 +25,15 @@ import { GeneratedNode } from './generated-node';
 import { type Memory, follow } from './indexer-process';
 import { Progress, say, table } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
+import { comparePonder } from './ponder';
+
+const USAGE = `npm run bench:indexer -- [options]
+
+  (none)    compares the indexer with viem alone and with the apply step alone, then watches its memory over a million
+            events; writes bench/results-indexer.json
+  --ponder  compares it with ponder, which is installed in bench/.data; writes bench/results-ponder.json
+  --quick   with --ponder: one round of fewer events; writes no file
+`;
 
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -178,9 +188,18 @@ function report(rounds: Rates[], samples: Sample[]): void {
 }
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      ponder: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
   try {
+    if (values.ponder) return await comparePonder(database, values);
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);
     chain = await BenchChain.start();
     const events = await chain.emit(EVENTS, progress);

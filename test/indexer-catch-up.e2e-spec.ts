@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Reading, type RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading } from '#indexer/agreement/reading';
+import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import { ContractStates } from '#indexer/contracts/contract-states';
@@ -74,6 +75,7 @@ describe('a contract that catches up', () => {
           batch: { to, blocks, events, contracts, counts: [undefined] },
           testimonies: [],
           isAside: true,
+          asked: 0,
         };
       },
     } as unknown as RpcEndpoints;

@@ -60,6 +60,16 @@ export class SequenceCheck {
     });
   }
 
+  /** Whether a batch leaves events out by its own numbers. */
+  hasGap(batch: Numbered): boolean {
+    try {
+      this.check(batch);
+      return false;
+    } catch (error) {
+      return error instanceof SequenceGap;
+    }
+  }
+
   /** The number of each contract's last event, including these. */
   private after(events: BlockBatch['events']): Map<string, number> {
     const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));

@@ -10,6 +10,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerSettings } from '#settings/indexer.settings';
+import { StartBlocks } from '#settings/start-blocks';
 import { LOTTERY, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const START = 1;
@@ -83,7 +84,7 @@ describe('a contract that catches up', () => {
     const telemetry = { caughtUp: () => undefined, watchContracts: () => undefined } as never;
     states = new ContractStates(
       endpoints,
-      new SequenceCheck(endpoints.contracts, START),
+      new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
       telemetry,
     );

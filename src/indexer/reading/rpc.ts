@@ -153,7 +153,9 @@ export class Rpc {
         if (error instanceof Retryable && error.restMs !== undefined) this.budget.rest(error.restMs);
         if (this.isTooMuch(error, calls.length, tries)) {
           this.onRetry('batch_size');
-          this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
+          const isThrottled = error instanceof Retryable && error.kind === 'rate_limit';
+          if (isThrottled) this.batchSize.throttled(calls.length);
+          else this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
           return this.settled(calls, patienceMs, turn);
         }
         if (!(error instanceof Retryable)) throw error;

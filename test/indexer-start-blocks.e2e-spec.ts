@@ -23,7 +23,7 @@ describe('contracts with start blocks of their own', () => {
     Logger.overrideLogger(false);
     database = await freshDatabase();
     client = await connect(database.url);
-    node = await PaperNode.start((method, [first]: [unknown]) => {
+    node = await PaperNode.start((method, [first]: unknown[]) => {
       if (method === 'eth_chainId') return '0x1';
       if (method === 'eth_getCode') return '0x01';
       if (method !== 'eth_getBlockByNumber') return `0x${'5'.padStart(64, '0')}`;

@@ -29,6 +29,9 @@ export class IndexerSettings extends ChainSettings {
   @Max(100_000, { each: true })
   RPC_REQUESTS_PER_SECOND?: number[];
 
+  /** Seconds that an endpoint has for an answer about final blocks. Near the head it has 2.5. */
+  @Integer() @IsInt() @Min(1) @Max(60) RPC_TIMEOUT = 5;
+
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
 

@@ -7,6 +7,7 @@ import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import type { RetryKind } from '#indexer/requests/post';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
@@ -36,16 +37,15 @@ export class RpcEndpoints {
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {
-    const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS } = environment;
+    const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const named = new Map<string, number>();
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new WatchedEndpoint(endpoint, name, this.contracts, (kind) =>
-        telemetry.retries.inc({ kind, endpoint: name }),
-      );
+      const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: name });
+      return new WatchedEndpoint(endpoint, name, this.contracts, onRetry, RPC_TIMEOUT * 1000);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;

@@ -59,6 +59,21 @@ describe('of an endpoint with limits Rpc', () => {
     expect(server.requests.map(({ length }) => length)).toEqual([3, 2]);
   });
 
+  it('waits longer for an answer where the caller does', async () => {
+    const hasty = new Rpc(endpoint(server.url), (kind) => retries.push(kind), { ...TIMES, answerMs: 100 });
+    // Answered when the other one has been given up.
+    const other = new Promise<() => void>((held) => {
+      server.replies = [(response, sent) => held(() => well(response, sent)), () => undefined];
+    });
+    const history = hasty.settled([['history', []]], undefined, 'reading', 30_000);
+    const answer = await other;
+    expect(await hasty.call('a')).toBe('a');
+    expect(retries).toEqual(['network']);
+    answer();
+    expect(await history).toEqual(['history']);
+    expect(server.requests.map(([{ method }]) => method)).toEqual(['history', 'a', 'a']);
+  });
+
   it('shares the budget among all who ask, the reader first', async () => {
     const shared = new Rpc({ ...endpoint(server.url), perSecond: 2 }, undefined, TIMES);
     const two = (method: string): Call[] => [[method, []], [method, []]]; // prettier-ignore

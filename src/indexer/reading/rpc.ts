@@ -121,10 +121,18 @@ export class Rpc {
 
   /**
    * Sends all calls in one HTTP request, or in several if the endpoint accepts fewer at once.
+   * @param patienceMs after this time nothing is tried again
+   * @param answerMs how long to wait for one answer
    * @returns results in the order of the calls; an RpcError for each call that the node refuses
    * @throws RpcUnavailable, RpcResting
    */
-  async settled(calls: Call[], patienceMs = this.times.patienceMs, turn: Turn = 'other'): Promise<unknown[]> {
+  async settled(
+    calls: Call[],
+    patienceMs = this.times.patienceMs,
+    turn: Turn = 'other',
+    answerMs = this.times.answerMs,
+  ): Promise<unknown[]> {
+    const times = { patienceMs, answerMs };
     const results: unknown[][] = [];
     let size = this.mostCalls;
     for (const rest = [...calls]; rest.length > 0;) {
@@ -133,17 +141,21 @@ export class Rpc {
       const some = Array.from({ length: PARALLEL_REQUESTS }, () => rest.splice(0, size)).filter(
         (part) => part.length > 0,
       );
-      results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, patienceMs, turn)))));
+      results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, times, turn)))));
     }
     return results.flat();
   }
 
-  private async sendPatiently(calls: Call[], patienceMs: number, turn: Turn): Promise<unknown[]> {
+  private async sendPatiently(
+    calls: Call[],
+    { patienceMs, answerMs }: Pick<typeof TIMES, 'patienceMs' | 'answerMs'>,
+    turn: Turn,
+  ): Promise<unknown[]> {
     let start = Date.now();
     for (let waitMs = this.times.backoffMs, tries = 1; ; waitMs *= 2, tries += 1) {
       try {
         start += await this.waitForTurn(calls.length, turn, Math.max(0, start + patienceMs - Date.now()));
-        const results = await this.send(calls);
+        const results = await this.send(calls, answerMs);
         this.batchSize.succeeded(calls.length);
         return results;
       } catch (error) {
@@ -156,7 +168,7 @@ export class Rpc {
           const isThrottled = error instanceof Retryable && error.kind === 'rate_limit';
           if (isThrottled) this.batchSize.throttled(calls.length);
           else this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
-          return this.settled(calls, patienceMs, turn);
+          return this.settled(calls, patienceMs, turn, answerMs);
         }
         if (!(error instanceof Retryable)) throw error;
         if (error.kind === 'rate_limit') this.throttled += 1;
@@ -190,11 +202,11 @@ export class Rpc {
     return kind === 'rate_limit' && (tries > 3 || restMs > this.times.patienceMs);
   }
 
-  private async send(calls: Call[]): Promise<unknown[]> {
+  private async send(calls: Call[], answerMs: number): Promise<unknown[]> {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
     const isOne = requests.length === 1;
     const { length } = calls;
-    const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, this.times.answerMs);
+    const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, answerMs);
     const list = (Array.isArray(answers) ? answers : [answers]) as (RpcResponse | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
     // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.

@@ -36,14 +36,16 @@ export class Source {
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
+    /** How long to wait for an answer about final blocks, which may be large; undefined: as for others. */
+    private readonly historyMs?: number,
   ) {
     this.emitters = emittersOf(contracts);
     this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
   }
 
   /** Ahead of all others who ask this endpoint. */
-  private ask(calls: Call[]): Promise<unknown[]> {
-    return this.rpc.settled(calls, undefined, 'reading');
+  private ask(calls: Call[], answerMs?: number): Promise<unknown[]> {
+    return this.rpc.settled(calls, answerMs && 2 * answerMs, 'reading', answerMs);
   }
 
   /** @throws RpcError too */
@@ -131,11 +133,12 @@ export class Source {
     const parts = partsOf(from, to, this.range.span);
     const size = parts.length + numbers.length + this.contracts.length;
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
-    const results = await this.ask([
+    const calls = [
       ...parts.map((part) => this.logCall(part)),
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
-    ]);
+    ];
+    const results = await this.ask(calls, linked ? undefined : this.historyMs);
     // The request had to be split, so different nodes may have answered.
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
     const logs = this.logsOf(parts, results.splice(0, parts.length));

@@ -41,8 +41,9 @@ export class WatchedEndpoint {
     readonly name: string,
     contracts: string[],
     onRetry: (kind: RetryKind) => void,
+    private readonly historyMs?: number,
   ) {
-    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts);
+    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts, historyMs);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -50,7 +51,7 @@ export class WatchedEndpoint {
   about(contracts: string[]): Source {
     const key = contracts.join();
     const known = this.sources.get(key);
-    const source = known ?? new Source(this.source.rpc, contracts);
+    const source = known ?? new Source(this.source.rpc, contracts, this.historyMs);
     if (!known) this.sources.set(key, source);
     return source;
   }

@@ -90,9 +90,9 @@ describe('the size of ranges', () => {
   });
 
   it('counts several calls that were refused together as one', () => {
+    size.refuse(1000, refusalOf('eth_getLogs is limited to a 100 range'));
     size.refuse(1000, refusalOf('block range is too wide'));
-    size.refuse(1000, refusalOf('block range is too wide'));
-    expect(size.span).toBe(500);
+    expect(size.span).toBe(100);
   });
 
   it('fits a cap of results to the events of the last blocks, and is large again where there are few', () => {
@@ -103,6 +103,9 @@ describe('the size of ranges', () => {
     const dense = readFrom(size, 50, takes(10), 10);
     expect(dense.length).toBeLessThan(10);
     expect(size.span * 10).toBeLessThanOrEqual(1000);
+    // The blocks become denser: nothing needs to be refused.
+    size.adapt(size.span * 12, size.span);
+    expect(size.span * 12).toBeLessThanOrEqual(1000 * 0.7);
     expect(readFrom(size, 50, takes(0.01), 0.01)).toEqual([]);
     expect(size.span).toBe(10_000);
   });

@@ -1,6 +1,6 @@
 import { type Reply, JsonRpcServer, answers, json, well } from '../../../test/support/json-rpc-server';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
-import { type Call, Rpc, RpcResting } from './rpc';
+import { type Call, Rpc, RpcResting, isThrottled } from './rpc';
 
 /** No answer is late on a slow machine. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, backoffMs: 1 };
@@ -58,6 +58,19 @@ describe('of an endpoint with limits Rpc', () => {
     await tight.settled(Array.from({ length: 5 }, (_, i): Call => [`m${i}`, []]));
     expect(server.requests.map(({ length }) => length)).toEqual([3, 2]);
   });
+
+  it.each([429, 503])(
+    'tells after %d whether it was asked too often: then less at once is no help',
+    async (status) => {
+      const times = { ...TIMES, patienceMs: 0 };
+      server.replies = Array<Reply>(9).fill((response) => response.writeHead(status).end('<html>'));
+      const error: unknown = await new Rpc(endpoint(server.url), undefined, times)
+        .call('a')
+        .catch((thrown) => thrown);
+      expect(isThrottled(error)).toBe(status === 429);
+      expect(isThrottled(new RpcResting(1))).toBe(true);
+    },
+  );
 
   it('waits longer for an answer where the caller does', async () => {
     const hasty = new Rpc(endpoint(server.url), (kind) => retries.push(kind), { ...TIMES, answerMs: 100 });

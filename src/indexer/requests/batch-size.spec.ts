@@ -37,8 +37,9 @@ describe('the size of batches', () => {
   });
 
   it('is not large again at once where the batch itself was refused', () => {
-    size.refused(100);
+    size.throttled(100);
+    size.refused(50);
     send(10, () => true);
-    expect(size.limit).toBe(50);
+    expect(size.limit).toBe(25);
   });
 });

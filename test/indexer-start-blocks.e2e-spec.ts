@@ -28,7 +28,12 @@ describe('contracts with start blocks of their own', () => {
       if (method === 'eth_getCode') return '0x01';
       if (method !== 'eth_getBlockByNumber') return `0x${'5'.padStart(64, '0')}`;
       const number = Number(first);
-      return { number: first, hash: hash(number), parentHash: hash(Math.max(number - 1, 0)), timestamp: '0x64' };
+      return {
+        number: first,
+        hash: hash(number),
+        parentHash: hash(Math.max(number - 1, 0)),
+        timestamp: '0x64',
+      };
     });
   });
   afterAll(async () => {

@@ -68,19 +68,16 @@ async function compare(
     decoderOf(adaptersByAddress(environment.POOL_CONTRACTS, [reference])),
   );
   const head = Number(await client.getBlockNumber());
+  const start = environment.START_BLOCK.first(source.contracts);
   const batches: BlockBatch[] = [];
-  for (
-    let after = (await source.block(environment.START_BLOCK - 1))!;
-    after.number < head;
-    after = batches.at(-1)!.to
-  )
+  for (let after = (await source.block(start - 1))!; after.number < head; after = batches.at(-1)!.to)
     batches.push(await source.read(after, head));
 
   const measures: Record<keyof Rates, () => Promise<number>> = {
     viem: async () => {
       const begun = performance.now();
       let found = 0;
-      let fromBlock = BigInt(environment.START_BLOCK);
+      let fromBlock = BigInt(start);
       for (const { to } of batches) {
         const toBlock = BigInt(to.number);
         const logs = await client.getLogs({

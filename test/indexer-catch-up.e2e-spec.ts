@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { type Reading, type RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading } from '#indexer/agreement/reading';
+import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import { ContractStates } from '#indexer/contracts/contract-states';
@@ -9,6 +10,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerSettings } from '#settings/indexer.settings';
+import { StartBlocks } from '#settings/start-blocks';
 import { LOTTERY, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const START = 1;
@@ -74,6 +76,7 @@ describe('a contract that catches up', () => {
           batch: { to, blocks, events, contracts, counts: [undefined] },
           testimonies: [],
           isAside: true,
+          asked: 0,
         };
       },
     } as unknown as RpcEndpoints;
@@ -81,7 +84,7 @@ describe('a contract that catches up', () => {
     const telemetry = { caughtUp: () => undefined, watchContracts: () => undefined } as never;
     states = new ContractStates(
       endpoints,
-      new SequenceCheck(endpoints.contracts, START),
+      new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
       telemetry,
     );

@@ -43,8 +43,9 @@ describe('defaults', () => {
       PORT: 3001,
       HOST: '0.0.0.0',
       DATABASE_POOL_SIZE: 20,
-      START_BLOCK: 0,
+      START_BLOCK: { others: 0 },
       CONFIRMATIONS: 0,
+      RPC_TIMEOUT: 5,
       PENDING_DEPOSIT_TTL: 86_400,
       SIWE_DOMAINS: [],
       CORS_ORIGINS: [],
@@ -157,6 +158,27 @@ describe('a secret', () => {
   });
 });
 
+describe('where the events of contracts begin', () => {
+  const of = (START_BLOCK: string): unknown => {
+    const { START_BLOCK: starts } = loadEnvironment({ ...REQUIRED, POOL_CONTRACTS: CONTRACTS, START_BLOCK });
+    const contracts = [1, 2, 3].map((n) => address(`${n}`));
+    return [...contracts.map((each) => starts.of(each)), starts.first(contracts)];
+  };
+
+  it('is one number, or one for each, and one for those that are not named', () => {
+    expect(of('17')).toEqual([17, 17, 17, 17]);
+    expect(of(`${address('2')}:30`)).toEqual([0, 30, 0, 0]);
+    expect(of(`${address('2')}:30, 17,${address('3')}:5`)).toEqual([17, 30, 5, 5]);
+  });
+
+  it('is not told of a contract that is not followed', () => {
+    const START_BLOCK = `${address('9')}:30`;
+    expect(problemsOf({ ...REQUIRED, POOL_CONTRACTS: CONTRACTS, START_BLOCK })).toEqual([
+      'START_BLOCK names a contract that POOL_CONTRACTS does not name',
+    ]);
+  });
+});
+
 it('a budget of calls is one for all endpoints, or one for each', () => {
   const of = (RPC_URL: string, RPC_REQUESTS_PER_SECOND: string): string[] =>
     problemsOf({ ...REQUIRED, RPC_URL, RPC_REQUESTS_PER_SECOND }, 'indexer');
@@ -217,11 +239,20 @@ const WRONG: Record<string, string[]> = {
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
   RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
   CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
-  START_BLOCK: ['-1', 'latest'],
+  START_BLOCK: [
+    '-1',
+    'latest',
+    '1,2',
+    '0x12:5',
+    `${address('1')}:x`,
+    `${address('1')}:1,${address('1')}:2`,
+    `${address('1')}:1,`,
+  ],
   CONFIRMATIONS: ['-1', '65', 'x'],
   RPC_AGREE: ['0', '-1', 'most'],
   QUARANTINE_AFTER: ['0', '86401', 'soon'],
   RPC_REQUESTS_PER_SECOND: ['0', '-1', '1.5', '100001', '10,many', ','],
+  RPC_TIMEOUT: ['0', '61', '2.5'],
   MAX_HEAD_AGE: ['-1', '1.5', 'soon'],
   PENDING_DEPOSIT_TTL: ['0', '1h'],
   JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],

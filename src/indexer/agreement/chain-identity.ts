@@ -10,19 +10,19 @@ export class WrongChain extends Error {}
 
 /**
  * Checks that the node has the database's chain, and takes over the cursor under a new epoch. An empty database gets a
- * cursor just before START_BLOCK.
+ * cursor just before the first START_BLOCK.
  * @throws WrongChain
  */
 export async function openCursor(
   client: Client,
   writer: EventWriter,
   source: Source,
-  { CHAIN_ID, START_BLOCK }: IndexerSettings,
+  { CHAIN_ID, START_BLOCK, POOL_CONTRACTS }: IndexerSettings,
 ): Promise<ChainCursor> {
   const chainId = Number(await source.rpc.call<string>('eth_chainId'));
   if (CHAIN_ID !== undefined && chainId !== CHAIN_ID)
     throw new WrongChain(`the node is of chain ${chainId}, CHAIN_ID is ${CHAIN_ID}`);
-  const first = Math.max(START_BLOCK - 1, 0);
+  const first = Math.max(START_BLOCK.first([...POOL_CONTRACTS.values()].flat()) - 1, 0);
   const [genesis, start] = await source.blocks([0, first]);
   if (!genesis || !start) throw new NodeBehind(`the node lacks block ${genesis ? first : 0}`);
   const made = await client.query(

@@ -1,3 +1,4 @@
+import type { StartBlocks } from '#settings/start-blocks';
 import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind } from '#indexer/reading/block-batch';
@@ -34,7 +35,7 @@ export class SequenceCheck {
 
   constructor(
     private readonly contracts: string[],
-    private readonly startBlock: number,
+    private readonly startBlocks: Pick<StartBlocks, 'of'>,
   ) {}
 
   /** Reads the state from the database. Needed whenever the cursor was moved other than by `advance`. */
@@ -58,6 +59,16 @@ export class SequenceCheck {
           `${contract} has ${count} events at the node, but ${before} were read`,
         );
     });
+  }
+
+  /** Whether a batch leaves events out by its own numbers. */
+  hasGap(batch: Numbered): boolean {
+    try {
+      this.check(batch);
+      return false;
+    } catch (error) {
+      return error instanceof SequenceGap;
+    }
   }
 
   /** The number of each contract's last event, including these. */
@@ -104,6 +115,6 @@ export class SequenceCheck {
 
   /** The contract's last event that is in the ledger; before its first one, number 0. */
   lastOf(contract: string): LastEvent {
-    return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
+    return this.last.get(contract) ?? { seq: 0, block: this.startBlocks.of(contract) };
   }
 }

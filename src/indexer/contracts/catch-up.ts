@@ -1,12 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading } from '#indexer/agreement/reading';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { refusal } from '#indexer/ledger/set-aside';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
-import { RetryableChainError } from '#indexer/reading/rpc';
+import { RetryableChainError, isThrottled } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { ContractStates } from './contract-states';
@@ -119,10 +120,9 @@ export class CatchUp {
     const reader = this.readerFor(apart);
     const reading = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
     const read: Read = { apart, reader, done: Promise.resolve() };
-    const keep = (outcome: Outcome): void => void (read.outcome = outcome);
     read.done = reading.then(
-      (found) => keep({ reading: found }),
-      (error: unknown) => keep({ error }),
+      (found) => void (read.outcome = { reading: found }),
+      (error: unknown) => void (read.outcome = { error }),
     );
     return read;
   }
@@ -139,7 +139,7 @@ export class CatchUp {
     } catch (error) {
       // What the database refuses is this contract's trouble, and must not end the reading of the others.
       if (!(error instanceof RetryableChainError) && refusal(error) === undefined) throw error;
-      reader.about([apart.address]).range.shrink();
+      if (!isThrottled(error)) reader.about([apart.address]).range.shrink();
       const tries = this.postpone(apart);
       await this.fail(ledger, cursor, apart, error as Error);
       // The cursor follows a fork within two tries. Blocks that were not proven may lack the event that is missing.
@@ -167,7 +167,7 @@ export class CatchUp {
 
   private async join(ledger: Ledger, cursor: ChainCursor, head: number, apart: Apart): Promise<boolean> {
     const contracts = [apart.address];
-    const nothing: BlockBatch = { to: cursor, blocks: [], events: [], contracts, counts: [undefined] };
+    const nothing = { to: cursor, blocks: [], events: [], contracts, counts: [undefined] };
     return this.advance(ledger, cursor, head, apart, nothing);
   }
 

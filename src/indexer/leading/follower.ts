@@ -2,19 +2,20 @@ import { Injectable, Logger } from '@nestjs/common';
 import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
-import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
-import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { RetryableChainError, RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
+import { ReadAhead } from './read-ahead';
 import { Halted, Recovery, mayPass } from './recovery';
 
 /** Time between heartbeats during long reads. */
@@ -24,12 +25,6 @@ const HALTED_POLL_MS = 2000;
 const MAX_WAIT_MS = 5000;
 /** After so many failures in a row, another endpoint is tried. */
 const FAILURES_TO_LEAVE = 4;
-
-/** The leader's cursor, and the batch that is being read ahead. */
-interface LeadState {
-  cursor: ChainCursor;
-  next?: Promise<Reading>;
-}
 
 /**
  * The leader's loop: reads the next blocks, checks them and applies them. Whatever fails, the database has the state as
@@ -41,6 +36,7 @@ export class Follower {
   private reader: WatchedEndpoint;
   private signal: AbortSignal;
   private failures = 0;
+  private readonly ahead: ReadAhead;
 
   constructor(
     private readonly preflight: Preflight,
@@ -48,7 +44,9 @@ export class Follower {
     private readonly catchUp: CatchUp,
     private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
-  ) {}
+  ) {
+    this.ahead = new ReadAhead(endpoints);
+  }
 
   private get stopping(): boolean {
     return this.signal.aborted;
@@ -68,30 +66,32 @@ export class Follower {
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
-    let at: LeadState | undefined;
+    let cursor: ChainCursor | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
-        at ??= { cursor: await this.open(lead) };
-        if (trouble) at = { cursor: await this.recover(lead, at.cursor, trouble) };
+        cursor ??= await this.open(lead);
+        if (trouble) cursor = await this.recover(lead, cursor, trouble);
         trouble = undefined;
-        at = await this.step(lead, at);
+        cursor = await this.step(lead, cursor);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
-          await this.halt(writer, at!.cursor, error);
+          await this.halt(writer, cursor!, error);
           continue;
         }
         if (!mayPass(error)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
         trouble = error;
-        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, at?.cursor, error);
+        this.ahead.failed(error);
+        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, cursor, error);
       }
     }
   }
 
   private async open(lead: Lead): Promise<ChainCursor> {
     const { writer } = lead;
+    this.ahead.clear();
     const { reader, head } = await this.preflight.identify(writer);
     this.reader = reader;
     const cursor = await this.preflight.open(lead, reader);
@@ -119,33 +119,31 @@ export class Follower {
   }
 
   /** Applies the next batch, if there is one. */
-  private async step(lead: Lead, { cursor, next: ahead }: LeadState): Promise<LeadState> {
+  private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
     const { sequence } = this.contracts;
-    const heads = await this.endpoints.askForHeads();
+    const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
-    let next = hasJoined ? undefined : ahead;
-    if (upTo <= cursor.number && !next) return { cursor: await this.rest(writer, cursor, heads) };
-    const read = (after: Block): Promise<Reading> =>
-      this.endpoints.read(after, upTo, this.contracts.following);
-    const reading = await this.beating(writer, cursor, next ?? read(cursor));
+    if (hasJoined) this.ahead.clear();
+    if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
+    const next = this.ahead.take(cursor, upTo, this.contracts.following);
+    const reading = await this.beating(writer, cursor, next);
     this.reader = reading.reader;
     sequence.check(reading.batch);
     const batch = this.endpoints.judge(reading, sequence);
     sequence.check(batch);
     this.contracts.areSound();
     // Read the next batch while this one is written.
-    next = batch.to.number < upTo ? read(batch.to) : undefined;
-    next?.catch(() => undefined);
+    if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const proven = sequence.proves(batch);
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
     sequence.advance(batch, proven);
-    return { cursor: moved, next };
+    return moved;
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
@@ -196,7 +194,8 @@ export class Follower {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
-    this.reader?.about(this.contracts.following).range.shrink();
+    if (!isThrottled(error) && !(error instanceof RpcError))
+      this.reader?.about(this.contracts.following).range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
     const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
     if (elsewhere) this.sync.doubt();

@@ -29,7 +29,7 @@ export class WatchedEndpoint {
   identity?: ChainIdentity;
   error?: Error;
   wrongChain = false;
-  private fault?: { kind: 'failing' | 'lying'; times: number; retryAt: number; reading: boolean };
+  private fault?: { kind: 'failing' | 'lying'; times: number; at: number; retryAt: number; reading: boolean };
   private behind?: { target: number; since: number };
   private lagging = false;
   private stuck = false;
@@ -113,12 +113,13 @@ export class WatchedEndpoint {
     if (kind === 'failing' && this.fault?.kind === 'lying') return;
     const times = this.fault?.kind === kind ? this.fault.times + 1 : 0;
     const waitMs = restMs ?? Math.min(BACKOFF_MS[kind] * 2 ** times, MAX_BACKOFF_MS[kind]);
-    this.fault = { kind, times, retryAt: Date.now() + waitMs, reading };
+    const at = Date.now();
+    this.fault = { kind, times, at, retryAt: at + waitMs, reading };
   }
 
-  /** Its answer was that of the others. */
-  agreed(): void {
-    this.fault = undefined;
+  /** Its answer was that of the others. @param asked when: what it did since is not undone by that */
+  agreed(asked = Infinity): void {
+    if (this.fault && this.fault.at < asked) this.fault = undefined;
   }
 
   /** Whether it has had no new head for long, though another has a higher one. */

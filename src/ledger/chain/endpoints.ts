@@ -8,6 +8,8 @@ export interface RpcEndpoint {
   name: string;
   /** Calls that it may be sent in a second; unset: any number. */
   perSecond?: number;
+  /** How long to wait for an answer about final blocks, which may be large; unset: as for others. */
+  historyMs?: number;
 }
 
 /**

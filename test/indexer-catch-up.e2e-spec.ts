@@ -73,7 +73,7 @@ describe('a contract that catches up', () => {
           reader,
           batch: { to, blocks, events, contracts, counts: [undefined] },
           testimonies: [],
-          isAside: true,
+          isAside: true, marks: {},
         };
       },
     } as unknown as RpcEndpoints;

@@ -218,7 +218,7 @@ const WRONG: Record<string, string[]> = {
   RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
   CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
   START_BLOCK: ['-1', 'latest'],
-  CONFIRMATIONS: ['-1', '65', 'x'],
+  CONFIRMATIONS: ['-1', '65', 'x', '1.5', 'latest', 'Safe'],
   RPC_AGREE: ['0', '-1', 'most'],
   QUARANTINE_AFTER: ['0', '86401', 'soon'],
   RPC_REQUESTS_PER_SECOND: ['0', '-1', '1.5', '100001', '10,many', ','],

@@ -105,12 +105,12 @@ export class Written {
        VALUES (1, $1, $2, $1, to_timestamp($3::bigint), $2, now())`,
       [hash, number, time],
     );
-    await this.writer.keepBlocks([chain.blocks[0]]);
+    await this.writer.blocks.keep([chain.blocks[0]]);
     await this.client.query(
       `INSERT INTO users VALUES (gen_random_uuid(), $1, now()), (gen_random_uuid(), $2, now())`,
       [SAVER, OTHER],
     );
-    this.cursor = { ...chain.blocks[0], epoch: 0 };
+    this.cursor = { ...chain.blocks[0], epoch: 0, applied: number };
     return this;
   }
 

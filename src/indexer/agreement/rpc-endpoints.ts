@@ -3,9 +3,12 @@ import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
+import type { Tag } from '#indexer/reading/tags';
+import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
@@ -24,6 +27,8 @@ export interface Reading {
   testimonies: Testimony[];
   /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
   isAside: boolean;
+  /** What was safe and final when reading began. */
+  marks: Marks;
 }
 
 /**
@@ -39,21 +44,22 @@ export class RpcEndpoints {
   private readonly several: boolean;
   private identity?: ChainIdentity;
   private reader: WatchedEndpoint;
+  private marks: Marks = {};
 
   constructor(
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
   ) {
-    const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS } = environment;
+    const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
+    const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
     const named = new Map<string, number>();
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new WatchedEndpoint(endpoint, name, this.contracts, (kind) =>
-        telemetry.retries.inc({ kind, endpoint: name }),
-      );
+      const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: name });
+      return new WatchedEndpoint(endpoint, name, this.contracts, onRetry, tags);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;
@@ -108,6 +114,7 @@ export class RpcEndpoints {
     if (reader !== this.reader)
       this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
     this.reader = reader;
+    this.marks = heads.marks;
     return heads;
   }
 
@@ -124,6 +131,7 @@ export class RpcEndpoints {
   async read(after: Block, upTo: number, contracts: string[], aside?: WatchedEndpoint): Promise<Reading> {
     const reader = aside ?? this.reader;
     const isAside = aside !== undefined;
+    const { marks } = this;
     const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
       Promise.all(
         some.map((each) =>
@@ -148,7 +156,7 @@ export class RpcEndpoints {
     const heard = await (actual.to === plan.to ? early : hear(first, actual));
     if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
       heard.push(...(await hear(witnesses.slice(first.length), actual)));
-    return { reader, batch, testimonies: compared(heard, batch), isAside };
+    return { reader, batch, testimonies: compared(heard, batch), isAside, marks };
   }
 
   /** Who reads for a contract apart: the reader, and after each failure another one. */

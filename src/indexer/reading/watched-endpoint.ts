@@ -3,6 +3,7 @@ import type { RetryKind } from '#indexer/requests/post';
 import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
 import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
+import { type Tag, type Tagged, TagReader } from './tags';
 
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
@@ -34,6 +35,7 @@ export class WatchedEndpoint {
   private stuck = false;
   private headAt = 0;
   private probing?: Promise<void>;
+  private readonly tags: TagReader;
   private readonly sources = new Map<string, Source>();
 
   constructor(
@@ -41,8 +43,10 @@ export class WatchedEndpoint {
     readonly name: string,
     contracts: string[],
     onRetry: (kind: RetryKind) => void,
+    tags: Tag[] = [],
   ) {
     this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts);
+    this.tags = new TagReader(this.source.rpc, tags);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -53,6 +57,11 @@ export class WatchedEndpoint {
     const source = known ?? new Source(this.source.rpc, contracts);
     if (!known) this.sources.set(key, source);
     return source;
+  }
+
+  /** The blocks that it calls safe and final, as far as it has said. */
+  get tagged(): Tagged {
+    return this.tags.tagged;
   }
 
   get state(): EndpointState {
@@ -92,7 +101,7 @@ export class WatchedEndpoint {
         if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
         this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
       }
-      const head = await this.source.block('latest', patienceMs);
+      const head = await this.tags.head(patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');
       if (head.hash !== this.head?.hash) this.headAt = Date.now();
       this.head = head;

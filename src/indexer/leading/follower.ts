@@ -168,6 +168,8 @@ export class Follower {
       this.telemetry.anomalies.inc({ kind }, count);
       this.logger.warn(`${count} events do not fit what is known: ${kind}`);
     }
+    const told = this.telemetry.finality.note(moved);
+    if (told) this.logger.warn(told);
     this.telemetry.expired.inc(expired);
     this.telemetry.showSetAside(setAside);
     const { range } = this.reader.about(this.contracts.following);

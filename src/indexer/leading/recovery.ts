@@ -56,10 +56,7 @@ export class Recovery {
    */
   async requireSameBranch(writer: EventWriter, cursor: ChainCursor, head: Block): Promise<void> {
     if (head.number > cursor.number) return;
-    const ours =
-      head.number === cursor.number
-        ? cursor.hash
-        : await writer.blocks.hashAt(head.number);
+    const ours = head.number === cursor.number ? cursor.hash : await writer.blocks.hashAt(head.number);
     if (ours !== head.hash) throw new ForkDetected(`the node has another block ${head.number}`);
   }
 

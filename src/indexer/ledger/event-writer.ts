@@ -31,6 +31,9 @@ export interface Applied {
   setAside: Map<string, number>;
 }
 
+/** Events that have waited and take effect with one batch; more only if they are of one block. */
+const MOST_AT_ONCE = 10_000;
+
 interface WriterRules {
   confirmations: Confirmations;
   /** Seconds. */
@@ -84,8 +87,10 @@ export class EventWriter {
       const reach = async (tag: Tag): Promise<number | undefined> =>
         marks?.[tag] && (await reachOf(marks[tag], { to, blocks }, head, (n) => this.blocks.hashAt(n)));
       const finalized = highest(cursor.finalized, await reach('finalized'));
-      const tagged = this.rules.confirmations === 'safe' ? highest(finalized, await reach('safe')) : finalized;
-      const applied = effectiveOf({ ...cursor, number: to.number }, this.rules.confirmations, tagged);
+      const tagged =
+        this.rules.confirmations === 'safe' ? highest(finalized, await reach('safe')) : finalized;
+      const effective = effectiveOf({ ...cursor, number: to.number }, this.rules.confirmations, tagged);
+      const applied = await this.inSteps(cursor, effective);
       const moved = await this.move(cursor, { ...to, epoch: cursor.epoch, applied, finalized }, standing);
       const { anomalies } = await this.take(events, moved, head);
       if (blocks.length > 0) {
@@ -97,10 +102,20 @@ export class EventWriter {
     });
   }
 
+  /**
+   * A ledger far behind its cursor, because finality stalled or CONFIRMATIONS was changed, may have any number of events
+   * that wait. They take effect by and by.
+   */
+  private async inSteps({ number, applied }: ChainCursor, effective: number): Promise<number> {
+    if (number - applied <= WINDOW_BLOCKS) return effective;
+    const { rows } = await this.client.query<{ number: string }>(sql.END_OF_STEP, [effective, MOST_AT_ONCE]);
+    return rows[0] ? Number(rows[0].number) : effective;
+  }
+
   /** Stores and applies events, in a transaction, for a ledger that ends with the cursor. */
   async take(events: BlockBatch['events'], cursor: ChainCursor, head: number): Promise<Tally> {
     const { confirmations } = this.rules;
-    const effective = effectiveOf(cursor, confirmations);
+    const effective = cursor.applied;
     const journalAbove =
       typeof confirmations === 'number'
         ? Math.max(head, cursor.number) - confirmations - WINDOW_BLOCKS

@@ -107,10 +107,6 @@ export const RESTORE_POOLS = 'SELECT restore_pools($1::uuid[], $2::text[]) AS co
 /** Events that now have enough confirmations. Parameter: the last block that takes effect. */
 export const LOAD_CONFIRMED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1`;
-/** The block of the first waiting event that is one too many. Parameters: the last block, number of events. */
-export const END_OF_STEP = `
-  SELECT block_number AS number FROM chain_events WHERE outcome = 'WAITING' AND block_number <= $1
-  ORDER BY block_number OFFSET $2 LIMIT 1`;
 /** Events of pools that were unknown until now. Parameter: pool ids. */
 export const LOAD_APPEARED = `
   SELECT ${EVENT}, outcome FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_id = ANY($1::uuid[])`;

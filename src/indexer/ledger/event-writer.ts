@@ -1,12 +1,11 @@
 import type { Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
-import { keptFrom, reachOf } from '#indexer/blocks/finality';
+import { keptFrom } from '#indexer/blocks/finality';
 import { KeptBlocks } from '#indexer/blocks/kept-blocks';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import type { Tag } from '#indexer/reading/tags';
-import { type ChainCursor, LeadershipLost, type Standing, effectiveOf } from './chain-cursor';
+import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } from './chain-cursor';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
@@ -30,9 +29,6 @@ export interface Applied {
   /** The number of all events stored without effect, by outcome. */
   setAside: Map<string, number>;
 }
-
-/** Events that have waited and take effect with one batch; more only if they are of one block. */
-const MOST_AT_ONCE = 10_000;
 
 interface WriterRules {
   confirmations: Confirmations;
@@ -83,16 +79,11 @@ export class EventWriter {
 
   async apply(cursor: ChainCursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
-      const { head, marks } = standing;
-      const reach = async (tag: Tag): Promise<number | undefined> =>
-        marks?.[tag] && (await reachOf(marks[tag], { to, blocks }, head, (n) => this.blocks.hashAt(n)));
-      const finalized = highest(cursor.finalized, await reach('finalized'));
-      const tagged =
-        this.rules.confirmations === 'safe' ? highest(finalized, await reach('safe')) : finalized;
-      const effective = effectiveOf({ ...cursor, number: to.number }, this.rules.confirmations, tagged);
-      const applied = await this.inSteps(cursor, effective);
-      const moved = await this.move(cursor, { ...to, epoch: cursor.epoch, applied, finalized }, standing);
-      const { anomalies } = await this.take(events, moved, head);
+      const batch = { to, blocks };
+      const reached = await reach(this.client, this.blocks, { cursor, batch, standing, ...this.rules });
+      const { applied, finalized } = reached;
+      const moved = await this.move(cursor, { ...to, epoch: cursor.epoch, ...reached }, standing);
+      const { anomalies } = await this.take(events, moved, standing.head);
       if (blocks.length > 0) {
         await this.blocks.keep(blocks);
         await this.blocks.drop(keptFrom(to.number, finalized), applied);
@@ -100,16 +91,6 @@ export class EventWriter {
       const expired = await this.expire(applied);
       return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
     });
-  }
-
-  /**
-   * A ledger far behind its cursor, because finality stalled or CONFIRMATIONS was changed, may have any number of events
-   * that wait. They take effect by and by.
-   */
-  private async inSteps({ number, applied }: ChainCursor, effective: number): Promise<number> {
-    if (number - applied <= WINDOW_BLOCKS) return effective;
-    const { rows } = await this.client.query<{ number: string }>(sql.END_OF_STEP, [effective, MOST_AT_ONCE]);
-    return rows[0] ? Number(rows[0].number) : effective;
   }
 
   /** Stores and applies events, in a transaction, for a ledger that ends with the cursor. */
@@ -255,7 +236,3 @@ export class EventWriter {
     }
   }
 }
-
-/** Of two numbers, either of which may be unknown. */
-const highest = (a: number | undefined, b: number | undefined): number | undefined =>
-  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);

@@ -73,7 +73,8 @@ describe('a contract that catches up', () => {
           reader,
           batch: { to, blocks, events, contracts, counts: [undefined] },
           testimonies: [],
-          isAside: true, marks: {},
+          isAside: true,
+          marks: {},
         };
       },
     } as unknown as RpcEndpoints;

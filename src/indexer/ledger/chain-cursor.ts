@@ -64,10 +64,14 @@ export async function reach(
   kept: KeptBlocks,
   { cursor, batch, standing: { head, marks }, confirmations }: Move,
 ): Promise<Pick<ChainCursor, 'applied' | 'finalized'>> {
-  const by = async (tag: Tag): Promise<number | undefined> =>
-    marks?.[tag] && (await reachOf(marks[tag], batch, head, (number) => kept.hashAt(number)));
-  const finalized = highest(cursor.finalized, await by('finalized'));
-  const tagged = confirmations === 'safe' ? highest(finalized, await by('safe')) : finalized;
+  const by = async (tag: Tag, known = -1): Promise<number | undefined> => {
+    const mark = marks?.[tag];
+    return mark && mark.number > known
+      ? reachOf(mark, batch, head, (number) => kept.hashAt(number))
+      : undefined;
+  };
+  const finalized = highest(cursor.finalized, await by('finalized', cursor.finalized));
+  const tagged = confirmations === 'safe' ? highest(finalized, await by('safe', cursor.applied)) : finalized;
   const applied = effectiveOf({ ...cursor, number: batch.to.number }, confirmations, tagged);
   return { applied: await inSteps(client, cursor, applied), finalized };
 }

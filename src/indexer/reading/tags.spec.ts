@@ -58,6 +58,18 @@ describe('the tags of a node', () => {
     expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
   });
 
+  it('are asked for again when the node fails without them, too', async () => {
+    const answer = node.answer;
+    node.answer = () => {
+      throw new Error('the node is gone');
+    };
+    const tags = reader();
+    for (let i = 0; i < 2; i += 1) await expect(tags.head(0)).rejects.toThrow();
+    node.answer = answer;
+    await tags.head();
+    expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
+  });
+
   it('are left out for long after a request with them failed', async () => {
     node.answer = (_, [tag]) => {
       if (tag !== 'latest') throw new Error('the whole request is lost');

@@ -13,7 +13,7 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
-import { SequenceGap, type SequenceCheck } from './sequence-check';
+import { type SequenceCheck, hasGap } from './sequence-check';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -173,7 +173,7 @@ export class RpcEndpoints {
    */
   judge({ reader, batch, testimonies, isAside }: Reading, sequence: SequenceCheck): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
+      if (stance !== 'differs' || !theirs || !hasGap(sequence, theirs)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });
@@ -241,14 +241,5 @@ export class RpcEndpoints {
   private accuse(endpoint: WatchedEndpoint, reason: string): void {
     endpoint.failed('lying');
     this.logger.error(`${endpoint.name} is not believed: ${reason}`);
-  }
-}
-
-function gapIn(sequence: SequenceCheck, batch: BlockBatch): boolean {
-  try {
-    sequence.check(batch);
-    return false;
-  } catch (error) {
-    return error instanceof SequenceGap;
   }
 }

@@ -107,3 +107,13 @@ export class SequenceCheck {
     return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
   }
 }
+
+/** Whether a batch leaves out events by its own numbers and counts. */
+export function hasGap(sequence: SequenceCheck, batch: Numbered): boolean {
+  try {
+    sequence.check(batch);
+    return false;
+  } catch (error) {
+    return error instanceof SequenceGap;
+  }
+}

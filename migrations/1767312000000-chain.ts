@@ -17,6 +17,8 @@ export class Chain1767312000000 implements MigrationInterface {
         block_hash text COLLATE "C" NOT NULL,
         block_time timestamptz(3) NOT NULL,
         applied_number bigint NOT NULL,
+        -- The last block that endpoints call final and the cursor stands on. Null if none is known.
+        finalized_number bigint,
         epoch bigint NOT NULL DEFAULT 0,
         head_number bigint NOT NULL DEFAULT 0,
         -- The contracts' counts prove that no event is missing up to this block.

@@ -77,6 +77,7 @@ describe('a contract that catches up', () => {
           testimonies: [],
           isAside: true,
           asked: 0,
+          marks: {},
         };
       },
     } as unknown as RpcEndpoints;

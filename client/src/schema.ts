@@ -1913,6 +1913,8 @@ export interface components {
             gasPrice: string | null;
             /** @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere */
             l1Fee: string | null;
+            /** @description Whether its block is final on the chain, by what the nodes say: then no reorganisation takes it back. Always false on a chain whose nodes do not tell */
+            final: boolean;
         };
         TransactionDetailEnvelope: {
             /** @enum {boolean} */
@@ -2701,6 +2703,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2732,6 +2736,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2763,6 +2769,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             amount: string;
@@ -2787,6 +2795,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2914,6 +2924,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2939,6 +2951,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2967,6 +2981,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2992,6 +3008,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3019,6 +3037,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3044,6 +3064,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3072,6 +3094,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -6255,7 +6279,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6416,7 +6441,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6585,7 +6611,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6762,7 +6789,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -11992,6 +12020,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12057,6 +12086,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12122,6 +12152,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12183,6 +12214,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12443,6 +12475,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12505,6 +12538,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12569,6 +12603,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12631,6 +12666,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12695,6 +12731,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12757,6 +12794,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12821,6 +12859,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",

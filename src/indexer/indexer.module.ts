@@ -16,6 +16,7 @@ import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
+import { WindowFill } from '#indexer/leading/window-fill';
 import { Rewind } from '#indexer/leading/rewind';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
@@ -46,6 +47,7 @@ const PARTS = [
       new SequenceCheck(contracts, START_BLOCK),
   },
   Recovery,
+  WindowFill,
   LeadConnection,
 ];
 

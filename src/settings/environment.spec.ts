@@ -248,7 +248,7 @@ const WRONG: Record<string, string[]> = {
     `${address('1')}:1,${address('1')}:2`,
     `${address('1')}:1,`,
   ],
-  CONFIRMATIONS: ['-1', '65', 'x'],
+  CONFIRMATIONS: ['-1', '65', 'x', '1.5', 'latest', 'Safe'],
   RPC_AGREE: ['0', '-1', 'most'],
   QUARANTINE_AFTER: ['0', '86401', 'soon'],
   RPC_REQUESTS_PER_SECOND: ['0', '-1', '1.5', '100001', '10,many', ','],

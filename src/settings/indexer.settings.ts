@@ -1,9 +1,29 @@
 import { Transform } from 'class-transformer';
-import { ArrayNotEmpty, IsInstance, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { ArrayNotEmpty, IsInstance, IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { Integer, IntegerList } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { StartBlocks, parseStartBlocks } from './start-blocks';
+
+/** Blocks to wait for before an event counts, or the tag that its block must have. */
+export type Confirmations = number | 'safe' | 'finalized';
+
+const MOST_CONFIRMATIONS = 64;
+const IsConfirmations = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isConfirmations',
+    validator: {
+      validate: (value) =>
+        value === 'safe' ||
+        value === 'finalized' ||
+        (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_CONFIRMATIONS),
+      defaultMessage: () => `must be safe, finalized, or a number up to ${MOST_CONFIRMATIONS}`,
+    },
+  });
+const Confirmed = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value,
+  );
 
 /** Of the process that follows the chain. Its metrics have the same token as the API's. */
 export class IndexerSettings extends ChainSettings {
@@ -12,7 +32,7 @@ export class IndexerSettings extends ChainSettings {
   @IsInstance(StartBlocks, { message: 'must be a block number, or 0x…:number for each contract' })
   START_BLOCK = new StartBlocks();
 
-  @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
+  @Confirmed() @IsConfirmations() CONFIRMATIONS: Confirmations = 0;
 
   /** Endpoints of RPC_URL that must have the same block before its events count; with 1, all that are well. */
   @Integer() @IsInt() @Min(1) @Max(100) RPC_AGREE = 1;

@@ -14,7 +14,6 @@ export class Refused extends Error {}
 export const endpointOf = (url: string): WatchedEndpoint =>
   new WatchedEndpoint(
     { url, headers: {}, name: url },
-    url,
     [],
     () => undefined,
     () => undefined,

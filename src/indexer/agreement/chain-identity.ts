@@ -30,18 +30,29 @@ export async function openCursor(
      VALUES ($1, $2, $3, $4, to_timestamp($5::bigint), $3, now()) ON CONFLICT DO NOTHING`,
     [chainId, genesis.hash, start.number, start.hash, start.time],
   );
-  if (made.rowCount) await writer.keepBlocks([genesis, start]);
+  if (made.rowCount) await writer.blocks.keep([genesis, start]);
   const ours = [chainId, genesis.hash];
-  const { rows } = await client.query<Record<'number' | 'hash' | 'time' | 'epoch', string>>(
+  const { rows } = await client.query<
+    Record<'number' | 'hash' | 'time' | 'epoch' | 'applied', string> & { finalized: string | null }
+  >(
     `UPDATE chain_cursor SET epoch = epoch + 1, state = 'disconnected', beat_at = now()
      WHERE chain_id = $1 AND genesis_hash = $2
-     RETURNING block_number AS number, block_hash AS hash, extract(epoch FROM block_time)::bigint AS time, epoch`,
+     RETURNING block_number AS number, block_hash AS hash, extract(epoch FROM block_time)::bigint AS time, epoch,
+       applied_number AS applied, finalized_number AS finalized`,
     ours,
   );
   if (!rows[0])
     throw new WrongChain(
       `the database holds another chain than the node's, ${chainId} with genesis ${genesis.hash}`,
     );
-  const { number, hash, time, epoch } = rows[0];
-  return { number: Number(number), hash, parentHash: '', time: Number(time), epoch: Number(epoch) };
+  const { number, hash, time, epoch, applied, finalized } = rows[0];
+  return {
+    number: Number(number),
+    hash,
+    parentHash: '',
+    time: Number(time),
+    epoch: Number(epoch),
+    applied: Number(applied),
+    finalized: finalized === null ? undefined : Number(finalized),
+  };
 }

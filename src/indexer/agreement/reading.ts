@@ -1,4 +1,5 @@
 import { type BlockBatch, type Plan } from '#indexer/reading/block-batch';
+import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Testimony, compared, testify } from './cross-check';
@@ -12,6 +13,8 @@ export interface Reading {
   isAside: boolean;
   /** When it was begun: it may have been read long before it is judged. */
   asked: number;
+  /** What was safe and final then. */
+  marks: Marks;
 }
 
 /** Who reads some contracts, and who is asked for the same. */
@@ -23,6 +26,7 @@ export interface Readers {
   first: WatchedEndpoint[];
   /** Those who are asked only if these disagree. */
   rest: () => WatchedEndpoint[];
+  marks: Marks;
 }
 
 /** The next range: no larger than those who are asked at first can read at once, nor than `most` blocks. */
@@ -38,7 +42,7 @@ export function planFor(
 
 /** Reads the next batch from the reader and, at the same time, from the others. @throws as Source.read */
 export async function readWith(readers: Readers, after: Block, upTo: number, most: number): Promise<Reading> {
-  const { reader, isAside, contracts, first, rest } = readers;
+  const { reader, isAside, contracts, first, rest, marks } = readers;
   const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
     Promise.all(
       some.map((each) =>
@@ -59,5 +63,5 @@ export async function readWith(readers: Readers, after: Block, upTo: number, mos
   const heard = await (actual.to === plan.to ? early : hear(first, actual));
   if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
     heard.push(...(await hear(rest(), actual)));
-  return { reader, batch, testimonies: compared(heard, batch), isAside, asked };
+  return { reader, batch, testimonies: compared(heard, batch), isAside, asked, marks };
 }

@@ -4,16 +4,18 @@ import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
-import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import type { Tag } from '#indexer/reading/tags';
 import type { RetryKind } from '#indexer/requests/post';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
 import { Disagreement, type Testimony, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
-import type { SequenceCheck } from './sequence-check';
+import { type SequenceCheck, hasGap } from './sequence-check';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
@@ -33,22 +35,24 @@ export class RpcEndpoints {
   private readonly several: boolean;
   private identity?: ChainIdentity;
   private reader: WatchedEndpoint;
+  private marks: Marks = {};
 
   constructor(
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
     adapters: ContractAdapters,
   ) {
-    const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS } = environment;
+    const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
+    const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
     const named = new Map<string, number>();
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
       const times = (named.get(endpoint.name) ?? 0) + 1;
       named.set(endpoint.name, times);
       const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
       const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: name });
-      const patient = { ...endpoint, historyMs: RPC_TIMEOUT * 1000 };
-      return new WatchedEndpoint(patient, name, this.contracts, adapters.decode, onRetry);
+      const watched = { ...endpoint, name, historyMs: RPC_TIMEOUT * 1000 };
+      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;
@@ -103,6 +107,7 @@ export class RpcEndpoints {
     if (reader !== this.reader)
       this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
     this.reader = reader;
+    this.marks = heads.marks;
     return heads;
   }
 
@@ -117,7 +122,7 @@ export class RpcEndpoints {
     const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
     const first = witnesses.slice(0, enough);
     const rest = (): WatchedEndpoint[] => witnesses.slice(enough);
-    return { reader, isAside: aside !== undefined, contracts, first, rest };
+    return { reader, isAside: aside !== undefined, contracts, first, rest, marks: this.marks };
   }
 
   /** The next range that would be read. */
@@ -165,7 +170,7 @@ export class RpcEndpoints {
    */
   judge({ reader, batch, testimonies, isAside, asked }: Reading, sequence: SequenceCheck): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !sequence.hasGap(theirs)) return true;
+      if (stance !== 'differs' || !theirs || !hasGap(sequence, theirs)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });

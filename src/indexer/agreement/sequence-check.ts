@@ -61,16 +61,6 @@ export class SequenceCheck {
     });
   }
 
-  /** Whether a batch leaves events out by its own numbers. */
-  hasGap(batch: Numbered): boolean {
-    try {
-      this.check(batch);
-      return false;
-    } catch (error) {
-      return error instanceof SequenceGap;
-    }
-  }
-
   /** The number of each contract's last event, including these. */
   private after(events: BlockBatch['events']): Map<string, number> {
     const last = new Map(this.contracts.map((contract) => [contract, this.lastOf(contract).seq]));
@@ -116,5 +106,15 @@ export class SequenceCheck {
   /** The contract's last event that is in the ledger; before its first one, number 0. */
   lastOf(contract: string): LastEvent {
     return this.last.get(contract) ?? { seq: 0, block: this.startBlocks.of(contract) };
+  }
+}
+
+/** Whether a batch leaves out events by its own numbers and counts. */
+export function hasGap(sequence: SequenceCheck, batch: Numbered): boolean {
+  try {
+    sequence.check(batch);
+    return false;
+  } catch (error) {
+    return error instanceof SequenceGap;
   }
 }

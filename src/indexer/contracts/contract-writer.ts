@@ -84,7 +84,7 @@ export class ContractWriter {
       const moved = await this.client.query(MOVE, [address, ...valuesOf(to), at.number, at.hash, state]);
       if (moved.rowCount !== 1)
         throw new ForkDetected(`block ${to.number} is not behind the one where ${address} stands`);
-      const { anomalies } = await this.writer.take(events, cursor.number, head);
+      const { anomalies } = await this.writer.take(events, cursor, head);
       if (joined) await this.client.query(proven ? JOIN : JOIN_UNPROVEN, [address]);
       return { anomalies, joined };
     });

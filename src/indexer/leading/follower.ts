@@ -9,8 +9,8 @@ import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
-import { RetryableChainError, RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
+import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
+import { type BlockBatch, ForkDetected, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Lead } from './lead-connection';
@@ -56,6 +56,10 @@ export class Follower {
     return this.catchUp.contracts;
   }
 
+  private get window(): Recovery['window'] {
+    return this.recovery.window;
+  }
+
   private get sync(): IndexerTelemetry['sync'] {
     return this.telemetry.sync;
   }
@@ -98,24 +102,9 @@ export class Follower {
     await this.catchUp.open(lead);
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
-    this.sync.start(cursor, head, await writer.window());
     this.logger.log(`leading from block ${cursor.number}`);
-    await this.fillWindow(writer, cursor);
+    this.sync.start(cursor, head, await this.window.open(writer, cursor, reader.source));
     return cursor;
-  }
-
-  /** Failures are logged only: if the cause is a fork, or a node that is behind, the next steps handle it. */
-  private async fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<void> {
-    try {
-      this.sync.start(
-        cursor,
-        this.sync.best,
-        await this.recovery.fillWindow(writer, cursor, this.reader.source),
-      );
-    } catch (error) {
-      if (!(error instanceof RetryableChainError)) throw error;
-      this.logger.warn(`headers below block ${cursor.number} are not complete: ${error.message}`);
-    }
   }
 
   /** Applies the next batch, if there is one. */
@@ -125,6 +114,7 @@ export class Follower {
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
+    if (best - cursor.number <= WINDOW_BLOCKS) await this.window.turn(writer, cursor, this.reader.source);
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
@@ -141,19 +131,21 @@ export class Follower {
     // Read the next batch while this one is written.
     if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const proven = sequence.proves(batch);
-    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
+    const { marks } = reading;
+    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true, marks });
+    this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
     return moved;
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
   private async rest(writer: EventWriter, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
-    const { head, best, highest } = heads;
+    const { head, best, highest, marks } = heads;
     await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
-    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
+    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead, marks });
     const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.catchUp.underWay]);
     await this.beating(writer, moved, wait);
     return moved;
@@ -163,7 +155,7 @@ export class Follower {
     writer: EventWriter,
     cursor: ChainCursor,
     batch: BlockBatch,
-    outcome: Pick<Standing, 'proven' | 'progressed'>,
+    outcome: Pick<Standing, 'proven' | 'progressed' | 'marks'>,
   ): Promise<ChainCursor> {
     if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
     // A cursor that stands for no contract says nothing of the ledger.
@@ -174,6 +166,8 @@ export class Follower {
       this.telemetry.anomalies.inc({ kind }, count);
       this.logger.warn(`${count} events do not fit what is known: ${kind}`);
     }
+    const told = this.telemetry.finality.note(moved);
+    if (told) this.logger.warn(told);
     this.telemetry.expired.inc(expired);
     this.telemetry.showSetAside(setAside);
     const { range } = this.reader.about(this.contracts.following);
@@ -218,7 +212,7 @@ export class Follower {
     // Contracts apart may have been taken back too.
     await this.contracts.load(lead);
     this.sync.rewound(moved, moved.number);
-    await this.fillWindow(writer, moved);
+    this.sync.start(moved, this.sync.best, await this.window.open(writer, moved, reader.source));
     return moved;
   }
 
@@ -232,7 +226,7 @@ export class Follower {
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
       if (ours === undefined || again?.hash !== ours) continue;
       this.logger.warn(`going on: the node has block ${cursor.number} again`);
-      this.sync.start(cursor, this.sync.best, await writer.window());
+      this.sync.start(cursor, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
       return;
     }
   }

@@ -4,6 +4,7 @@ import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
 import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
+import { type Tag, type Tagged, TagReader } from './tags';
 
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
@@ -35,16 +36,20 @@ export class WatchedEndpoint {
   private stuck = false;
   private headAt = 0;
   private probing?: Promise<void>;
+  readonly name: string;
+  private readonly tags: TagReader;
   private readonly sources = new Map<string, Source>();
 
   constructor(
     endpoint: RpcEndpoint,
-    readonly name: string,
     contracts: string[],
     private readonly decode: DecodeLog,
     onRetry: (kind: RetryKind) => void,
+    tags: Tag[] = [],
   ) {
-    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts, decode);
+    this.name = endpoint.name;
+    this.source = new Source(new Rpc(endpoint, onRetry), contracts, decode);
+    this.tags = new TagReader(this.source.rpc, tags);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -55,6 +60,11 @@ export class WatchedEndpoint {
     const source = known ?? new Source(this.source.rpc, contracts, this.decode);
     if (!known) this.sources.set(key, source);
     return source;
+  }
+
+  /** The blocks that it calls safe and final, as far as it has said. */
+  get tagged(): Tagged {
+    return this.tags.tagged;
   }
 
   get state(): EndpointState {
@@ -94,7 +104,7 @@ export class WatchedEndpoint {
         if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
         this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
       }
-      const head = await this.source.block('latest', patienceMs);
+      const head = await this.tags.head(patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');
       if (head.hash !== this.head?.hash) this.headAt = Date.now();
       this.head = head;

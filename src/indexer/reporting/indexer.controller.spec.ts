@@ -41,6 +41,13 @@ describe("the indexer's own port", () => {
     sync.start(BLOCK, 90, []);
     const answer = await get('/health');
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'syncing', cursor: 7, head: 90 }]);
+    telemetry.finality.note({ number: 7, finalized: 3 });
+    expect(await (await get('/health')).json()).toEqual({
+      status: 'syncing',
+      cursor: 7,
+      head: 90,
+      finalized: 3,
+    });
     const health = async (): Promise<unknown[]> => {
       const { status } = await get('/health');
       // A restart mends nothing of this.

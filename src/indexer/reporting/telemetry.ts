@@ -13,6 +13,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { type ContractStanding, registerContractMetrics } from './contract-metrics';
+import { FinalityWatch } from './finality-watch';
 import { SyncState } from './sync-state';
 
 /** Time between reports of progress, on a terminal and elsewhere. */
@@ -23,13 +24,14 @@ const REPORT_MS = { terminal: 200, log: 5000 };
 export class IndexerTelemetry {
   /** Role of this process. Only the leader knows how current the ledger is. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
+  readonly finality = new FinalityWatch();
   readonly registry = new Registry();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
   readonly reorgDepth = new Histogram({
     name: 'indexer_reorg_depth',
     help: 'Blocks undone by a reorganisation',
-    buckets: [1, 2, 4, 8, 16, 32, 64],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 512, 4096],
     registers: [this.registry],
   });
   readonly undone = this.counter('indexer_undone_events_total', 'Events undone');
@@ -73,6 +75,11 @@ export class IndexerTelemetry {
     // Computed at each scrape, so that they change even while nothing is read.
     this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
     this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
+    this.current(
+      'indexer_finalized_block',
+      'Number of the last final block; 0 while no endpoint tells it',
+      () => this.finality.finalized ?? 0,
+    );
     this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
       Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
     );
@@ -159,9 +166,11 @@ export class IndexerTelemetry {
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
   }
 
-  /** Numbers of the last block read and of the best head. */
-  get heights(): { cursor: number; head: number } {
-    return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+  /** Numbers of the last block read, of the best head, and of the last final block if any endpoint tells it. */
+  get heights(): { cursor: number; head: number; finalized?: number } {
+    const { finalized } = this.finality;
+    const heights = { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+    return finalized === undefined ? heights : { ...heights, finalized };
   }
 
   /** The contracts whose events the ledger lacks; nothing while there are none. */

@@ -34,6 +34,9 @@ export const contractsOf = (type: PoolType): string =>
 /** SQL: chain and token, as the indexer has read them: one row, or none yet. */
 export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS token FROM chain_facts)`;
 
+/** SQL: the last block up to which the ledger is final; null while nobody says which block is. */
+export const FINALIZED = '(SELECT finalized_number FROM chain_cursor)';
+
 /** SQL: the time of the last block that was read. */
 export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
 /** SQL: number and time of the last block that was read: one row, or none yet. */

@@ -39,14 +39,6 @@ contract RowWriter {
         _pool.depositMany(ids, new bytes16[](times), amounts);
     }
 
-    /// @notice The same consent given and taken back.
-    function consents(bytes16 id, uint256 times) external {
-        for (uint256 i; i < times; ++i) {
-            _pool.startCompounding(id);
-            _pool.stopCompounding(id);
-        }
-    }
-
     /// @notice Two events each.
     function tickets(uint64 drawId, uint256 times) external {
         for (uint256 i; i < times; ++i) _pool.buyTickets(drawId, 1);

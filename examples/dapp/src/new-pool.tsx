@@ -97,7 +97,7 @@ export function NewPoolDialog({
           />
           <span>
             Yield is to be paid in again
-            <small>It begins once your wallet says so: the pool asks it for that when it is paid.</small>
+            <small>It begins once your wallet says so: press Compound yield when the pool is paid.</small>
           </span>
         </label>
         {problem && <ProblemText problem={problem} />}

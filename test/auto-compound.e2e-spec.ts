@@ -19,7 +19,7 @@ afterEach(async () => expect(await differences(app)).toEqual([]));
 
 const patch = (body: unknown, as?: SignedIn, id = pool) =>
   app.send({ method: 'PATCH', url: `/pools/${id}`, body, as });
-const callsOf = (enabled: unknown, as?: SignedIn, id = pool) =>
+const callsOf = (enabled: string, as?: SignedIn, id = pool) =>
   app.send({ url: `/pools/${id}/calls/compounding?enabled=${enabled}`, as });
 const detail = async (as = owner): Promise<Record<string, unknown>> =>
   (await app.get(`/pools/${pool}`, as)).body.data;

@@ -1,6 +1,6 @@
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { type DevClient, anvilRpc, artifacts, connect, devAccount } from '#dev/deploy';
-import { KeeperSettings } from '#settings/keeper.settings';
+import type { KeeperSettings } from '#settings/keeper.settings';
 import { HOUR, NO_REF, OTHER_POOL, POOL } from './support/contracts';
 import {
   COMPLETED,

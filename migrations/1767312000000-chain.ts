@@ -116,6 +116,9 @@ export class Chain1767312000000 implements MigrationInterface {
       -- What accounts paid in for ids that no pool of the contract has.
       CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
         WHERE outcome IN ('UNKNOWN_POOL', 'REFUSED') AND kind IN ('Deposited', 'Withdrawn');
+      -- Whose yield is paid in again: the latest of these says it.
+      CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
+        WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
 
       CREATE TABLE receipt_waits (

@@ -62,6 +62,7 @@ describe('defaults', () => {
       VERIFY_INTERVAL: 60,
       INDEXER_PORT: 3002,
       KEEPER_BUDGET: '0.05',
+      KEEPER_LEAST_YIELD: '0',
       KEEPER_PORT: 3003,
     });
     for (const name of [
@@ -299,6 +300,7 @@ const WRONG: Record<string, string[]> = {
   INDEXER_PORT: ['-1', '65536', 'x'],
   KEEPER_KEY: ['0x1234', `${'ab'.repeat(32)}`, `0x${'zz'.repeat(32)}`],
   KEEPER_BUDGET: ['-1', '1e-3', '0,05', '.5', '5 ether'],
+  KEEPER_LEAST_YIELD: ['-1', '1.5', '1e18', '9'.repeat(79)],
   KEEPER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     POOL_TYPES.join(),

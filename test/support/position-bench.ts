@@ -28,6 +28,7 @@ const { abi } = dev.artifacts.LotteryPool;
 export interface Account {
   balance: string;
   claimable: string;
+  compounding: boolean;
 }
 interface Answer extends Account {
   deposited: string;
@@ -175,10 +176,14 @@ export class PositionBench {
     for (const { id, contract } of pools)
       for (const account of this.accounts) {
         const args = [bytes16(id), account];
-        const [balance, claimable] = await Promise.all(
-          ['balanceOf', 'claimableOf'].map((name) => this.view(contract, name, args, block)),
+        const [balance, claimable, compounding] = await Promise.all(
+          ['balanceOf', 'claimableOf', 'isCompounding'].map((name) => this.view(contract, name, args, block)),
         );
-        said[`${id} ${account}`] = { balance: `${balance}`, claimable: `${claimable}` };
+        said[`${id} ${account}`] = {
+          balance: `${balance}`,
+          claimable: `${claimable}`,
+          compounding: compounding === 1n,
+        };
       }
     return said;
   }

@@ -62,6 +62,12 @@ describe('matching', () => {
     ]);
   });
 
+  it('takes none for yield that is paid in again, by reference or by amount', () => {
+    const compounded = { ref: '636f6d706f756e640000000000000000' };
+    const deposits = [event('Deposited', '100', compounded), event('Deposited', '100')];
+    expect(matches(deposits, [row('1')])).toEqual([undefined, '1']);
+  });
+
   it('leaves a deposit that refers to a taken one the next of its amount', () => {
     const deposits = [event('Deposited', '100'), event('Deposited', '100', { ref: '1' })];
     expect(matches(deposits, [row('1'), row('2')])).toEqual(['1', '2']);

@@ -54,6 +54,8 @@ export const MOVEMENTS = {
   Withdrawn: 'WITHDRAWAL',
   YieldClaimed: 'YIELD_CLAIM',
   YieldAccrued: null,
+  CompoundingStarted: null,
+  CompoundingStopped: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
 /**
@@ -127,11 +129,16 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
   return { ...item, outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
 }
 
+/** What a contract gives as the reference of yield that it pays in again: "compound" in ASCII. */
+const COMPOUNDED = '636f6d706f756e640000000000000000';
+
 /**
  * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
- * public in the mempool. Otherwise the oldest one with the same account and amount.
+ * public in the mempool. Otherwise the oldest one with the same account and amount. Yield that is paid in again pays
+ * none: its account did not send it.
  */
 function match({ ref, account, amount }: ChainEvent, announced: Announced[]): Announced | undefined {
+  if (ref === COMPOUNDED) return undefined;
   const named = announced.findIndex((each) => each.id === ref && each.account === account);
   const found =
     named >= 0 ? named : announced.findIndex((each) => each.account === account && each.requested === amount);

@@ -11,7 +11,7 @@ import {
   toPosition,
   toWeights,
 } from './position-rows';
-import { type PositionEvent, applyEvent, noWeights } from './positions';
+import { type PositionEvent, applyEvent, changesPositions, noWeights } from './positions';
 import * as sql from './positions.sql';
 
 /** Which blocks take effect, and which of those may still be undone. */
@@ -39,7 +39,8 @@ export async function applyToPositions(
     event.poolId !== null &&
     event.blockNumber <= effective &&
     pools.get(event.poolId)?.contract === event.contract &&
-    isPoolKind(event.kind);
+    isPoolKind(event.kind) &&
+    changesPositions(event.kind);
   const events = items.map(({ event }) => event).filter(counts);
   return events.length > 0 ? replay(client, events, journalAbove) : 0;
 }

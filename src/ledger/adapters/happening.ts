@@ -32,6 +32,9 @@ interface ToPools {
   YieldClaimed: Movement & Referring;
   /** Earned by the pool, for all who have money in it; `aprBps` is the yearly rate, in hundredths of a percent. */
   YieldAccrued: Omit<Movement, 'account'> & { aprBps: number };
+  /** The account wants its yield in the pool to be paid in again, by anyone. Moves nothing. */
+  CompoundingStarted: Omit<Movement, 'amount'>;
+  CompoundingStopped: Omit<Movement, 'amount'>;
 }
 
 /** What happens to a draw. */

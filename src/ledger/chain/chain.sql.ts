@@ -27,6 +27,13 @@ export const HEAD = `
 export const isApart = (contract: string): string =>
   `EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = ${contract})`;
 
+/** SQL: whether the address has said on the chain that its yield in the pool is to be paid in again: its latest word. */
+export const isCompounding = (pool: string, address: string): string => `
+  coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
+    WHERE e.pool_id = ${pool} AND e.account = ${address} AND e.outcome = 'APPLIED'
+      AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
+    ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false)`;
+
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;

@@ -29,6 +29,16 @@ export class ReferencePool {
     return { kind: 'YieldAccrued', poolId, amount, aprBps };
   }
 
+  @On('CompoundingStarted')
+  compoundingStarted({ poolId, account }: Event<'CompoundingStarted'>): Happening {
+    return { kind: 'CompoundingStarted', poolId, account };
+  }
+
+  @On('CompoundingStopped')
+  compoundingStopped({ poolId, account }: Event<'CompoundingStopped'>): Happening {
+    return { kind: 'CompoundingStopped', poolId, account };
+  }
+
   @On('DrawOpened')
   drawOpened({ drawId, ticketPrice, drawTime }: Event<'DrawOpened'>): Happening {
     return { kind: 'DrawOpened', drawId, amount: ticketPrice, drawTime };

@@ -16,9 +16,10 @@ const replay = (): Promise<ReplayReport> =>
   ).run();
 
 const NOTHING = { corrected: [], refused: [] };
-async function replayed(): Promise<typeof NOTHING> {
+/** What was corrected. */
+async function replayed(): Promise<{ corrected: string[]; refused: string[] }> {
   const { corrected, refused } = await replay();
-  return { corrected: Object.entries(corrected).flatMap(([name, count]) => (count ? name : [])) as never[], refused: refused as never[] };
+  return { corrected: Object.entries(corrected).flatMap(([name, count]) => (count ? name : [])), refused };
 }
 
 it('changes nothing where nothing is wrong', async () => {
@@ -49,32 +50,41 @@ const DERIVED = [
   'transactions',
   'yield_accruals',
 ];
-const GIVEN = ['pools.id', 'pools.type', 'pools.owner_id', 'pools.contract_address', 'transactions.requested_amount'];
+const GIVEN = [
+  'pools.id',
+  'pools.type',
+  'pools.owner_id',
+  'pools.contract_address',
+  'transactions.requested_amount',
+];
 /** A sum has a row for each writer, and those that are zero say nothing. */
 const SUMS = ['account_days', 'owner_totals', 'member_counts', 'pool_totals', 'set_aside_counts'];
 
-const each = Object.entries(CASES).flatMap(([table, columns]) =>
-  Object.entries(columns).map(([column, [value, , where = 'true']]) => ({
-    column: `${table}.${column}`,
-    table,
-    statement: `UPDATE ${table} SET ${column} = ${value}
+const cases = Object.entries(CASES).flatMap(([table, columns]) => {
+  const statements = Object.entries(columns)
+    .filter(([column]) => DERIVED.includes(table) || DERIVED.includes(`${table}.${column}`))
+    .filter(([column]) => !GIVEN.includes(`${table}.${column}`))
+    .map(
+      ([column, [value, , where = 'true']]) => `UPDATE ${table} SET ${column} = ${value}
       WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
-  })),
-);
+    );
+  return statements.length > 0 ? [{ table, statements }] : [];
+});
 
-it.each(
-  each.filter(
-    ({ table, column }) => (DERIVED.includes(table) || DERIVED.includes(column)) && !GIVEN.includes(column),
-  ),
-)('makes $column anew', async ({ table, statement }) => {
-  await scene.corrupt(statement);
-  expect(await scene.changed()).toEqual([table]);
-  const first = await replayed();
-  expect(first.corrected).not.toEqual([]);
-  expect(first.refused).toEqual([]);
-  const told = ['transactions', 'yield_accruals', 'chain_events'].includes(table) ? ['outbox'] : [];
-  const left = (await scene.changed()).filter((name) => ![...SUMS, ...told, 'position_journal'].includes(name));
-  expect(left).toEqual([]);
-  expect((await scene.verify(false, scene.node)).listed).toEqual([]);
+it.each(cases)('makes every column of $table anew', async ({ table, statements }) => {
+  const isTold = ['transactions', 'yield_accruals', 'chain_events'].includes(table);
+  const follow = [...SUMS, 'position_journal', ...(isTold ? ['outbox'] : [])];
+  for (const statement of statements) {
+    await scene.corrupt(statement);
+    expect([statement, await scene.changed()]).toEqual([statement, [table]]);
+    const { corrected, refused } = await replayed();
+    expect([statement, corrected.length > 0, refused]).toEqual([statement, true, []]);
+    const left = (await scene.changed()).filter((name) => !follow.includes(name));
+    expect([statement, left]).toEqual([statement, []]);
+    if (statement !== statements.at(-1)) await scene.putBack();
+  }
+  // What was changed behind the triggers' back was never told, and is told as taken back.
+  const { listed } = await scene.verify(false, scene.node);
+  expect(listed.filter(({ kind }) => !isTold || !kind.startsWith('outbox.'))).toEqual([]);
   expect(await replayed()).toEqual(NOTHING);
 });

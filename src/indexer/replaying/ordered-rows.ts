@@ -56,12 +56,12 @@ export class OrderedRows {
     return this.rows[this.at]?.[0];
   }
 
-  /** Hands over all rows of this key, if it is that of the next row. @returns how many there are */
-  async each(key: string, use: (row: Row) => void): Promise<number> {
-    for (let count = 0; ; ) {
+  /** Hands over the rows of this key, if it is that of the next row. @returns how many: `most`, if there may be more */
+  async each(key: string, use: (row: Row) => void, most = Infinity): Promise<number> {
+    for (let count = 0; ;) {
       for (; this.at < this.rows.length; this.at += 1, count += 1) {
         const row = this.rows[this.at];
-        if (row[0] !== key) return count;
+        if (row[0] !== key || count === most) return count;
         use(row);
       }
       if (!(await this.fill())) return count;

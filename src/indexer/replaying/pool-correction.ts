@@ -7,7 +7,7 @@ import { refusal } from '#indexer/ledger/set-aside';
 import { correct } from './correction';
 import { type Replayed, addToPool, decideAgain, storedItem } from './event-reader';
 import { EVENTS_OF, HOLD_CURSOR, HOLD_POOLS, POOLS_OF } from './events.sql';
-import { OrderedRows, Turns } from './ordered-rows';
+import { OrderedRows, type Row, Turns } from './ordered-rows';
 import type { WrongPool } from './pool-walk';
 import { FIND_GONE, MAKE_ROWS, SET_OWNERS, TAKE_BACK } from './rows.sql';
 import { RAISE_POOLS, REMEMBER_ACTIVE, SET_POOLS, SET_STREAMS } from './totals.sql';
@@ -113,14 +113,15 @@ export class PoolCorrection {
     const decided = new Set<string>();
     const changed: Replayed[] = [];
     for (let id = await events.key(); id !== undefined; id = await events.key()) {
-      await events.each(id, (row) => {
+      const take = (row: Row): void => {
         const decision = decideAgain(storedItem(row), pools, rules, tryFailed);
         if (decision.isChanged) changed.push(decision);
-      });
+      };
+      await events.each(id, take, WRITTEN_AT_ONCE);
       if (changed.length === 0) continue;
       decided.add(id);
       await turns.idle();
-      while (changed.length > 0) await writeOutcomes(client, changed.splice(0, WRITTEN_AT_ONCE));
+      await writeOutcomes(client, changed.splice(0));
     }
     for (const name of ['replay_pools', 'replay_events']) await client.query(`CLOSE ${name}`);
     return decided;

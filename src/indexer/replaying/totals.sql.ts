@@ -56,12 +56,13 @@ export const REMEMBER_ACTIVE = `
 export const RAISE_POOLS = `
   UPDATE pools SET balance = balance + 1e100, claimed_yield = claimed_yield + 1e100, total_yield = total_yield + 1e100
   WHERE id = ANY($1::uuid[])`;
-/** Parameter: pool ids. */
+/** Pools that are right are not touched. Parameter: pool ids. */
 export const SET_POOLS = `
   WITH changed AS (
     UPDATE pools p SET ${POOL_COLUMNS.map((column) => `${column} = r.${column}`).join(', ')},
       last_update = changed_at(p.last_update)
-    FROM (${OF_POOLS}) r JOIN replayed_active a USING (id) WHERE p.id = r.id
+    FROM (${OF_POOLS}) r JOIN replayed_active a USING (id)
+    WHERE p.id = r.id AND ${row('p')} IS DISTINCT FROM ${row('r')}
     RETURNING p.owner_id, p.type, (p.balance > 0)::int - a.active::int AS active
   )
   INSERT INTO owner_totals AS o (owner_id, type, writer, active)

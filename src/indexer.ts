@@ -31,7 +31,10 @@ async function main(): Promise<void> {
     return;
   }
   giveWay();
-  if (command?.name === 'replay') return void (process.exitCode = await replay(environment, command.json));
+  if (command?.name === 'replay') {
+    process.exitCode = await replay(environment, command.json);
+    return;
+  }
   const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
   if (command) await rewind(environment, logger, command);
   else await runIndexer(environment, logger);

@@ -3,7 +3,7 @@ import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { countsForPositions } from '#indexer/ledger/position-writer';
 import * as sql from './events.sql';
 import { addToPool, decideAgain, storedItem } from './event-reader';
-import { OrderedRows, type Row, Turns } from './ordered-rows';
+import { OrderedRows, Turns } from './ordered-rows';
 import { PositionReplay } from './position-replay';
 import { WRONG_ROWS } from './rows.sql';
 import { WRONG_POOLS, WRONG_STREAMS } from './totals.sql';
@@ -111,4 +111,4 @@ export class PoolWalk {
   }
 }
 
-const ignore = (_row: Row): void => undefined;
+const ignore = (): void => undefined;

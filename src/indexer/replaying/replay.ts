@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { TYPE_WITH_DRAWS } from '#values/types';
-import { type IndexerSettings } from '#settings/indexer.settings';
+import type { IndexerSettings } from '#settings/indexer.settings';
 import { connect } from '#indexer/leading/leader';
 import { correct, lockRepair } from './correction';
 import { DrawCorrection } from './draw-correction';

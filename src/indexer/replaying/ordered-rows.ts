@@ -50,6 +50,12 @@ export class OrderedRows {
     return new OrderedRows(turns, name);
   }
 
+  /** Asks for the first rows, so that queries of several connections run at once. */
+  begin(): void {
+    this.coming = this.fetch();
+    this.coming.catch(() => undefined);
+  }
+
   /** The key of the next row; undefined behind the last one. */
   async key(): Promise<string | undefined> {
     if (this.at === this.rows.length) await this.fill();

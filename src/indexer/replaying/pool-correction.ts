@@ -15,7 +15,7 @@ import { RAISE_POOLS, REMEMBER_ACTIVE, SET_POOLS, SET_STREAMS } from './totals.s
 /** Decisions that are written together. */
 const WRITTEN_AT_ONCE = 5000;
 /** One transaction takes pools with so many events, or so many pools: requests that change these wait meanwhile. */
-const GROUP_EVENTS = 25_000;
+const GROUP_EVENTS = 10_000;
 const GROUP_POOLS = 1000;
 
 /** Makes pools that are wrong anew from their events: some in a transaction, so that locks are short. */

@@ -59,6 +59,7 @@ export class PoolWalk {
       queries[name] = await OrderedRows.open(turns[1], `replay_${name}`, text);
     for (const [name, text] of Object.entries({ ...BESIDE, events: sql.EVENTS }))
       queries[name] = await OrderedRows.open(turns[0], `replay_${name}`, text);
+    for (const rows of Object.values(queries)) rows?.begin();
     return new PoolWalk(queries, rules);
   }
 

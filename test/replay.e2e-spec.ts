@@ -56,7 +56,11 @@ const GIVEN = [
   'pools.owner_id',
   'pools.contract_address',
   'transactions.requested_amount',
+  // The chain's clock says which of those that nobody paid are expired.
+  'transactions.status',
 ];
+/** Of what was announced these are as the API wrote them. */
+const ANNOUNCED = ['transactions.id', 'transactions.pool_id', 'transactions.account'];
 /** A sum has a row for each writer, and those that are zero say nothing. */
 const SUMS = ['account_days', 'owner_totals', 'member_counts', 'pool_totals', 'set_aside_counts'];
 
@@ -66,7 +70,8 @@ const cases = Object.entries(CASES).flatMap(([table, columns]) => {
     .filter(([column]) => !GIVEN.includes(`${table}.${column}`))
     .map(
       ([column, [value, , where = 'true']]) => `UPDATE ${table} SET ${column} = ${value}
-      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
+      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND ${ANNOUNCED.includes(`${table}.${column}`) ? 'requested_amount IS NULL' : 'true'}
+          AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
     );
   return statements.length > 0 ? [{ table, statements }] : [];
 });

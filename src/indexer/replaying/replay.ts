@@ -100,11 +100,11 @@ export class Replay {
   /** Sums over pools, which follow from what is right by now. */
   private async sums(client: Client): Promise<Record<string, number>> {
     const corrected: Record<string, number> = {};
-    await correct(client, HOLD_CURSOR, () => client.query(ADD_SHARDS));
+    const shards = await correct(client, HOLD_CURSOR, () => client.query(ADD_SHARDS));
     for (const { table, count, add } of TOTALS) {
       this.signal.throwIfAborted();
       const { rows } = await client.query<{ count: number }>(count);
-      corrected[table] = rows[0].count;
+      corrected[table] = rows[0].count + (table === 'pool_totals' ? (shards.rowCount ?? 0) : 0);
       if (rows[0].count > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
     }
     for (const [table, statement] of Object.entries(COUNTS))

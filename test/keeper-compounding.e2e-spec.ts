@@ -1,7 +1,6 @@
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { type DevClient, anvilRpc, artifacts, connect, devAccount } from '#dev/deploy';
-import type { KeeperSettings } from '#settings/keeper.settings';
 import { HOUR, NO_REF, OTHER_POOL, POOL } from './support/contracts';
 import {
   COMPLETED,

@@ -6,6 +6,7 @@ import { ContractStates } from '#indexer/contracts/contract-states';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
 import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerSettings } from '#settings/indexer.settings';
@@ -84,6 +85,7 @@ describe('a contract that catches up', () => {
       new SequenceCheck(endpoints.contracts, START),
       settings,
       telemetry,
+      new BlockProof(endpoints, settings),
     );
     catchUp = new CatchUp(states, endpoints, settings, telemetry);
     await catchUp.open(ledger);

@@ -15,6 +15,7 @@ import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { Rewind } from '#indexer/leading/rewind';
+import { BlockProof } from '#indexer/proving/block-proof';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { SyncState } from '#indexer/reporting/sync-state';
@@ -67,6 +68,7 @@ export class IndexerModule {
       providers: [
         ...PARTS,
         Preflight,
+        BlockProof,
         ContractStates,
         CatchUp,
         Follower,

@@ -62,7 +62,7 @@ export async function testify<T>(
   }
 }
 
-const FIELDS = (event: ChainEvent): unknown[] => Object.values(event);
+const FIELDS = (event: object): unknown[] => Object.values(event);
 
 /** Whether two batches of the same range are equal. A count that one endpoint does not know is no difference. */
 function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
@@ -76,6 +76,22 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
 }
 
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
+
+/** What receipts prove of an event. Transactions are named by the node alone, and not every node counts logs by block. */
+const provenOf = ({ txHash: _hash, logIndex: _index, ...event }: ChainEvent): unknown[] => FIELDS(event);
+
+/** Whether the events are the same, as far as that can be proven. */
+export const sameEvents = (some: ChainEvent[], others: ChainEvent[]): boolean =>
+  JSON.stringify(some.map(provenOf)) === JSON.stringify(others.map(provenOf));
+
+/** Whether other events of these contracts are said to be in the same blocks than those that are proven. */
+export function contradicts(theirs: BlockBatch, batch: BlockBatch, proven?: ReadonlySet<string>): boolean {
+  if (!proven || theirs.to.hash !== batch.to.hash) return false;
+  const [their, ours] = [theirs, batch].map(({ events }) =>
+    events.filter(({ contract }) => proven.has(contract)),
+  );
+  return !sameEvents(their, ours);
+}
 
 /** A text that is the same for equal batches. */
 const claimOf = ({ to, events, counts }: BlockBatch): string =>

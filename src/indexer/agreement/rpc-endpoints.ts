@@ -8,7 +8,7 @@ import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
+import { Disagreement, type Testimony, compared, contradicts, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
 import { SequenceGap, type SequenceCheck } from './sequence-check';
 
@@ -24,6 +24,8 @@ export interface Reading {
   testimonies: Testimony[];
   /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
   isAside: boolean;
+  /** Contracts of which the batch is proven to have all events, and no others. */
+  proven?: ReadonlySet<string>;
 }
 
 /**
@@ -159,13 +161,14 @@ export class RpcEndpoints {
 
   /**
    * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
-   * counts leaves events out, so it has no vote.
+   * counts, or that are proven wrong, leaves events out, so it has no vote.
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
-  judge({ reader, batch, testimonies, isAside }: Reading, sequence: SequenceCheck): BlockBatch {
+  judge({ reader, batch, testimonies, isAside, proven }: Reading, sequence: SequenceCheck): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
+      if (stance !== 'differs' || !theirs) return true;
+      if (!gapIn(sequence, theirs) && !contradicts(theirs, batch, proven)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });

@@ -125,7 +125,8 @@ export class Source {
     const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
     for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
     const blocks = linkBlocks(after, numbers.reverse(), raw.reverse(), linked);
-    return this.assemble(blocks, logs, results.map(toCount), linked);
+    const batch = await this.assemble(blocks, logs, results.map(toCount), linked);
+    return linked ? { ...batch, headers: raw as RawBlock[] } : batch;
   }
 
   /**
@@ -137,7 +138,7 @@ export class Source {
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { logs, counts } = await this.pinned.read(blocks);
-    return this.assemble(blocks, logs, counts, true);
+    return { ...(await this.assemble(blocks, logs, counts, true)), headers: raw as RawBlock[] };
   }
 
   private async assemble(

@@ -54,7 +54,7 @@ export class ContractStates {
   private get standings(): ContractStanding[] {
     return this.endpoints.contracts.map((address) => {
       const { state = 'following', at, reason } = this.apart.get(address) ?? {};
-      return { address, state, block: at?.number, reason };
+      return { address, state, block: at?.number, reason, ...this.proofs.standingOf(address) };
     });
   }
 

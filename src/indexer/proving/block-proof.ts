@@ -6,6 +6,7 @@ import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { WrongEvents } from '#indexer/agreement/sequence-check';
 import type { BlockBatch } from '#indexer/reading/block-batch';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import type { ContractStanding } from '#indexer/reporting/contract-metrics';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { askReceipts } from './ask-receipts';
 import { isEmptyBloom, mayHaveLogsOf } from './bloom';
@@ -13,8 +14,7 @@ import { type RawHeader, isAuthentic } from './header';
 import { eventsOf } from './proven-events';
 import { EMPTY_ROOT, type ProvenReceipts, provenReceipts } from './receipts-root';
 
-/** How it is known that no event of a contract is missing. */
-export type Way = 'numbers' | 'receipts' | 'agreement';
+type Standing = Pick<ContractStanding, 'completeness' | 'unproven'>;
 
 /** Trouble is of the chain here, not of a contract. */
 const CHAIN = 'chain';
@@ -31,7 +31,9 @@ export class BlockProof {
   private readonly patience: Patience;
   /** What is known of the chain: headers have the hash of their fields, blooms are filled in, roots are of receipts. */
   private chain = { hashes: false, blooms: false, roots: false };
-  private readonly ways = new Map<string, { way: Way; reason?: string }>();
+  /** Blooms are filled in, but not with all logs. */
+  private bloomsLie = false;
+  private readonly standings = new Map<string, Standing>();
 
   constructor(
     private readonly endpoints: RpcEndpoints,
@@ -41,8 +43,8 @@ export class BlockProof {
   }
 
   /** How the contract's last batch was found to be whole; undefined before the first. */
-  wayOf(contract: string): { way: Way; reason?: string } | undefined {
-    return this.ways.get(contract);
+  standingOf(contract: string): Standing | undefined {
+    return this.standings.get(contract);
   }
 
   /**
@@ -53,13 +55,14 @@ export class BlockProof {
   async prove(reading: Reading): Promise<Reading> {
     const { reader, batch } = reading;
     const unnumbered = batch.contracts.filter((_, i) => batch.counts[i] === null);
-    for (const contract of batch.contracts) this.ways.set(contract, { way: 'numbers' });
+    for (const contract of batch.contracts) this.standings.set(contract, { completeness: 'numbers' });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;
     const reason =
       headers.length > 0 ? await this.check(reader, batch, headers, unnumbered) : 'far from the head';
-    for (const contract of unnumbered)
-      this.ways.set(contract, reason === undefined ? { way: 'receipts' } : { way: 'agreement', reason });
+    const standing: Standing =
+      reason === undefined ? { completeness: 'receipts' } : { completeness: 'agreement', unproven: reason };
+    for (const contract of unnumbered) this.standings.set(contract, standing);
     return { ...reading, proven: new Set(reason === undefined ? unnumbered : []) };
   }
 
@@ -97,7 +100,7 @@ export class BlockProof {
   /** A chain that fills in no bloom at all proves nothing by one. */
   private mayHaveLogs({ receiptsRoot, logsBloom }: RawHeader, contract: string): boolean {
     if (receiptsRoot === EMPTY_ROOT) return false;
-    return !this.chain.blooms || mayHaveLogsOf(contract, String(logsBloom));
+    return !this.chain.blooms || this.bloomsLie || mayHaveLogsOf(contract, String(logsBloom));
   }
 
   /** The block's receipts, from any endpoint: nobody can make up some that have the header's root. */
@@ -131,7 +134,7 @@ export class BlockProof {
     // Nobody can prove these, or that there are none.
     const own = given.filter((event) => event.contract === contract && event.txHash !== receipts.outside);
     if (proven.length > 0 && !mayHaveLogsOf(contract, String(header.logsBloom))) {
-      this.chain.blooms = false;
+      this.bloomsLie = true;
       this.logger.warn('blooms of this chain leave out logs: all receipts are read instead');
     }
     if (sameEvents(proven, own)) return;

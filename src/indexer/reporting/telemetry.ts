@@ -164,9 +164,11 @@ export class IndexerTelemetry {
     return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
   }
 
-  /** The contracts whose events the ledger lacks; nothing while there are none. */
+  /** The contracts whose events the ledger lacks, or may lack; nothing while there are none. */
   get apart(): { contracts?: ContractStanding[] } {
-    const contracts = this.contracts().filter(({ state }) => state !== 'following');
+    const contracts = this.contracts().filter(
+      ({ state, unproven }) => state !== 'following' || unproven !== undefined,
+    );
     return contracts.length > 0 ? { contracts } : {};
   }
 

@@ -156,14 +156,6 @@ describe('of two endpoints, about contracts that do not number their events', ()
   });
   afterAll(() => indexer.end());
 
-  it.each([0, 1])('the one that leaves out a log is not believed: number %s', async (liar) => {
-    lie(bench.proxies[liar], { logs: () => [] });
-    await bench.deposit(bench.pools[0], 6n);
-    await bench.converged();
-    await says(indexer, 'is not believed: leaves out events', 1 + liar);
-    lie(bench.proxies[liar]);
-  });
-
   it('another one shows the receipts that the reader hides', async () => {
     for (const proxy of bench.proxies)
       lie(proxy, { refuse: (method) => proxy === bench.proxies[0] && /Receipt/.test(method) });
@@ -173,7 +165,16 @@ describe('of two endpoints, about contracts that do not number their events', ()
     await eventually(
       'the proof',
       () => proven(bench),
-      (stretches) => stretches.at(-1)!.to >= number,
+      (stretches) => (stretches.at(-1)?.to ?? 0) >= number,
     );
+    for (const proxy of bench.proxies) lie(proxy);
+  });
+
+  it.each([0, 1])('the one that leaves out a log is not believed: number %s', async (liar) => {
+    lie(bench.proxies[liar], { logs: () => [] });
+    await bench.deposit(bench.pools[0], 6n);
+    await bench.converged();
+    await says(indexer, 'is not believed: leaves out events', 1 + liar);
+    lie(bench.proxies[liar]);
   });
 });

@@ -130,7 +130,7 @@ const JOIN_UNPROVEN = `
     (SELECT e.block_number - 1 FROM chain_events e WHERE e.contract = $1 ORDER BY e.seq DESC LIMIT 1), 0))`;
 
 /** Parameters: contracts; first and last block, and the hash of the last. A stretch that ends there goes on. */
-export const KEEP_PROOF = `
+const KEEP_PROOF = `
   WITH kept AS MATERIALIZED (
     SELECT contract FROM unnest($1::text[]) AS c(contract)
     WHERE EXISTS (SELECT FROM chain_blocks WHERE number = $3 AND hash = $4)
@@ -140,4 +140,5 @@ export const KEEP_PROOF = `
     RETURNING p.contract
   )
   INSERT INTO chain_proofs (contract, from_number, to_number)
-  SELECT contract, $2, $3 FROM kept WHERE contract NOT IN (SELECT contract FROM longer)`;
+  SELECT contract, $2, $3 FROM kept WHERE contract NOT IN (SELECT contract FROM longer)
+  ON CONFLICT ON CONSTRAINT chain_proofs_pkey DO NOTHING`;

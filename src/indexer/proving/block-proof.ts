@@ -55,7 +55,9 @@ export class BlockProof {
   async prove(reading: Reading): Promise<Reading> {
     const { reader, batch } = reading;
     const unnumbered = batch.contracts.filter((_, i) => batch.counts[i] === null);
-    for (const contract of batch.contracts) this.standings.set(contract, { completeness: 'numbers' });
+    batch.contracts.forEach((contract, i) => {
+      if (typeof batch.counts[i] === 'number') this.standings.set(contract, { completeness: 'numbers' });
+    });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;
     const reason =

@@ -5,7 +5,7 @@ import type { Findings } from '#verify/checks/findings';
  * What receipts prove of contracts that do not number their events. Parameter: contracts. Row: contract, blocks that
  * were read of it, how many of these are proven.
  */
-export const PROVEN_BLOCKS = `
+const PROVEN_BLOCKS = `
   SELECT c.address AS contract, greatest(u.block_number - c.first + 1, 0)::float8 AS blocks, (
     SELECT coalesce(sum(least(p.to_number, u.block_number) - greatest(p.from_number, c.first) + 1), 0)::float8
     FROM chain_proofs p WHERE p.contract = c.address AND p.to_number >= c.first AND p.from_number <= u.block_number

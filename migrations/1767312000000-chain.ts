@@ -72,6 +72,16 @@ export class Chain1767312000000 implements MigrationInterface {
         )
       );
 
+      -- Stretches of blocks in which headers and receipts prove that no event of a contract without numbers is missing.
+      CREATE TABLE chain_proofs (
+        contract text COLLATE "C" NOT NULL,
+        from_number bigint NOT NULL,
+        to_number bigint NOT NULL,
+        CONSTRAINT chain_proofs_pkey PRIMARY KEY (contract, from_number),
+        CONSTRAINT chain_proofs_contract_check CHECK (is_address(contract)),
+        CONSTRAINT chain_proofs_order_check CHECK (from_number <= to_number)
+      ) WITH (fillfactor = 50);
+
       CREATE TABLE chain_blocks (
         number bigint NOT NULL,
         hash text COLLATE "C" NOT NULL,
@@ -152,7 +162,7 @@ export class Chain1767312000000 implements MigrationInterface {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
       DROP TABLE set_aside_counts, verify_walks, receipt_waits, chain_events, chain_blocks, chain_facts,
-        chain_contracts_apart, chain_contracts, chain_cursor;
+        chain_contracts_apart, chain_contracts, chain_cursor, chain_proofs;
     `);
   }
 }

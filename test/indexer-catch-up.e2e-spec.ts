@@ -7,11 +7,14 @@ import { ContractStates } from '#indexer/contracts/contract-states';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
 import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import { StartBlocks } from '#settings/start-blocks';
 import { LOTTERY, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
+import { decoderFor } from './support/adapters';
+import type { ContractAdapters } from '#indexer/adapters/contract-adapters';
 
 const START = 1;
 const QUARANTINE_S = 60;
@@ -88,6 +91,7 @@ describe('a contract that catches up', () => {
       new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
       telemetry,
+      new BlockProof(endpoints, settings, { decode: decoderFor(endpoints.contracts) } as ContractAdapters),
     );
     catchUp = new CatchUp(states, endpoints, settings, telemetry);
     await catchUp.open(ledger);

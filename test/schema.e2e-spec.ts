@@ -270,6 +270,7 @@ const CONSTANT = [
   'chain_contracts',
   'chain_contracts_apart',
   'chain_facts',
+  'chain_proofs',
   'lottery_totals',
   'set_aside_counts',
   'outbox_consumers',

@@ -18,6 +18,7 @@ import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
 import { WindowFill } from '#indexer/leading/window-fill';
 import { Rewind } from '#indexer/leading/rewind';
+import { BlockProof } from '#indexer/proving/block-proof';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { SyncState } from '#indexer/reporting/sync-state';
@@ -75,6 +76,7 @@ export class IndexerModule {
       providers: [
         ...PARTS,
         Preflight,
+        BlockProof,
         ContractStates,
         CatchUp,
         Follower,

@@ -15,6 +15,8 @@ export interface Reading {
   asked: number;
   /** What was safe and final then. */
   marks: Marks;
+  /** Contracts of which the batch is proven to have all events, and no others. */
+  proven?: ReadonlySet<string>;
 }
 
 /** Who reads some contracts, and who is asked for the same. */

@@ -12,7 +12,7 @@ import type { Tag } from '#indexer/reading/tags';
 import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, testify, verdict } from './cross-check';
+import { Disagreement, type Testimony, contradicts, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
 import { type Reading, type Readers, planFor, readWith } from './reading';
 import { type SequenceCheck, hasGap } from './sequence-check';
@@ -164,13 +164,17 @@ export class RpcEndpoints {
 
   /**
    * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
-   * counts leaves events out, so it has no vote.
+   * counts, or that are proven wrong, leaves events out, so it has no vote.
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
-  judge({ reader, batch, testimonies, isAside, asked }: Reading, sequence: SequenceCheck): BlockBatch {
+  judge(
+    { reader, batch, testimonies, isAside, asked, proven }: Reading,
+    sequence: SequenceCheck,
+  ): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !hasGap(sequence, theirs)) return true;
+      if (stance !== 'differs' || !theirs) return true;
+      if (!hasGap(sequence, theirs) && !contradicts(theirs, batch, proven)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });

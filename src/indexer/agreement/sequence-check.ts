@@ -3,15 +3,25 @@ import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind } from '#indexer/reading/block-batch';
 
-/** The contract's event numbers show that events after `seq` are missing. */
-export class SequenceGap extends RetryableChainError {
+/** What the node gave as a contract's events is proven not to be all of them, or not to be them. */
+export class WrongEvents extends RetryableChainError {
   constructor(
     readonly contract: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The contract's event numbers show that events after `seq` are missing. */
+export class SequenceGap extends WrongEvents {
+  constructor(
+    contract: string,
     readonly seq: number,
     found: number,
   ) {
     const hint = seq === 0 ? '; START_BLOCK must not be after the first' : '';
-    super(`events of ${contract} are left out: ${found} came after ${seq}${hint}`);
+    super(contract, `events of ${contract} are left out: ${found} came after ${seq}${hint}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
 import type { Reading } from '#indexer/agreement/reading';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import { SequenceFall, SequenceGap, WrongEvents } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { refusal } from '#indexer/ledger/set-aside';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
@@ -12,7 +12,7 @@ import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { ContractStates } from './contract-states';
 import type { Apart, Ledger } from './contract-writer';
-import { Patience } from './patience';
+import { Patience } from '#indexer/agreement/patience';
 
 /** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
 const CLOSE_BLOCKS = 16;
@@ -118,7 +118,8 @@ export class CatchUp {
 
   private start(apart: Apart, cursor: ChainCursor): Read {
     const reader = this.readerFor(apart);
-    const reading = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const reading = given.then((found) => this.contracts.proofs.prove(found));
     const read: Read = { apart, reader, done: Promise.resolve() };
     read.done = reading.then(
       (found) => void (read.outcome = { reading: found }),
@@ -166,8 +167,7 @@ export class CatchUp {
   }
 
   private async join(ledger: Ledger, cursor: ChainCursor, head: number, apart: Apart): Promise<boolean> {
-    const contracts = [apart.address];
-    const nothing = { to: cursor, blocks: [], events: [], contracts, counts: [undefined] };
+    const nothing = { to: cursor, blocks: [], events: [], contracts: [apart.address], counts: [undefined] };
     return this.advance(ledger, cursor, head, apart, nothing);
   }
 
@@ -242,7 +242,7 @@ export class CatchUp {
     const { address, at, state } = apart;
     this.logger.warn(`${address} waits at block ${at.number}: ${error.message}`);
     const isWrong =
-      error instanceof SequenceGap || error instanceof SequenceFall || refusal(error) !== undefined;
+      error instanceof WrongEvents || error instanceof SequenceFall || refusal(error) !== undefined;
     if (!isWrong || !this.patience.isOver(address) || state === 'quarantined') return;
     await ledger.contracts.setApart(cursor, address, at, 'quarantined', error.message);
     await this.contracts.load(ledger);

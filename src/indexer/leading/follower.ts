@@ -3,7 +3,7 @@ import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import { SequenceFall, WrongEvents } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
@@ -110,7 +110,7 @@ export class Follower {
   /** Applies the next batch, if there is one. */
   private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
-    const { sequence } = this.contracts;
+    const { sequence, proofs } = this.contracts;
     const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
@@ -122,9 +122,10 @@ export class Follower {
     if (hasJoined) this.ahead.clear();
     if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
     const next = this.ahead.take(cursor, upTo, this.contracts.following);
-    const reading = await this.beating(writer, cursor, next);
-    this.reader = reading.reader;
-    sequence.check(reading.batch);
+    const given = await this.beating(writer, cursor, next);
+    this.reader = given.reader;
+    sequence.check(given.batch);
+    const reading = await this.beating(writer, cursor, proofs.prove(given));
     const batch = this.endpoints.judge(reading, sequence);
     sequence.check(batch);
     this.contracts.areSound();
@@ -135,6 +136,7 @@ export class Follower {
     const moved = await this.apply(writer, cursor, batch, { proven, progressed: true, marks });
     this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
+    await lead.contracts.keepProof([...(reading.proven ?? [])], cursor.number + 1, batch.to);
     return moved;
   }
 
@@ -191,7 +193,7 @@ export class Follower {
     if (!isThrottled(error) && !(error instanceof RpcError))
       this.reader?.about(this.contracts.following).range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
-    const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
+    const elsewhere = error instanceof Disagreement || error instanceof WrongEvents;
     if (elsewhere) this.sync.doubt();
     const leaves = !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0);
     const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
@@ -204,8 +206,8 @@ export class Follower {
   private async recover(lead: Lead, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
     const { recovery, reader } = this;
     const { writer } = lead;
-    if (trouble instanceof SequenceGap) this.telemetry.gaps.inc();
-    if (trouble instanceof SequenceGap || trouble instanceof SequenceFall)
+    if (trouble instanceof WrongEvents) this.telemetry.gaps.inc();
+    if (trouble instanceof WrongEvents || trouble instanceof SequenceFall)
       await this.beating(writer, cursor, this.contracts.broken(lead, cursor, reader, trouble));
     if (!(trouble instanceof ForkDetected)) return cursor;
     const moved = await recovery.followFork(writer, cursor, reader);

@@ -195,6 +195,10 @@ export const UNDO = {
     )
     SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM applied GROUP BY 1, 2, 3`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
+  /** Nothing is proven of blocks that are gone, or of a contract's events that were taken back. */
+  proofs: `
+    WITH gone AS (DELETE FROM chain_proofs e WHERE from_number > $1 AND ${OF_CONTRACT})
+    UPDATE chain_proofs e SET to_number = $1 WHERE from_number <= $1 AND to_number > $1 AND ${OF_CONTRACT}`,
   /** Contracts apart that had come further go on from there. Further parameters: hash and time of that block. */
   apart: `
     UPDATE chain_contracts_apart SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint)

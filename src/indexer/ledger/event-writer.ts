@@ -151,6 +151,7 @@ export class EventWriter {
     const lost = await undoPositions(this.client, effective, contract);
     for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
       await this.client.query(statement, [effective, contract]);
+    await this.client.query(sql.UNDO.proofs, [number, contract]);
     const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
     const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
     const undone = [...gone.rows, ...waiting.rows];

@@ -144,7 +144,8 @@ export class Source {
     const raw = results.splice(0, numbers.length) as (RawBlock | null)[];
     for (const result of raw) if (result instanceof RpcError) throw result;
     const blocks = linkBlocks(after, numbers.reverse(), raw.reverse(), linked);
-    return this.assemble(blocks, logs, results.map(toCount), linked);
+    const batch = await this.assemble(blocks, logs, results.map(toCount), linked);
+    return linked ? { ...batch, headers: raw as RawBlock[] } : batch;
   }
 
   private logCall({ first, last }: Part, address = this.emitters): Call {
@@ -172,7 +173,7 @@ export class Source {
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { logs, counts } = await this.pinned.read(blocks);
-    return this.assemble(blocks, logs, counts, true);
+    return { ...(await this.assemble(blocks, logs, counts, true)), headers: raw as RawBlock[] };
   }
 
   private async assemble(

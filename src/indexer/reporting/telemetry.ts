@@ -173,9 +173,11 @@ export class IndexerTelemetry {
     return finalized === undefined ? heights : { ...heights, finalized };
   }
 
-  /** The contracts whose events the ledger lacks; nothing while there are none. */
+  /** The contracts whose events the ledger lacks, or may lack; nothing while there are none. */
   get apart(): { contracts?: ContractStanding[] } {
-    const contracts = this.contracts().filter(({ state }) => state !== 'following');
+    const contracts = this.contracts().filter(
+      ({ state, unproven }) => state !== 'following' || unproven !== undefined,
+    );
     return contracts.length > 0 ? { contracts } : {};
   }
 

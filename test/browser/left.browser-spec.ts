@@ -198,6 +198,8 @@ describe('a draw', () => {
     await press(page, 'Done');
     await rpc('evm_increaseTime', 9 * 86_400);
     await rpc('anvil_mine', '0x1');
+    // A page that is loaded before that learns of it only with the next change.
+    await bench.atHead();
     await page.reload();
     await press(page, 'Cancel the draw');
     await dialog(page, 'The draw is cancelled. Everyone can take back what they paid.');

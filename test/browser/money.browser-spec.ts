@@ -53,6 +53,12 @@ const sent = ({ asked }: TestWallet): number =>
 const mining = (on: boolean): Promise<unknown> => anvilRpc(bench.keeper, 'evm_setAutomine', on);
 const mine = (): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine');
 
+/** Resolves once the page has the text in what it keeps of its payments. */
+async function keeps(page: Page, text: string): Promise<void> {
+  const kept = (): Promise<string> => page.evaluate('localStorage.getItem("pooled-savings-payments") ?? ""');
+  while (!(await kept()).includes(text)) await page.waitForTimeout(100);
+}
+
 /** The transaction of the account that waits to be mined. */
 async function pendingOf({ account }: TestWallet): Promise<Hash> {
   for (;;) {
@@ -226,8 +232,7 @@ describe('a payment', () => {
     await press(page, 'Pay 25 TEST');
     // By its nonce it can be told apart, once the node has shown it.
     const hash = await pendingOf(wallet);
-    const kept = (): Promise<string> => page.evaluate('localStorage.getItem("pooled-savings-payments")');
-    while (!(await kept()).includes('"shown":true')) await page.waitForTimeout(100);
+    await keeps(page, '"shown":true');
     await replace(wallet, hash, { cancel: true });
     await mine();
     await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
@@ -260,9 +265,11 @@ describe('a payment', () => {
     confirm();
     wallet.open = undefined;
 
-    await press(page, 'Pay 25 TEST');
     await mining(false);
-    await pendingOf(wallet).then(() => page.reload());
+    await press(page, 'Pay 25 TEST');
+    // Left before that, it would have to ask the wallet again.
+    await keeps(page, '"state":"sent"');
+    await page.reload();
     await underWay.getByText('sent').waitFor();
     await mine();
     await card(page, 'Confirmed');

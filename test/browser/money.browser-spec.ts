@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { type Hash, parseEther } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
+import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser';
 import { PageBench } from '../support/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -52,12 +52,6 @@ const sent = ({ asked }: TestWallet): number =>
   asked!.filter((method) => method === 'eth_sendTransaction').length;
 const mining = (on: boolean): Promise<unknown> => anvilRpc(bench.keeper, 'evm_setAutomine', on);
 const mine = (): Promise<unknown> => anvilRpc(bench.keeper, 'anvil_mine');
-
-/** Resolves once the page has the text in what it keeps of its payments. */
-async function keeps(page: Page, text: string): Promise<void> {
-  const kept = (): Promise<string> => page.evaluate('localStorage.getItem("pooled-savings-payments") ?? ""');
-  while (!(await kept()).includes(text)) await page.waitForTimeout(100);
-}
 
 /** The transaction of the account that waits to be mined. */
 async function pendingOf({ account }: TestWallet): Promise<Hash> {
@@ -232,7 +226,7 @@ describe('a payment', () => {
     await press(page, 'Pay 25 TEST');
     // By its nonce it can be told apart, once the node has shown it.
     const hash = await pendingOf(wallet);
-    await keeps(page, '"shown":true');
+    await keptPayment(page, '"shown":true');
     await replace(wallet, hash, { cancel: true });
     await mine();
     await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
@@ -268,7 +262,7 @@ describe('a payment', () => {
     await mining(false);
     await press(page, 'Pay 25 TEST');
     // Left before that, it would have to ask the wallet again.
-    await keeps(page, '"state":"sent"');
+    await keptPayment(page, '"state":"sent"');
     await page.reload();
     await underWay.getByText('sent').waitFor();
     await mine();

@@ -60,6 +60,7 @@ async function answers({ addresses }: Start): Promise<Record<string, number>> {
   const { status } = await fetch(Chain, { ...chain, body });
   return { ...Object.fromEntries(await Promise.all(statuses)), Chain: status };
 }
+
 /** An indexer that follows the chain may be behind for a moment. */
 async function allAnswer(start: Start): Promise<void> {
   await eventually(
@@ -188,10 +189,10 @@ it('npm start works beside others: in two folders at once, with one in each, and
     const fourth = new Start(folders[1], settings);
     expect(await fourth.ended).toBe(1);
     expect(fourth.output).toContain(`Port ${taken} is taken; set PORT`);
-    for (const start of starts) await allAnswer(start);
+    for (const start of starts) expect(await answers(start)).toEqual(ALL);
 
     await first.stop();
-    await allAnswer(second);
+    expect(await answers(second)).toEqual(ALL);
   } finally {
     await Promise.all(starts.map((start) => start.stop()));
     for (const folder of folders)

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import { type Address, type Hash, parseEther, toHex } from 'viem';
+import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { useBrowser } from '../support/browser';
+import { keptPayment, useBrowser } from '../support/browser';
 import { PageBench } from '../support/page-bench';
 import type { TestWallet } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -52,21 +52,12 @@ const spent = async ({ account }: TestWallet): Promise<bigint> =>
 const sent = ({ asked }: TestWallet): number =>
   asked!.filter((method) => method === 'eth_sendTransaction').length;
 
-/** What the page keeps of its payments, once it has the text. */
-async function kept(page: Page, text: string): Promise<{ hash: Hash }> {
-  for (;;) {
-    const stored = await page.evaluate<string>('localStorage.getItem("pooled-savings-payments") ?? "[]"');
-    if (stored.includes(text)) return (JSON.parse(stored) as { hash: Hash }[])[0];
-    await page.waitForTimeout(100);
-  }
-}
-
 describe('a payment', () => {
   it('that the chain has lost is told, and can be made again', async () => {
     const { page, wallet } = await signedIn();
     await rpc('evm_setAutomine', false);
     await newPool(page);
-    const { hash } = await kept(page, '"shown":true');
+    const { hash } = await keptPayment(page, '"shown":true');
     await rpc('anvil_dropTransaction', hash);
     // Minutes later.
     await page.evaluate('{ const now = Date.now; Date.now = () => now() + 150_000; }');
@@ -83,7 +74,7 @@ describe('a payment', () => {
     const { page, wallet } = await signedIn({ lacksPermits: true });
     await rpc('evm_setAutomine', false);
     await newPool(page);
-    await kept(page, '"state":"sent"');
+    await keptPayment(page, '"state":"sent"');
     await page.reload();
     await underWay(page, 'deposit').getByText('waits for your wallet').waitFor();
     await underWay(page, 'deposit').getByRole('button', { name: 'Show' }).click();
@@ -198,6 +189,8 @@ describe('a draw', () => {
     await press(page, 'Done');
     await rpc('evm_increaseTime', 9 * 86_400);
     await rpc('anvil_mine', '0x1');
+    // A page that is loaded before that learns of it only with the next change.
+    await bench.atHead();
     await page.reload();
     await press(page, 'Cancel the draw');
     await dialog(page, 'The draw is cancelled. Everyone can take back what they paid.');

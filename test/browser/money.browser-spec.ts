@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { type Hash, parseEther } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
+import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser';
 import { PageBench } from '../support/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -226,8 +226,7 @@ describe('a payment', () => {
     await press(page, 'Pay 25 TEST');
     // By its nonce it can be told apart, once the node has shown it.
     const hash = await pendingOf(wallet);
-    const kept = (): Promise<string> => page.evaluate('localStorage.getItem("pooled-savings-payments")');
-    while (!(await kept()).includes('"shown":true')) await page.waitForTimeout(100);
+    await keptPayment(page, '"shown":true');
     await replace(wallet, hash, { cancel: true });
     await mine();
     await dialog(page, 'You have cancelled it in your wallet. Nothing was paid.');
@@ -260,9 +259,11 @@ describe('a payment', () => {
     confirm();
     wallet.open = undefined;
 
-    await press(page, 'Pay 25 TEST');
     await mining(false);
-    await pendingOf(wallet).then(() => page.reload());
+    await press(page, 'Pay 25 TEST');
+    // Left before that, it would have to ask the wallet again.
+    await keptPayment(page, '"state":"sent"');
+    await page.reload();
     await underWay.getByText('sent').waitFor();
     await mine();
     await card(page, 'Confirmed');

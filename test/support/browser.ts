@@ -1,4 +1,5 @@
 import { type Browser, type BrowserContext, type Page, chromium } from 'playwright-core';
+import type { Hash } from 'viem';
 import { findChromium } from './chromium.js';
 import { type TestWallet, injectWallet } from './test-wallet';
 
@@ -44,6 +45,15 @@ export function useBrowser(): { open: (url: string, options?: PageOptions) => Pr
       return page;
     },
   };
+}
+
+/** The first payment in what the page keeps of them, once the text is there. */
+export async function keptPayment(page: Page, text: string): Promise<{ hash: Hash }> {
+  for (;;) {
+    const stored = await page.evaluate<string>('localStorage.getItem("pooled-savings-payments") ?? "[]"');
+    if (stored.includes(text)) return (JSON.parse(stored) as { hash: Hash }[])[0];
+    await page.waitForTimeout(100);
+  }
 }
 
 function watch(page: Page, host: string): WatchedPage {

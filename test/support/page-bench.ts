@@ -14,7 +14,7 @@ import {
   read,
   seedDraws,
 } from '#dev/deploy';
-import { TestApp, settings } from './app';
+import { TestApp, settings, until } from './app';
 
 /** The example page with service, indexer and chain, each of which a test may stop and start. */
 export class PageBench {
@@ -56,6 +56,17 @@ export class PageBench {
   async stopIndexer(): Promise<void> {
     await this.indexer?.close();
     this.indexer = undefined;
+  }
+
+  /** Resolves once the ledger has all blocks that the chain has now. */
+  async atHead(): Promise<void> {
+    const head = Number(await this.keeper.getBlockNumber({ cacheTime: 0 }));
+    await until(async () => {
+      const [cursor] = await this.app.sql<{ number: number }>(
+        'SELECT block_number::int AS number FROM chain_cursor',
+      );
+      return cursor.number >= head;
+    });
   }
 
   async mint(to: string, amount: bigint): Promise<void> {

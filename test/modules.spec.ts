@@ -174,6 +174,7 @@ const WRITTEN_BY_INDEXER = [
   'chain_cursor',
   'chain_events',
   'chain_facts',
+  'chain_proofs',
   'lottery_draws',
   'lottery_tickets',
   'pool_weights',

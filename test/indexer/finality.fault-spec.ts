@@ -1,4 +1,4 @@
-import { ChainBench, type IndexerProcess, eventually, useChain } from '../support/chain-bench';
+import { type ChainBench, type IndexerProcess, eventually, useChain } from '../support/chain-bench';
 
 /** Waits until the indexer has this block for final, and all headers down to it. */
 async function knows(bench: ChainBench, finalized: number): Promise<void> {

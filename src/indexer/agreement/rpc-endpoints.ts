@@ -45,13 +45,9 @@ export class RpcEndpoints {
     const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
     const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
-    const named = new Map<string, number>();
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
-      const times = (named.get(endpoint.name) ?? 0) + 1;
-      named.set(endpoint.name, times);
-      const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: name });
-      const watched = { ...endpoint, name, historyMs: RPC_TIMEOUT * 1000 };
+      const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: endpoint.name });
+      const watched = { ...endpoint, historyMs: RPC_TIMEOUT * 1000 };
       return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags);
     });
     this.several = this.all.length > 1;

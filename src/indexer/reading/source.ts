@@ -1,3 +1,4 @@
+import { type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
 import {
   type BlockBatch,
   NodeBehind,
@@ -10,7 +11,6 @@ import {
 } from './block-batch';
 import type { ChainEvent, DecodeLog, RawLog } from './decode';
 import { PinnedReads } from './pinned-reads';
-import { type Part, RangeSize, partsOf } from './range-size';
 import {
   type Block,
   MalformedAnswer,

@@ -77,5 +77,5 @@ export function addToPool(
   // Who owns it decides nothing.
   if (!pool)
     pools.set(id, (pool = { contract: contract!, ownerId: '', owner: '', balance: 0n, announced: [] }));
-  if (deposit !== null) pool.announced.push({ id: deposit!, account: account!, requested: requested! });
+  if (deposit !== null) pool.announced.push({ id: deposit, account: account!, requested: requested! });
 }

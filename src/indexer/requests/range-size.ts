@@ -1,4 +1,4 @@
-import type { Refusal } from '#indexer/requests/refusals';
+import type { Refusal } from './refusals';
 
 const MAX_BLOCKS = 10_000;
 /** A database transaction of about so many events is efficient, and still short. */

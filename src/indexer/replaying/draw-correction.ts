@@ -23,8 +23,9 @@ type Place = [block: number, log: number];
 
 /** Makes draws anew from their events, beside what is stored, and writes those that differ. */
 export class DrawCorrection {
-  /** Events without a pool, and draws that were made anew. */
+  /** Events without a pool, those of them whose outcome was wrong, and draws that were made anew. */
   events = 0;
+  outcomes = 0;
   corrected = 0;
   /** Draws that stay as they were, and why. */
   readonly refused: string[] = [];
@@ -43,12 +44,11 @@ export class DrawCorrection {
       const from: Place = place;
       const piece = await this.read(from, effective);
       if (piece.changed.some(({ before }) => before !== 'FAILED'))
-        await correct(this.client, HOLD_CURSOR, async (now) => {
+        this.outcomes += await correct(this.client, HOLD_CURSOR, async (now) => {
           const { changed } = await this.read(from, now);
-          await writeOutcomes(
-            this.client,
-            changed.filter(({ before }) => before !== 'FAILED'),
-          );
+          const wrong = changed.filter(({ before }) => before !== 'FAILED');
+          await writeOutcomes(this.client, wrong);
+          return wrong.length;
         });
       for (const failed of piece.changed.filter(({ before }) => before === 'FAILED'))
         await this.tryFailed(failed);
@@ -63,9 +63,12 @@ export class DrawCorrection {
     await correct(this.client, HOLD_CURSOR, async () => {
       await writeOutcomes(this.client, [decision]);
       if (decision.outcome === 'APPLIED') await rebuildDraws(this.client, [{ contract, drawId: drawId! }]);
-    }).catch((error: Error) => {
-      if (refusal(error) === undefined) throw error;
-    });
+    }).then(
+      () => (this.outcomes += 1),
+      (error: Error) => {
+        if (refusal(error) === undefined) throw error;
+      },
+    );
   }
 
   private async read(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type PoolPositions,
   type Position,
@@ -6,13 +7,7 @@ import {
   applyEvent,
   noWeights,
 } from '#indexer/ledger/positions';
-import {
-  type PositionRow,
-  type WeightsRow,
-  toJson,
-  toPosition,
-  toWeights,
-} from '#indexer/ledger/position-rows';
+import { toJson } from '#indexer/ledger/position-rows';
 
 /** More accounts of one pool are not held in memory: what is stored of it counts as wrong, and is made anew. */
 const MOST_ACCOUNTS = 100_000;
@@ -55,10 +50,10 @@ export class PositionReplay {
       const kept = former.get(key);
       if (kept === undefined) return;
       former.delete(key);
-      const isPool = address === '';
-      const parsed = kept === null ? undefined : (JSON.parse(kept) as WeightsRow & PositionRow);
-      const stored = parsed && toJson(isPool ? toWeights(parsed) : toPosition(parsed));
-      if (stored !== (row && toJson(row))) this.isDifferent = true;
+      // PostgreSQL keeps the names in an order of its own.
+      const right = row && (JSON.parse(toJson(row)) as object);
+      const stored = kept === null ? undefined : (JSON.parse(kept) as object);
+      if (!isDeepStrictEqual(stored, right)) this.isDifferent = true;
     };
     take('', this.exists ? pool.weights : undefined);
     if (account !== null) take(account, pool.positions.get(account));

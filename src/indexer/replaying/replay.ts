@@ -65,7 +65,12 @@ export class Replay {
     const draws = new DrawCorrection(writer, readers[0], this.lotteries);
     await draws.decide(effective, this.signal);
     await draws.make(this.signal);
-    const corrected = { pools: pools.corrected, draws: draws.corrected, ...(await this.sums(writer)) };
+    const corrected = {
+      pools: pools.corrected,
+      chain_events: draws.outcomes,
+      draws: draws.corrected,
+      ...(await this.sums(writer)),
+    };
     return { events: walked + draws.events, corrected, refused: [...pools.refused, ...draws.refused] };
   }
 

@@ -476,7 +476,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a wallet sends to have its yield paid in again, or no more
+         * What a wallet sends to have its yield paid in again, or not
          * @description After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_compounding"];

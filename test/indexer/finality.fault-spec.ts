@@ -49,8 +49,9 @@ describe('where nodes say which blocks are final', () => {
     await bench.converged();
     await knows(bench, head - 3);
     const before = JSON.stringify(await bench.actual());
-    await bench.rpc('anvil_reorg', 5, []);
-    await bench.mine(1);
+    await bench.rpc('anvil_rollback', 5);
+    await bench.deposit(bench.pools[0], 6n);
+    await bench.mine(5);
     await eventually(
       'halting',
       () => bench.cursor(),
@@ -119,9 +120,11 @@ describe('where one of two endpoints lies about what is final', () => {
     await bench.deposit(bench.pools[0], 11n);
     await bench.converged();
     await knows(bench, final);
-    await bench.rpc('anvil_reorg', 5, []);
-    await bench.mine(1);
+    await bench.rpc('anvil_rollback', 5);
+    await bench.deposit(bench.pools[0], 12n);
+    await bench.mine(5);
     await bench.converged();
     expect(indexer.output).not.toContain('HALTED');
+    expect(indexer.output).toContain('events undone');
   });
 });

@@ -66,7 +66,7 @@ export class CallsController {
 
   @Get('pools/:id/calls/compounding')
   @ApiData(ContractCalls, {
-    summary: 'What a wallet sends to have its yield paid in again, or no more',
+    summary: 'What a wallet sends to have its yield paid in again, or not',
     description:
       'After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.',
     errors: [400, 401, 403, 404, 'compounding_unchanged', 'chain_unknown'],

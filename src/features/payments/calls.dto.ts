@@ -35,7 +35,11 @@ export class WithdrawCallsQuery {
 }
 
 export class CompoundingCallsQuery {
-  @ApiProperty({ enum: ['true', 'false'], description: 'Whether yield is to be paid in again from now on' })
+  @ApiProperty({
+    enum: ['true', 'false'],
+    example: 'true',
+    description: 'Whether yield is to be paid in again from now on',
+  })
   @IsIn(['true', 'false'])
   enabled: 'true' | 'false';
 }

@@ -84,6 +84,26 @@ const shown = (): Promise<unknown> =>
     (found) => found === true,
   );
 
+const told = (hash: Hash): Promise<unknown> =>
+  eventually(
+    'the service to know',
+    async () => (await listed())[0].told,
+    (found) => found === hash,
+  );
+
+it('remembers that the service knows, whatever comes after', async () => {
+  const { end } = await bench.held(async () => {
+    wallet.answers.eth_getTransactionByHash = () => null;
+    const sent = await sendDeposit();
+    await told(sent.hash);
+    delete wallet.answers.eth_getTransactionByHash;
+    await shown();
+    await told(sent.hash);
+    return sent;
+  });
+  expect(await end).toMatchObject([{ status: 'success' }]);
+});
+
 it('goes on with the transaction that a wallet has sped up, and tells the service', async () => {
   const replaced: unknown[] = [];
   const { end, hash, faster, depositId } = await bench.held(async () => {
@@ -157,11 +177,7 @@ it('is not paid twice: not at once, not after a reload, and not on another devic
     const error = { code: 'deposit_submitted', transactionId: sent.depositId, hash: sent.hash };
     await expect(client.pay(sent.poolId, again)).rejects.toMatchObject(error);
     await expect(reloaded().pay(sent.poolId, again)).rejects.toMatchObject(error);
-    await eventually(
-      'the service to know',
-      async () => (await listed())[0].told,
-      (told) => told === sent.hash,
-    );
+    await told(sent.hash);
     const device = bench.client({ tokens: client.tokens });
     await expect(device.pay(sent.poolId, again)).rejects.toMatchObject(error);
     return sent;

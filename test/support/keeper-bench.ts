@@ -6,6 +6,7 @@ import { Keeper } from '#keeper/keeper.service';
 import { type KeeperState, KeeperTelemetry } from '#keeper/telemetry';
 import { KeeperSettings } from '#settings/keeper.settings';
 import { anvilRpc } from '#dev/deploy';
+import { until } from './app';
 import { ContractBench, HOUR } from './contracts';
 
 /** Of the file that calls `useKeepers`. */
@@ -36,7 +37,13 @@ export async function fundedKey(ether: bigint): Promise<Hex> {
   return made;
 }
 
+/** Whether the node mines what it is sent: at once, but not before it answers. */
+let isMining = true;
+const waiting = async (): Promise<number> =>
+  Number(((await anvilRpc(t.owner, 'txpool_status')) as { pending: Hex }).pending);
+
 interface TestKeeper {
+  /** What was sent is mined when it resolves, but for `withoutMining`. */
   round: () => Promise<KeeperState>;
   /** The value of the first metric that begins like this. */
   count: (line: string) => Promise<number>;
@@ -52,7 +59,12 @@ export function keeper(settings: Partial<KeeperSettings> = {}): TestKeeper {
     const found = (await telemetry.registry.metrics()).split('\n').find((each) => each.startsWith(line));
     return Number(found?.split(' ').at(-1) ?? 0);
   };
-  return { round: () => service.round(), count };
+  const round = async (): Promise<KeeperState> => {
+    const state = await service.round();
+    if (isMining) await until(async () => (await waiting()) === 0);
+    return state;
+  };
+  return { round, count };
 }
 
 export const addressOf = (of: Hex): Address => privateKeyToAccount(of).address;
@@ -82,9 +94,11 @@ export function later(ms: number): void {
 /** Transactions wait until a block is mined by hand. */
 export async function withoutMining(act: () => Promise<void>): Promise<void> {
   await anvilRpc(t.owner, 'evm_setAutomine', false);
+  isMining = false;
   try {
     await act();
   } finally {
+    isMining = true;
     await anvilRpc(t.owner, 'evm_setAutomine', true);
   }
 }

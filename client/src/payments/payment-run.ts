@@ -50,7 +50,12 @@ export async function carryOut(from: Payment, options: CarryOutOptions): Promise
     const { hash } = payment;
     if (transaction === undefined || !hash || !isLastStep(payment) || told === hash) return;
     told = hash;
-    void teller.sent(transaction, hash).then((knows) => (knows ? whileListed({ told: hash }) : undefined));
+    void teller.sent(transaction, hash).then((knows) => {
+      if (!knows) return undefined;
+      // What is written of the payment from now on says so, too.
+      payment = { ...payment, told: hash };
+      return whileListed({ told: hash });
+    });
   };
   try {
     const receipts = await send(payment, { ...options, tell });

@@ -108,6 +108,7 @@ const VALUES: Record<string, readonly string[]> = {
   ...{ amount: ['1', '25000000000000000000', '1'.repeat(79), '-1', '1.5'] },
   ...{
     all: ['true', 'false'],
+    enabled: ['true', 'false'],
     names: ['a', 'b'],
     kind: ['a', 'b'],
     nested: ['x'],

@@ -56,7 +56,11 @@ export class RpcProxy {
   requests = 0;
   /** The blocks that it calls safe and final, by its head. Those that are unset it does not know. */
   tags: Partial<Record<'safe' | 'finalized', (head: number) => number>> = {};
-  private readonly server = createServer((request, response) => void this.handle(request, response));
+  // A client that sends on a connection just as it is closed would fail, so none is.
+  private readonly server = createServer(
+    { keepAliveTimeout: 0 },
+    (request, response) => void this.handle(request, response),
+  );
 
   constructor(public target: string) {}
 

@@ -14,14 +14,18 @@ export class FakeNode {
     answer: (request: IncomingMessage, response: ServerResponse, body: string) => void = () => undefined,
   ): Promise<FakeNode> {
     const node = new FakeNode();
-    node.server = createServer((request: IncomingMessage, response: ServerResponse) => {
-      node.requests.push(request);
-      node.open++;
-      response.on('close', () => node.open--);
-      let body = '';
-      request.setEncoding('utf8').on('data', (text: string) => (body += text));
-      request.on('end', () => answer(request, response, body));
-    });
+    // A client that sends on a connection just as it is closed would fail, so none is.
+    node.server = createServer(
+      { keepAliveTimeout: 0 },
+      (request: IncomingMessage, response: ServerResponse) => {
+        node.requests.push(request);
+        node.open++;
+        response.on('close', () => node.open--);
+        let body = '';
+        request.setEncoding('utf8').on('data', (text: string) => (body += text));
+        request.on('end', () => answer(request, response, body));
+      },
+    );
     await once(node.server.listen(0, '127.0.0.1'), 'listening');
     return node;
   }

@@ -27,7 +27,8 @@ export class JsonRpcServer {
   private server: Server;
 
   async start(): Promise<void> {
-    this.server = createServer((request, response) => {
+    // A client that sends on a connection just as it is closed would fail, so none is.
+    this.server = createServer({ keepAliveTimeout: 0 }, (request, response) => {
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString()));
       request.on('end', () => {

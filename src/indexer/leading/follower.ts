@@ -104,6 +104,7 @@ export class Follower {
     this.sync.chainId = reader.identity?.chainId;
     this.logger.log(`leading from block ${cursor.number}`);
     this.sync.start(cursor, head, await this.window.open(writer, cursor, reader.source));
+    this.telemetry.progress.start(cursor.number, head);
     return cursor;
   }
 

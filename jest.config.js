@@ -3,6 +3,19 @@ const { findChromium } = require('./test/support/chromium.js');
 /** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
 const BROWSER_TESTS = '\\.browser-spec\\.ts$';
 
+const SWC = [
+  '@swc/jest',
+  {
+    sourceMaps: 'inline',
+    module: { type: 'commonjs' },
+    jsc: {
+      target: 'es2022',
+      parser: { syntax: 'typescript', decorators: true },
+      transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+    },
+  },
+];
+
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '.',
@@ -25,18 +38,7 @@ module.exports = {
   maxWorkers: '100%',
   globalSetup: '<rootDir>/test/support/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/postgres.teardown.ts',
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        sourceMaps: 'inline',
-        module: { type: 'commonjs' },
-        jsc: {
-          target: 'es2022',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-        },
-      },
-    ],
-  },
+  // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.
+  transform: { '^.+\\.ts$': SWC, '/node_modules/(.+/)?@noble/.+\\.js$': SWC },
+  transformIgnorePatterns: ['/node_modules/(?!(.+/)?@noble/)'],
 };

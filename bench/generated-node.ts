@@ -6,17 +6,18 @@ import { bytes16 } from '#values/bytes16';
 import type { Pool } from './chain';
 import { obey } from './helper';
 
-interface Call {
+/** A JSON-RPC request. */
+export interface Call {
   id: number;
   method: string;
-  params: [string | { fromBlock: string; toBlock: string; to: string }, string];
+  params?: [string | { fromBlock: string; toBlock: string; to: string }, string];
 }
 
-const hex = (value: number): string => `0x${value.toString(16)}`;
-const word = (value: number): string => value.toString(16).padStart(64, '0');
-const hash = (kind: string, value: number): string => `0x${kind}${word(value).slice(kind.length)}`;
+export const hex = (value: number): string => `0x${value.toString(16)}`;
+export const word = (value: number): string => value.toString(16).padStart(64, '0');
+export const hash = (kind: string, value: number): string => `0x${kind}${word(value).slice(kind.length)}`;
 const SELECTOR = toEventSelector('Deposited(bytes16,bytes16,address,uint256,uint64)');
-const START = Math.floor(Date.now() / 1000) - 100_000;
+export const START = Math.floor(Date.now() / 1000) - 100_000;
 
 /** A JSON-RPC node that generates blocks of deposits on request, so that millions of events need no storage. */
 export class GeneratedNode {
@@ -24,20 +25,26 @@ export class GeneratedNode {
 
   constructor(
     readonly contract: string,
-    private readonly pools: Pool[],
-    private readonly perBlock: number,
+    protected readonly pools: Pool[],
+    protected readonly perBlock: number,
     readonly head: number,
   ) {}
 
+  protected readonly host: string = '127.0.0.1';
+
   async start(): Promise<this> {
     this.server = createServer((request, response) => void this.handle(request, response));
-    this.server.listen(0, '127.0.0.1');
+    this.server.listen(0, this.host);
     await once(this.server, 'listening');
     return this;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
   }
 
   stop(): void {
@@ -56,7 +63,8 @@ export class GeneratedNode {
     response.end(Array.isArray(body) ? `[${answers.join(',')}]` : answers[0]);
   }
 
-  private result({ method, params: [first, block] }: Call): string {
+  protected result({ method, params = ['', ''] }: Call): string {
+    const [first, block] = params;
     if (typeof first === 'object') {
       if (method === 'eth_call')
         return first.to === this.contract ? `"0x${word(Number(block) * this.perBlock)}"` : '"0x"';
@@ -67,7 +75,7 @@ export class GeneratedNode {
     return method === 'eth_getCode' ? '"0x01"' : '"0x1"';
   }
 
-  private block(number: number): string {
+  protected block(number: number): string {
     if (number > this.head) return 'null';
     const parentHash = number > 0 ? hash('b', number - 1) : hash('0', 0);
     return JSON.stringify({

@@ -2,11 +2,16 @@ import 'reflect-metadata';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { parseArgs } from 'node:util';
 import { createPublicClient, http } from 'viem';
 import { TYPE_WITH_DRAWS } from '#values/types';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { contractAbi } from '#ledger/chain/contract.abi';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { loadEnvironment } from '#settings/environment';
+import { adapterOf } from '#indexer/adapters/adapter';
+import { adaptersByAddress } from '#indexer/adapters/contract-adapters';
+import { decoderOf } from '#indexer/adapters/decoder';
 import { openCursor } from '#indexer/agreement/chain-identity';
 import { connect } from '#indexer/leading/leader';
 import { EventWriter } from '#indexer/ledger/event-writer';
@@ -20,6 +25,15 @@ import { GeneratedNode } from './generated-node';
 import { type Memory, follow } from './indexer-process';
 import { Progress, say, table } from './output';
 import { CONTRACT, POOL_CONTRACTS } from './peers';
+import { comparePonder } from './ponder';
+
+const USAGE = `npm run bench:indexer -- [options]
+
+  (none)    compares the indexer with viem alone and with the apply step alone, then watches its memory over a million
+            events; writes bench/results-indexer.json
+  --ponder  compares it with ponder, which is installed in bench/.data; writes bench/results-ponder.json
+  --quick   with --ponder: one round of fewer events; writes no file
+`;
 
 const EVENTS = 100_000;
 const ROUNDS = 3;
@@ -47,24 +61,23 @@ async function compare(
   );
   const environment = loadEnvironment({ DATABASE_URL: empty, ...chain.settings() }, 'indexer');
   const client = createPublicClient({ transport: http(chain.node.url) });
+  const reference = adapterOf(new ReferencePool())!;
   const source = new Source(
     new Rpc(rpcEndpoints(chain.node.url)[0]),
     [...environment.POOL_CONTRACTS.values()].flat(),
+    decoderOf(adaptersByAddress(environment.POOL_CONTRACTS, [reference])),
   );
   const head = Number(await client.getBlockNumber());
+  const start = environment.START_BLOCK.first(source.contracts);
   const batches: BlockBatch[] = [];
-  for (
-    let after = (await source.block(environment.START_BLOCK - 1))!;
-    after.number < head;
-    after = batches.at(-1)!.to
-  )
+  for (let after = (await source.block(start - 1))!; after.number < head; after = batches.at(-1)!.to)
     batches.push(await source.read(after, head));
 
   const measures: Record<keyof Rates, () => Promise<number>> = {
     viem: async () => {
       const begun = performance.now();
       let found = 0;
-      let fromBlock = BigInt(environment.START_BLOCK);
+      let fromBlock = BigInt(start);
       for (const { to } of batches) {
         const toBlock = BigInt(to.number);
         const logs = await client.getLogs({
@@ -172,9 +185,18 @@ function report(rounds: Rates[], samples: Sample[]): void {
 }
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      ponder: { type: 'boolean', default: false },
+      quick: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(USAGE);
   const database = await BenchDatabase.start();
   let chain: BenchChain | undefined;
   try {
+    if (values.ponder) return await comparePonder(database, values);
     const progress = new Progress('Indexer', EVENTS + (EVENTS / 10) * 3 * ROUNDS + MANY / 10);
     chain = await BenchChain.start();
     const events = await chain.emit(EVENTS, progress);

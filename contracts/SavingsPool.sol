@@ -24,6 +24,10 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 /// minimum applies to each amount, not to balances, because an account with a large balance could send dust too.
 /// A balance left below the minimum can always be withdrawn in full. The minimum is no price: what was put in can be
 /// taken out again at once. README.md beside this file says what an event costs whoever causes it.
+///
+/// Compounding rule: yield is paid in again only for an account that has said so itself, in the pool where it was
+/// earned, all of it at once, and only if it is at least `minimumDeposit`. Then anyone may send the call, and gains
+/// nothing by it: no token moves. From then on it is a deposit like any other, with no weight for the time before.
 /// @dev Tokens that take a fee on transfer are refused; rebasing tokens, and tokens with a supply of 2^128 units or
 /// more, must not be used. The guard needs transient storage (EIP-1153, Cancun).
 /// Balances, weights and claimable yield follow from the events, in their order, and the timestamps of their blocks.
@@ -50,12 +54,28 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         uint128 balance;
         /// The pool's count of accruals when the account last changed.
         uint64 accruals;
+        /// Where the account stands among those that compound, from 1; zero if it does not. Shares a slot with the
+        /// balance, so whoever does not compound pays nothing for it.
+        uint64 place;
         /// The weight in the accrual that follows those is balance * block.timestamp - offset. Storing the offset
         /// instead of the weight makes a call cost the same in every second, so gas estimates stay correct.
         int256 offset;
         /// Unclaimed yield of those accruals.
         uint256 owed;
     }
+
+    /// @notice An account that has its yield paid in again, in one pool.
+    struct Compounder {
+        bytes16 poolId;
+        address account;
+    }
+
+    /// @notice The most accounts in one call of `compound`.
+    uint256 public constant MOST_AT_ONCE = 100;
+
+    /// @dev The reference of what is paid in again: "compound" in ASCII. Readers of the events know by it that the money
+    /// came from the pool itself, and is not the payment that somebody announced.
+    bytes16 private constant COMPOUNDED = "compound";
 
     /// @dev Large enough that rounding the rate costs an accrual less than one token unit while the pool's weight
     /// stays below 2^128: 10^9 tokens of 18 decimals for 10,000 years.
@@ -73,6 +93,8 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     mapping(bytes16 poolId => mapping(address account => Account)) private _accounts;
     /// Accruals count from 1. All are kept, because an account looks up the first one after its last change.
     mapping(bytes16 poolId => mapping(uint64 number => Accrual)) private _accruals;
+    /// In no order: the last one takes the place of one that stops.
+    Compounder[] private _compounders;
 
     event Deposited(
         bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq
@@ -84,6 +106,8 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq
     );
     event YieldAccrued(bytes16 indexed poolId, uint256 amount, uint32 aprBps, uint64 seq);
+    event CompoundingStarted(bytes16 indexed poolId, address indexed account, uint64 seq);
+    event CompoundingStopped(bytes16 indexed poolId, address indexed account, uint64 seq);
 
     error ZeroAmount();
     error BelowMinimum(uint256 minimum);
@@ -92,6 +116,8 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     error PoolsNotAscending();
     error InsufficientBalance(uint256 balance, uint256 needed);
     error NothingToClaim();
+    error NothingToChange();
+    error TooMany();
     error NoDeposits();
     error UnsupportedToken();
 
@@ -103,7 +129,7 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     /// @notice Puts `amount` of the caller's tokens in a pool.
     /// @param ref Caller's reference, repeated in the event; zero if none. It is public and proves nothing.
     function deposit(bytes16 poolId, bytes16 ref, uint256 amount) external nonReentrant {
-        _credit(poolId, ref, amount);
+        _credit(poolId, ref, msg.sender, amount);
         _pull(amount);
     }
 
@@ -118,7 +144,7 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         bytes32 s
     ) external nonReentrant {
         _permit(amount, deadline, v, r, s);
-        _credit(poolId, ref, amount);
+        _credit(poolId, ref, msg.sender, amount);
         _pull(amount);
     }
 
@@ -132,7 +158,7 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         uint256 sum;
         for (uint256 i; i < poolIds.length; ++i) {
             if (i > 0 && poolIds[i] <= poolIds[i - 1]) revert PoolsNotAscending();
-            _credit(poolIds[i], refs[i], amounts[i]);
+            _credit(poolIds[i], refs[i], msg.sender, amounts[i]);
             sum += amounts[i];
         }
         _pull(sum);
@@ -157,12 +183,46 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
 
     /// @notice Pays the caller all the yield it has earned in the pool.
     function claimYield(bytes16 poolId, bytes16 ref) external nonReentrant {
-        Account storage account = _settle(poolId, msg.sender);
-        uint256 amount = account.owed;
-        if (amount == 0) revert NothingToClaim();
-        account.owed = 0;
-        emit YieldClaimed(poolId, ref, msg.sender, amount, _nextSeq());
+        uint256 amount = _claim(poolId, ref, msg.sender);
         token.safeTransfer(msg.sender, amount);
+    }
+
+    /// @notice From now on anyone may pay the caller's yield in again, into the pool where it was earned, and what it has
+    /// earned so far too. Holds until `stopCompounding`, also while the caller has no deposit.
+    function startCompounding(bytes16 poolId) external nonReentrant {
+        Account storage account = _accounts[poolId][msg.sender];
+        if (account.place != 0) revert NothingToChange();
+        _compounders.push(Compounder(poolId, msg.sender));
+        account.place = uint64(_compounders.length);
+        emit CompoundingStarted(poolId, msg.sender, _nextSeq());
+    }
+
+    /// @notice From now on the caller's yield waits for `claimYield` again. What was paid in stays a deposit.
+    function stopCompounding(bytes16 poolId) external nonReentrant {
+        uint64 place = _accounts[poolId][msg.sender].place;
+        if (place == 0) revert NothingToChange();
+        Compounder memory last = _compounders[_compounders.length - 1];
+        _compounders[place - 1] = last;
+        _accounts[last.poolId][last.account].place = place;
+        _compounders.pop();
+        // After the line above, as the last one may be the caller.
+        _accounts[poolId][msg.sender].place = 0;
+        emit CompoundingStopped(poolId, msg.sender, _nextSeq());
+    }
+
+    /// @notice Pays yield in again for accounts that want it. Anyone may call. Those for which there is nothing to do are
+    /// passed over, so that none of them, by a call of its own just before, makes it fail for the others. Reverts if
+    /// there is nothing to do for any.
+    function compound(bytes16[] calldata poolIds, address[] calldata accounts) external nonReentrant {
+        if (poolIds.length != accounts.length) revert LengthMismatch();
+        if (poolIds.length > MOST_AT_ONCE) revert TooMany();
+        bool done;
+        for (uint256 i; i < poolIds.length; ++i) {
+            if (compoundableOf(poolIds[i], accounts[i]) == 0) continue;
+            _credit(poolIds[i], COMPOUNDED, accounts[i], _claim(poolIds[i], COMPOUNDED, accounts[i]));
+            done = true;
+        }
+        if (!done) revert NothingToClaim();
     }
 
     /// @notice Adds yield, paid by the owner, for the accounts that held deposits since the last accrual, in
@@ -200,6 +260,36 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         (owed,) = _earned(poolId, _accounts[poolId][account]);
     }
 
+    /// @notice What `compound` would pay in again for an account: all its yield, or nothing if it does not want that, if
+    /// it is less than the minimum, or if the pool is full.
+    function compoundableOf(bytes16 poolId, address account) public view returns (uint256 amount) {
+        Account storage found = _accounts[poolId][account];
+        if (found.place == 0) return 0;
+        (amount,) = _earned(poolId, found);
+        if (amount < minimumDeposit || amount > type(uint128).max - _pools[poolId].total) return 0;
+    }
+
+    /// @notice Whether an account's yield is paid in again.
+    function isCompounding(bytes16 poolId, address account) external view returns (bool) {
+        return _accounts[poolId][account].place != 0;
+    }
+
+    /// @notice At most `count` of those whose yield is paid in again, from number `from` on, and for each what `compound`
+    /// would pay in now. Their order changes when one stops. Fewer than `count`: there are no more.
+    function compounders(uint256 from, uint256 count)
+        external
+        view
+        returns (Compounder[] memory found, uint256[] memory amounts)
+    {
+        uint256 rest = from < _compounders.length ? _compounders.length - from : 0;
+        if (count > rest) count = rest;
+        (found, amounts) = (new Compounder[](count), new uint256[](count));
+        for (uint256 i; i < count; ++i) {
+            found[i] = _compounders[from + i];
+            amounts[i] = compoundableOf(found[i].poolId, found[i].account);
+        }
+    }
+
     /// @notice An account's weight in the next accrual if it happened now: token units times seconds.
     function weightOf(bytes16 poolId, address account) external view returns (uint256) {
         Account storage found = _accounts[poolId][account];
@@ -212,7 +302,7 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         return _weight(_pools[poolId].total, _pools[poolId].offset, block.timestamp);
     }
 
-    function _credit(bytes16 poolId, bytes16 ref, uint256 amount) private {
+    function _credit(bytes16 poolId, bytes16 ref, address holder, uint256 amount) private {
         if (amount == 0) revert ZeroAmount();
         _requireMinimum(amount);
         Pool storage pool = _pools[poolId];
@@ -220,10 +310,19 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         if (amount > type(uint128).max - pool.total) revert PoolFull();
         pool.total += uint128(amount);
         pool.offset += _offset(amount);
-        Account storage account = _settle(poolId, msg.sender);
+        Account storage account = _settle(poolId, holder);
         account.balance += uint128(amount);
         account.offset += _offset(amount);
-        emit Deposited(poolId, ref, msg.sender, amount, _nextSeq());
+        emit Deposited(poolId, ref, holder, amount, _nextSeq());
+    }
+
+    /// @dev Books all the yield as claimed; its caller pays it out, or in again.
+    function _claim(bytes16 poolId, bytes16 ref, address holder) private returns (uint256 amount) {
+        Account storage account = _settle(poolId, holder);
+        amount = account.owed;
+        if (amount == 0) revert NothingToClaim();
+        account.owed = 0;
+        emit YieldClaimed(poolId, ref, holder, amount, _nextSeq());
     }
 
     function _requireMinimum(uint256 amount) internal view {

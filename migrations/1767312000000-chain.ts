@@ -17,6 +17,8 @@ export class Chain1767312000000 implements MigrationInterface {
         block_hash text COLLATE "C" NOT NULL,
         block_time timestamptz(3) NOT NULL,
         applied_number bigint NOT NULL,
+        -- The last block that endpoints call final and the cursor stands on. Null if none is known.
+        finalized_number bigint,
         epoch bigint NOT NULL DEFAULT 0,
         head_number bigint NOT NULL DEFAULT 0,
         -- The contracts' counts prove that no event is missing up to this block.
@@ -70,6 +72,16 @@ export class Chain1767312000000 implements MigrationInterface {
         )
       );
 
+      -- Stretches of blocks in which headers and receipts prove that no event of a contract without numbers is missing.
+      CREATE TABLE chain_proofs (
+        contract text COLLATE "C" NOT NULL,
+        from_number bigint NOT NULL,
+        to_number bigint NOT NULL,
+        CONSTRAINT chain_proofs_pkey PRIMARY KEY (contract, from_number),
+        CONSTRAINT chain_proofs_contract_check CHECK (is_address(contract)),
+        CONSTRAINT chain_proofs_order_check CHECK (from_number <= to_number)
+      ) WITH (fillfactor = 50);
+
       CREATE TABLE chain_blocks (
         number bigint NOT NULL,
         hash text COLLATE "C" NOT NULL,
@@ -114,6 +126,9 @@ export class Chain1767312000000 implements MigrationInterface {
       -- What accounts paid in for ids that no pool of the contract has.
       CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
         WHERE outcome IN ('UNKNOWN_POOL', 'REFUSED') AND kind IN ('Deposited', 'Withdrawn');
+      -- Whose yield is paid in again: the latest of these says it.
+      CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
+        WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
 
       CREATE TABLE receipt_waits (
@@ -147,7 +162,7 @@ export class Chain1767312000000 implements MigrationInterface {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
       DROP TABLE set_aside_counts, verify_walks, receipt_waits, chain_events, chain_blocks, chain_facts,
-        chain_contracts_apart, chain_contracts, chain_cursor;
+        chain_contracts_apart, chain_contracts, chain_cursor, chain_proofs;
     `);
   }
 }

@@ -194,9 +194,12 @@ const confirmedTopic = (row: string): string => `CASE ${row}.type WHEN 'DEPOSIT'
 const transaction = (row: string): string => `${row}.pool_id AS "poolId", ${row}.id AS "transactionId",
     ${row}.type AS "transactionType", ${row}.tx_hash AS "txHash", ${row}.block_number AS "blockNumber",
     ${row}.log_index AS "logIndex", ${row}.account, ${row}.amount::text AS amount`;
+/** Whether no reorganisation can take it back any more, as of now. The cursor is read once for a statement. */
+const final = (row: string): string =>
+  `coalesce(${row}.block_number <= (SELECT finalized_number FROM chain_cursor), false) AS final`;
 const confirmed = (row: string): string => `
   SELECT ${confirmedTopic(row)} AS topic, iso(coalesce(${row}.confirmed_at, ${row}.created_at)) AS "occurredAt",
-    ${transaction(row)}`;
+    ${transaction(row)}, ${final(row)}`;
 const REVERTED = `'transaction.reverted' AS topic, ${NOW} AS "occurredAt"`;
 const reverted = (row: string): string => `
   SELECT ${REVERTED}, ${confirmedTopic(row)} AS reverted, ${transaction(row)}`;
@@ -246,7 +249,7 @@ const accrual = `y.pool_id AS "poolId", y.block_number AS "blockNumber", y.log_i
 const ACCRUALS = `
   CREATE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    ${happened(`SELECT 'yield.accrued' AS topic, iso(y.accrued_at) AS "occurredAt", ${accrual} FROM added y`)}
+    ${happened(`SELECT 'yield.accrued' AS topic, iso(y.accrued_at) AS "occurredAt", ${accrual}, ${final('y')} FROM added y`)}
     RETURN NULL;
   END $$;
   CREATE TRIGGER publish_accruals AFTER INSERT ON yield_accruals REFERENCING NEW TABLE AS added
@@ -272,7 +275,7 @@ const drawEvent = (
     CASE ${row}.kind WHEN 'DrawCompleted' THEN ${row}.account END AS winner,
     CASE ${row}.kind WHEN 'DrawCompleted' THEN ${row}.amount::text END AS prize`;
 const drawHappened = (from: string): string => `
-  SELECT draw_topic(e.kind) AS topic, iso(e.block_time) AS "occurredAt", ${drawEvent('e')}
+  SELECT draw_topic(e.kind) AS topic, iso(e.block_time) AS "occurredAt", ${drawEvent('e')}, ${final('e')}
   FROM ${from} e.draw_id IS NOT NULL AND e.outcome = 'APPLIED' AND draw_topic(e.kind) IS NOT NULL`;
 const drawReverted = (from: string): string => `
   SELECT ${REVERTED}, draw_topic(o.kind) AS reverted, ${drawEvent('o')}

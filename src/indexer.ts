@@ -10,15 +10,17 @@ import { type Environment, loadEnvironment } from '#settings/environment';
 import { RewindModule } from '#indexer/indexer.module';
 import { runIndexer } from '#indexer/indexer.setup';
 import { Rewind } from '#indexer/leading/rewind';
+import { replay } from '#indexer/replaying/command';
 import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 
 const THREADS = '/proc/self/task';
-const USAGE = 'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | set-aside [--limit N] [--json]]';
+const USAGE =
+  'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | replay [--json] | set-aside [--limit N] [--json]]';
 
 /**
  * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named;
- * `set-aside` lists the events that
- * are kept without effect, newest first, and ends.
+ * `replay` makes everything that is derived from the events anew, and ends; `set-aside` lists the events that are kept
+ * without effect, newest first, and ends.
  */
 async function main(): Promise<void> {
   const environment = loadEnvironment(process.env, 'indexer');
@@ -29,6 +31,10 @@ async function main(): Promise<void> {
     return;
   }
   giveWay();
+  if (command?.name === 'replay') {
+    process.exitCode = await replay(environment, command.json);
+    return;
+  }
   const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
   if (command) await rewind(environment, logger, command);
   else await runIndexer(environment, logger);
@@ -63,7 +69,9 @@ function giveWay(): void {
 }
 
 type Command =
-  { name: 'rewind'; to: number; contract?: string } | { name: 'set-aside'; limit: number; json: boolean };
+  | { name: 'rewind'; to: number; contract?: string }
+  | { name: 'replay'; json: boolean }
+  | { name: 'set-aside'; limit: number; json: boolean };
 
 function readCommand(): Command | undefined {
   const [name, ...options] = process.argv.slice(2);
@@ -72,6 +80,7 @@ function readCommand(): Command | undefined {
   const rewinding = /^(?:--contract (0x[0-9a-f]{40}) )?--to (\d+)$/i.exec(text);
   if (name === 'rewind' && rewinding)
     return { name, to: Number(rewinding[2]), contract: rewinding[1]?.toLowerCase() };
+  if (name === 'replay' && /^(--json)?$/.test(text)) return { name, json: text !== '' };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
   if (name === 'set-aside' && list) return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
   throw new Error(USAGE);

@@ -26,7 +26,12 @@ import { TOPICS } from '#ledger/outbox/ledger-event';
 import { EventsQuery } from '#features/events/events.dto';
 import { ListWinnersQuery, WINNER_CURSOR } from '#features/lottery/lottery.dto';
 import { ListTicketsQuery } from '#features/lottery/tickets.dto';
-import { DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from '#features/payments/calls.dto';
+import {
+  CompoundingCallsQuery,
+  DepositCallsQuery,
+  TicketCallsQuery,
+  WithdrawCallsQuery,
+} from '#features/payments/calls.dto';
 import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
 import { ListStrayDepositsQuery } from '#features/payments/stray-deposits.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
@@ -42,7 +47,14 @@ type Query = Record<string, unknown>;
 type Dto = new () => object;
 
 const OF_THE_SERVICE: Dto[] = [
-  ...[DepositCallsQuery, EventsQuery, ListDeliveriesQuery, ListPoolsQuery, ListPositionsQuery],
+  ...[
+    CompoundingCallsQuery,
+    DepositCallsQuery,
+    EventsQuery,
+    ListDeliveriesQuery,
+    ListPoolsQuery,
+    ListPositionsQuery,
+  ],
   ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
   ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];
@@ -96,6 +108,7 @@ const VALUES: Record<string, readonly string[]> = {
   ...{ amount: ['1', '25000000000000000000', '1'.repeat(79), '-1', '1.5'] },
   ...{
     all: ['true', 'false'],
+    enabled: ['true', 'false'],
     names: ['a', 'b'],
     kind: ['a', 'b'],
     nested: ['x'],

@@ -35,9 +35,9 @@ async function write(name: string, ...args: unknown[]): Promise<number> {
 }
 
 it.each([
-  ['deposits', 15_500],
-  ['inAndOut', 16_900],
-  ['withdrawals', 11_500],
+  ['deposits', 15_400],
+  ['inAndOut', 16_800],
+  ['withdrawals', 11_400],
   ['inManyPools', 96_000],
   ['inManyPools', 27_800],
 ])('of %s an event costs its author %i gas', async (name, least) => {

@@ -300,7 +300,7 @@ async function replayed(): Promise<YieldModel> {
   const model = new YieldModel();
   const times = new Map<bigint, bigint>();
   for (const { eventName, args, blockNumber } of await t.events()) {
-    if (!('poolId' in args)) continue;
+    if (!('poolId' in args && 'amount' in args)) continue;
     const time = times.get(blockNumber) ?? (await t.owner.getBlock({ blockNumber })).timestamp;
     times.set(blockNumber, time);
     const account = 'account' in args ? args.account : undefined;

@@ -170,6 +170,8 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   },
   insufficient_balance: () => atHead(() => send(`/pools/${poolId}/calls/withdraw?amount=1`, { as: user })),
   nothing_to_claim: () => atHead(() => send(`/pools/${poolId}/calls/claim`, { as: user })),
+  compounding_unchanged: () =>
+    atHead(() => send(`/pools/${poolId}/calls/compounding?enabled=false`, { as: user })),
   pool_not_empty: async () => {
     const { id } = (await create({})).body.data as { id: string };
     await addTransaction(app, { poolId: id, account: user.address });

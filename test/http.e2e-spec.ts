@@ -38,7 +38,7 @@ describe('http', () => {
     });
 
     it.each(['PUT', 'PATCH', 'DELETE'])('methods that a path does not have: %s', async (method) => {
-      for (const url of ['/pools', '/pools/x', '/auth/nonce', '/health']) {
+      for (const url of ['/pools', '/pools/x/position', '/auth/nonce', '/health']) {
         const { status, body } = await app.send({ method, url, as: user });
         expect([status, body]).toEqual(NOT_FOUND);
       }

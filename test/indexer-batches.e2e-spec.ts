@@ -177,7 +177,10 @@ describe('a cursor that another process moved', () => {
   afterEach(() => written.stop());
 
   it.each([
-    ['stands at another block', (): void => void (written.cursor = { ...chain.blocks[0], epoch: 0 })],
+    [
+      'stands at another block',
+      (): void => void (written.cursor = { ...chain.blocks[0], epoch: 0, applied: 0 }),
+    ],
     ['has another epoch', (): void => void (written.cursor = { ...written.cursor, epoch: 1 })],
   ])('is left as it is when it %s', async (_, forget) => {
     await written.apply(chain);

@@ -1,15 +1,20 @@
 import { Logger } from '@nestjs/common';
-import { type Reading, type RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import type { Reading } from '#indexer/agreement/reading';
+import type { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck, SequenceGap } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import { ContractStates } from '#indexer/contracts/contract-states';
 import { ContractWriter, type Ledger } from '#indexer/contracts/contract-writer';
 import { ForkDetected, NodeBehind } from '#indexer/reading/block-batch';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { IndexerSettings } from '#settings/indexer.settings';
+import { StartBlocks } from '#settings/start-blocks';
 import { LOTTERY, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
+import { decoderFor } from './support/adapters';
+import type { ContractAdapters } from '#indexer/adapters/contract-adapters';
 
 const START = 1;
 const QUARANTINE_S = 60;
@@ -74,6 +79,8 @@ describe('a contract that catches up', () => {
           batch: { to, blocks, events, contracts, counts: [undefined] },
           testimonies: [],
           isAside: true,
+          asked: 0,
+          marks: {},
         };
       },
     } as unknown as RpcEndpoints;
@@ -81,9 +88,10 @@ describe('a contract that catches up', () => {
     const telemetry = { caughtUp: () => undefined, watchContracts: () => undefined } as never;
     states = new ContractStates(
       endpoints,
-      new SequenceCheck(endpoints.contracts, START),
+      new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
       telemetry,
+      new BlockProof(endpoints, settings, { decode: decoderFor(endpoints.contracts) } as ContractAdapters),
     );
     catchUp = new CatchUp(states, endpoints, settings, telemetry);
     await catchUp.open(ledger);

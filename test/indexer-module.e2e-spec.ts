@@ -4,6 +4,11 @@ import { Test } from '@nestjs/testing';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import pino from 'pino';
+import { POOL_TYPES } from '#values/types';
+import type { Happening } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
+import { contractAbi } from '#ledger/chain/contract.abi';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
@@ -13,6 +18,7 @@ import { IndexerProcess, eventually, useChain } from './support/chain-bench';
 import { Watcher, WatcherModule } from './support/indexer-module';
 
 const broken = new Error('of a module');
+const On = eventsOf(contractAbi);
 
 @Controller()
 class FailingController {
@@ -29,6 +35,18 @@ class FailingController {
 
 @Module({ controllers: [FailingController] })
 class FailingModule {}
+
+/** Contracts like those here, but half of what is paid in is a fee. */
+@PoolContract({ name: 'half', types: POOL_TYPES, abi: contractAbi, numberedBy: 'seq' })
+class HalfPool extends ReferencePool {
+  @On('Deposited')
+  override deposited({ poolId, account, amount }: EventOf<typeof contractAbi, 'Deposited'>): Happening {
+    return { kind: 'Deposited', poolId, account, amount: amount / 2n };
+  }
+}
+
+@Module({ providers: [HalfPool] })
+class HalfModule {}
 
 /** The indexer is a Nest application: modules are added to it, and its parts replaced, as the documentation says. */
 describe('a module in the indexer', () => {
@@ -181,5 +199,21 @@ describe('a module in the indexer', () => {
     await first.close();
     expect([child.code, hooks(child).at(-1)]).toEqual([1, expect.stringMatching(/^onApplicationShutdown/)]);
     expect(child.output).toMatch(/EADDRINUSE/);
+  });
+
+  it('may be the adapter of a contract, which POOL_CONTRACTS then names', async () => {
+    const POOL_CONTRACTS = bench.settings().POOL_CONTRACTS.replaceAll('=', ':half=');
+    await expect(createIndexer(environment({ POOL_CONTRACTS }), logger)).rejects.toThrow(
+      /^POOL_CONTRACTS: individual:half=0x[0-9a-f]{40}: no such adapter for this type\. Its names are: none$/,
+    );
+    const app = await createIndexer(environment({ POOL_CONTRACTS }), logger, { modules: [HalfModule] });
+    try {
+      await bench.deposit(bench.pools[0], 30n);
+      await bench.atHead();
+      const text = 'SELECT kind, amount, outcome FROM chain_events ORDER BY block_number DESC LIMIT 1';
+      expect(await bench.sql(text)).toEqual([{ kind: 'Deposited', amount: '15', outcome: 'APPLIED' }]);
+    } finally {
+      await app.close();
+    }
   });
 });

@@ -1,22 +1,46 @@
-import { type AbiEvent, encodeAbiParameters, encodeEventTopics, toEventSelector } from 'viem';
-import { contractAbi } from '#ledger/chain/contract.abi';
+import { type AbiEvent, encodeAbiParameters, encodeEventTopics, parseAbi, toEventSelector } from 'viem';
+import { POOL_TYPES } from '#values/types';
+import type { Happening, Kind } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { type ChainEvent, decodeLog } from '#indexer/reading/decode';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { decoderFor } from './support/adapters';
 import { GENESIS, LOTTERY, PaperChain, POOLS_CONTRACT, SAVER, Written } from './support/paper-chain';
 
-/** Somebody has added these to what nodes are asked for, and nothing else: decisions and statements do not know them. */
-jest.mock('#ledger/chain/contract.abi', () => {
-  const { parseAbi } = jest.requireActual<{ parseAbi: (signatures: string[]) => unknown[] }>('viem');
-  const actual = jest.requireActual<{ contractAbi: unknown[] }>('#ledger/chain/contract.abi');
-  const more = parseAbi([
-    'event Moved(bytes16 indexed poolId, address indexed account, uint256 amount, uint64 seq)',
-    'event Paused(bytes16 indexed poolId, uint64 seq)',
-    'event Donated(uint64 indexed drawId, address indexed account, uint256 amount, uint64 seq)',
-    'event DrawPostponed(uint64 indexed drawId, uint64 drawTime, uint64 seq)',
-  ]);
-  return { ...actual, contractAbi: [...actual.contractAbi, ...more] };
-});
+const abi = parseAbi([
+  'event Moved(bytes16 indexed poolId, address indexed account, uint256 amount, uint64 seq)',
+  'event Paused(bytes16 indexed poolId, uint64 seq)',
+  'event Donated(uint64 indexed drawId, address indexed account, uint256 amount, uint64 seq)',
+  'event DrawPostponed(uint64 indexed drawId, uint64 drawTime, uint64 seq)',
+]);
+const On = eventsOf(abi);
+
+/** The adapter of another version: decisions and statements of this one do not know its kinds. */
+@PoolContract({ types: POOL_TYPES, abi, numberedBy: 'seq' })
+class NewerPool {
+  @On('Moved')
+  moved({ poolId, account, amount }: EventOf<typeof abi, 'Moved'>): Happening {
+    return { kind: 'Moved', poolId, account, amount } as never;
+  }
+
+  @On('Paused')
+  paused({ poolId }: EventOf<typeof abi, 'Paused'>): Happening {
+    return { kind: 'Paused', poolId } as never;
+  }
+
+  @On('Donated')
+  donated({ drawId, account, amount }: EventOf<typeof abi, 'Donated'>): Happening {
+    return { kind: 'Donated', drawId, account, amount } as never;
+  }
+
+  @On('DrawPostponed')
+  postponed({ drawId, drawTime }: EventOf<typeof abi, 'DrawPostponed'>): Happening {
+    return { kind: 'DrawPostponed', drawId, drawTime } as never;
+  }
+}
+
+const decode = decoderFor([POOLS_CONTRACT, LOTTERY], new NewerPool());
 
 jest.setTimeout(120_000);
 
@@ -31,7 +55,7 @@ function decoded(
   kind: string,
   place: Pick<ChainEvent, 'blockNumber' | 'logIndex' | 'blockHash' | 'time'>,
 ): ChainEvent {
-  const item = (contractAbi as readonly { name?: string }[]).find(({ name }) => name === kind) as AbiEvent;
+  const item: AbiEvent = abi.find(({ name }) => name === kind)!;
   const args = {
     poolId: `0x${poolId}`,
     drawId: 1n,
@@ -55,7 +79,7 @@ function decoded(
     transactionHash: `0x${'7'.repeat(64)}`,
   };
   expect(log.topics[0]).toBe(toEventSelector(item));
-  return decodeLog(log, place.time)!;
+  return decode(log, place.time)!;
 }
 
 /** Two blocks; in the second one those of new kinds are between others. */
@@ -183,4 +207,17 @@ it('one of a pool that was cancelled does not bring it back; money does', async 
   await written.apply(chain);
   expect(await written.sql('SELECT balance FROM pools')).toEqual([{ balance: '5' }]);
   expect(await setAside(written)).toEqual(refused.slice(0, 2));
+});
+
+it('one that its adapter cannot read is set aside, and changes nothing', async () => {
+  const chain = new PaperChain();
+  const written = await begin(chain);
+  const unreadable = { kind: 'Moved' as Kind, poolId: null, drawId: null };
+  chain.add([{ kind: 'Deposited', ...inPool, amount: '5' }, unreadable]);
+  chain.add([{ kind: 'Deposited', ...inPool, amount: '7' }]);
+  await written.apply(chain);
+  expect(await setAside(written)).toEqual([
+    { kind: 'Moved', outcome: 'REFUSED', reason: 'unreadable event' },
+  ]);
+  expect(await written.sql('SELECT balance FROM pools')).toEqual([{ balance: '12' }]);
 });

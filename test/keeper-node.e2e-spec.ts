@@ -1,4 +1,5 @@
 import { parseEther } from 'viem';
+import { PoolContracts } from '#ledger/chain/chain.settings';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
@@ -105,7 +106,7 @@ describe('several nodes, of which one is behind', () => {
   it('does not have a nonce used twice', async () => {
     const { EndlessDraw } = compile(['test/support/EndlessDraw.sol']);
     const { address } = await deploy(t.owner, EndlessDraw);
-    const POOL_CONTRACTS = new Map([['lottery' as const, [address, t.pool]]]);
+    const POOL_CONTRACTS = new PoolContracts([['lottery', [address, t.pool]]]);
     const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
     let asked = -Infinity;
     // The first two of a round are of the node that knows.
@@ -136,7 +137,7 @@ describe('a contract whose calls the node does not run', () => {
   it.each(['eth_call', 'eth_estimateGas'])('does not stop the others: %s', async (refused) => {
     const { EndlessDraw } = compile(['test/support/EndlessDraw.sol']);
     const { address } = await deploy(t.owner, EndlessDraw);
-    const POOL_CONTRACTS = new Map([['lottery' as const, [address, t.pool]]]);
+    const POOL_CONTRACTS = new PoolContracts([['lottery', [address, t.pool]]]);
     const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
     // In words that tell of no revert.
     proxy.faults.refuse = (method, [call]) => method === refused && (call as { to?: string }).to === address;
@@ -146,7 +147,7 @@ describe('a contract whose calls the node does not run', () => {
   });
 
   it('nor does one that answers nonsense', async () => {
-    const POOL_CONTRACTS = new Map([['lottery' as const, [other, t.pool]]]);
+    const POOL_CONTRACTS = new PoolContracts([['lottery', [other, t.pool]]]);
     const { round } = keeper({ RPC_URL: proxy.url, POOL_CONTRACTS });
     proxy.faults.result = (method, result, [call]) =>
       method === 'eth_call' && (call as { to: string }).to === other ? '0x1234' : result;

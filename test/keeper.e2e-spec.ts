@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { keccak256, parseEther, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import { PoolContracts } from '#ledger/chain/chain.settings';
 import { STUCK_MS } from '#keeper/sender';
 import { anvilRpc, deploy } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
@@ -76,7 +77,7 @@ describe('the keeper', () => {
   });
 
   it('passes over contracts that have no draws', async () => {
-    const POOL_CONTRACTS = new Map([['lottery' as const, [t.token, addressOf(key), t.pool]]]);
+    const POOL_CONTRACTS = new PoolContracts([['lottery', [t.token, addressOf(key), t.pool]]]);
     await closedDraw();
     await t.mine(2);
     expect(await keeper({ POOL_CONTRACTS }).round()).toBe('sending');
@@ -88,7 +89,7 @@ describe('the keeper', () => {
     const { address } = await deploy(t.owner, EndlessDraw);
     await closedDraw();
     await t.mine(2);
-    const { round } = keeper({ POOL_CONTRACTS: new Map([['lottery' as const, [address, t.pool]]]) });
+    const { round } = keeper({ POOL_CONTRACTS: new PoolContracts([['lottery', [address, t.pool]]]) });
     for (let i = 0; i < 2; i++) expect(await round()).toBe('sending');
     expect(await status()).toBe(COMPLETED);
   });

@@ -1,5 +1,5 @@
 import { connect } from '#indexer/leading/leader';
-import type { Kind } from '#indexer/reading/decode';
+import type { Kind } from '#ledger/adapters/happening';
 import { type PublishedRow, READ_ALL } from './support/outbox';
 import { LOTTERY, OTHER, PaperChain, SAVER, Written } from './support/paper-chain';
 

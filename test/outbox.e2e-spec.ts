@@ -68,6 +68,7 @@ describe('what is published', () => {
       poolId: POOL,
       blockNumber: 1,
       logIndex,
+      final: false,
       occurredAt: iso(),
     });
     const id: unknown = expect.any(String);
@@ -133,6 +134,7 @@ describe('what is published', () => {
       txHash: events[n].txHash,
       blockNumber: chain.head.number,
       logIndex: n,
+      final: false,
     });
     expect(await published()).toEqual([
       { topic: 'draw.opened', ...from(opened.events, 0) },
@@ -180,6 +182,7 @@ describe('what is published', () => {
         txHash,
         blockNumber: chain.head.number,
         logIndex: 0,
+        final: false,
       },
     ]);
   });
@@ -416,6 +419,7 @@ describe('consumers', () => {
       txHash: expect.any(String) as unknown,
       blockNumber: expect.any(Number) as unknown,
       logIndex: 0,
+      final: false,
       account: user.address,
       amount: '1000',
     });

@@ -23,7 +23,7 @@ async function act(bench: PositionBench, random: Random): Promise<unknown> {
   const account = one(random, bench.accounts);
   const send = (from: string, name: string, ...args: unknown[]): Promise<unknown> =>
     bench.send(from as never, contract, name, args);
-  switch (random(12)) {
+  switch (random(15)) {
     case 0:
     case 1:
     case 2:
@@ -60,6 +60,18 @@ async function act(bench: PositionBench, random: Random): Promise<unknown> {
         ? bench.send(owner, draws, 'openDraw', [1n, (await bench.time()) + 365n * BigInt(DAY)])
         : bench.send(account, draws, 'buyTickets', [draw, 1n + BigInt(random(9))]);
     }
+    case 11:
+      return send(account, random(3) ? 'startCompounding' : 'stopCompounding', id);
+    case 12:
+    case 13: {
+      const accounts = bench.accounts.filter(() => random(2) === 0);
+      return send(
+        one(random, bench.accounts),
+        'compound',
+        accounts.map(() => id),
+        accounts,
+      );
+    }
     default:
       return bench.rpc('evm_increaseTime', 1 + random(random(2) ? 60 : 40 * DAY));
   }
@@ -82,9 +94,14 @@ describe('positions are what the contracts answer, to the unit', () => {
       const check = async (): Promise<void> => {
         const found = await t.positions(known);
         const said = await t.contractsSay(known);
-        for (const [key, { balance, claimable }] of Object.entries(said)) {
-          const { balance: held = '0', claimable: owed = '0' } = found[key] ?? {};
-          expect({ key, balance: held, claimable: owed }).toEqual({ key, balance, claimable });
+        for (const [key, answer] of Object.entries(said)) {
+          const {
+            balance = '0',
+            claimable = '0',
+            // Nobody is told of accounts that never paid in.
+            compounding = answer.compounding,
+          } = found[key] ?? {};
+          expect({ key, balance, claimable, compounding }).toEqual({ key, ...answer });
         }
       };
 

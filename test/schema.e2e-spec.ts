@@ -17,6 +17,7 @@ import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#f
 import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
 import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
 import { LIST_STRAY_DEPOSITS } from '#features/payments/stray-deposits.sql';
+import { SET_AUTO_COMPOUND } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
@@ -269,6 +270,7 @@ const CONSTANT = [
   'chain_contracts',
   'chain_contracts_apart',
   'chain_facts',
+  'chain_proofs',
   'lottery_totals',
   'set_aside_counts',
   'outbox_consumers',
@@ -373,6 +375,7 @@ describe('a hot statement reads few rows, by index', () => {
     values: valuesOf(statement, values),
   });
   const CASES: Case[] = [
+    run(SET_AUTO_COMPOUND, { pool: md5('pool7'), caller, autoCompound: true }),
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
     run(SIGN_IN, {

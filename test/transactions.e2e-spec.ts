@@ -243,11 +243,30 @@ describe('by hash', () => {
         gasUsed: '91234',
         gasPrice: '1500000007',
         l1Fee: '72',
+        final: false,
       },
     });
     expect((await app.get(`/transactions/${row.txHash}`, member)).body).toEqual(body);
     const upper = `0x${row.txHash!.slice(2).toUpperCase()}`;
     expect((await app.get(`/api/transactions/${upper}`, owner)).body).toEqual(body);
+  });
+
+  it('says whether its block is final', async () => {
+    const pool = await app.createPool(owner);
+    const row = await addTransaction(app, { poolId: pool.id, account: owner.address, blockNumber: 77 });
+    const isFinal = async (): Promise<unknown> =>
+      (await app.get(`/transactions/${row.txHash}`, owner)).body.data.final;
+    await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
+      applied_number, beat_at) VALUES (1, '0x0', 90, '0x1', now(), 90, now())`);
+    expect(await isFinal()).toBe(false);
+    for (const [finalized, expected] of [
+      [76, false],
+      [77, true],
+    ]) {
+      await app.sql('UPDATE chain_cursor SET finalized_number = $1', [finalized]);
+      expect(await isFinal()).toBe(expected);
+    }
+    await app.sql('DELETE FROM chain_cursor');
   });
 
   it('has no gas before the receipt was read', async () => {
@@ -344,6 +363,7 @@ describe('by id', () => {
       gasUsed: null,
       gasPrice: null,
       l1Fee: null,
+      final: false,
     };
     const read = async (): Promise<unknown> => (await app.get(`/transactions/by-id/${id}`, owner)).body.data;
     expect(await read()).toEqual(expected);

@@ -180,6 +180,17 @@ export class SavingsClient {
     return this.payments.start({ kind: 'claimYield', pool }, options);
   }
 
+  /**
+   * Has the wallet say to a pool's contract whether its yield is to be paid in again there. `pools.update` says it for
+   * the pool, which moves no money.
+   */
+  async setCompounding(
+    pool: string,
+    { enabled, ...options }: PayOptions & { enabled: boolean },
+  ): Promise<TransactionReceipt[]> {
+    return this.payments.start({ kind: enabled ? 'startCompounding' : 'stopCompounding', pool }, options);
+  }
+
   /** Buys tickets of the open draw. */
   async buyTickets(count: number | bigint | string, options: PayOptions): Promise<TransactionReceipt[]> {
     return this.payments.start({ kind: 'buyTickets', count: count.toString() }, options);

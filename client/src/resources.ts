@@ -61,6 +61,18 @@ export class Pools {
     }
   }
 
+  /**
+   * Says whether the yield of a pool of the caller's is to be paid in again. `compounding` of the answer is whether the
+   * wallet has told the contract so: `setCompounding` does.
+   */
+  async update(
+    id: string,
+    body: Types.PoolChanges,
+    { signal }: RequestOptions = {},
+  ): Promise<Types.UpdatedPool> {
+    return (await this.api.PATCH('/pools/{id}', { params: { path: { id } }, body, signal })).data!.data;
+  }
+
   /** Ends the caller's membership. */
   async leave(id: string, { signal }: RequestOptions = {}): Promise<void> {
     await this.api.DELETE('/pools/{id}/membership', { params: { path: { id } }, signal });

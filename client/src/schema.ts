@@ -237,7 +237,11 @@ export interface paths {
         delete: operations["pools_cancel"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Say whether yield is to be paid in again
+         * @description For its owner. It says what the owner wants of the pool. Yield moves only for wallets that have said so on the chain, each for its own: `compounding` tells whether the owner has, and GET /pools/{id}/calls/compounding gives the call. A second time it is the same.
+         */
+        patch: operations["pools_update"];
         trace?: never;
     };
     "/pools/{id}/yield": {
@@ -456,6 +460,26 @@ export interface paths {
          * @description The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.
          */
         get: operations["calls_claim"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pools/{id}/calls/compounding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a wallet sends to have its yield paid in again, or not
+         * @description After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.
+         */
+        get: operations["calls_compounding"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1482,7 +1506,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "compounding_unchanged" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -1802,6 +1826,22 @@ export interface components {
             success: true;
             data: components["schemas"]["YieldReport"];
         };
+        UpdatedPool: {
+            /** Format: uuid */
+            id: string;
+            autoCompound: boolean;
+            /** @description Whether the owner's wallet has said the same on the chain, which alone moves yield; GET /pools/{id}/calls/compounding has the call */
+            compounding: boolean;
+        };
+        UpdatePoolRequest: {
+            /** @description Whether yield is to be paid in again */
+            autoCompound: boolean;
+        };
+        UpdatedPoolEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["UpdatedPool"];
+        };
         CancelledPoolId: {
             /** Format: uuid */
             id: string;
@@ -1837,6 +1877,8 @@ export interface components {
             claimed: string;
             /** @description Yield that can be claimed: `claimableOf` of the contract at `blockNumber` */
             claimable: string;
+            /** @description Whether the caller has said on the chain that its yield here is to be paid in again; GET /pools/{id}/calls/compounding changes it */
+            compounding: boolean;
             /** @description The last block that counts; null before any has been read */
             blockNumber: number | null;
             /** Format: date-time */
@@ -1913,6 +1955,8 @@ export interface components {
             gasPrice: string | null;
             /** @description Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere */
             l1Fee: string | null;
+            /** @description Whether its block is final on the chain, by what the nodes say: then no reorganisation takes it back. Always false on a chain whose nodes do not tell */
+            final: boolean;
         };
         TransactionDetailEnvelope: {
             /** @enum {boolean} */
@@ -1928,7 +1972,7 @@ export interface components {
         };
         ContractCall: {
             /** @enum {string} */
-            name: "approve" | "deposit" | "withdraw" | "claimYield" | "buyTickets" | "claimPrize" | "refund" | "completeDraw" | "cancelDraw";
+            name: "approve" | "deposit" | "withdraw" | "claimYield" | "startCompounding" | "stopCompounding" | "buyTickets" | "claimPrize" | "refund" | "completeDraw" | "cancelDraw";
             chainId: number;
             to: string;
             /** @description Encoded by the ABI of GET /config/abi */
@@ -2701,6 +2745,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2732,6 +2778,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2763,6 +2811,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             amount: string;
@@ -2787,6 +2837,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             /** Format: uuid */
             poolId: string;
             /** Format: uuid */
@@ -2914,6 +2966,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2939,6 +2993,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2967,6 +3023,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -2992,6 +3050,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3019,6 +3079,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3044,6 +3106,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -3072,6 +3136,8 @@ export interface components {
             blockNumber: number;
             /** @description Place of the log in its block */
             logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
             drawId: number;
             /** @description Draw ids are unique only within a contract */
             contract: string;
@@ -5425,6 +5491,174 @@ export interface operations {
             };
         };
     };
+    pools_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the pool
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "autoCompound": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["UpdatePoolRequest"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
+                     *         "autoCompound": false,
+                     *         "compounding": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UpdatedPoolEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
     pools_yieldReport: {
         parameters: {
             query?: never;
@@ -5768,6 +6002,7 @@ export interface operations {
                      *         "earned": "1312500000000000000",
                      *         "claimed": "1000000000000000000",
                      *         "claimable": "312500000000000000",
+                     *         "compounding": false,
                      *         "blockNumber": 4211,
                      *         "blockTime": "2026-11-21T05:09:49.118Z"
                      *       }
@@ -5921,6 +6156,7 @@ export interface operations {
                      *           "earned": "1312500000000000000",
                      *           "claimed": "1000000000000000000",
                      *           "claimable": "312500000000000000",
+                     *           "compounding": false,
                      *           "blockNumber": 4211,
                      *           "blockTime": "2026-11-21T05:09:49.118Z"
                      *         }
@@ -6255,7 +6491,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6416,7 +6653,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6585,7 +6823,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -6762,7 +7001,8 @@ export interface operations {
                      *         "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
                      *         "gasUsed": "84213",
                      *         "gasPrice": "1000000007",
-                     *         "l1Fee": "18230941"
+                     *         "l1Fee": "18230941",
+                     *         "final": false
                      *       }
                      *     }
                      */
@@ -7231,6 +7471,174 @@ export interface operations {
     calls_claim: {
         parameters: {
             query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the pool
+                 * @example 01a1fc82-bdbe-7705-b6e7-18a25150920b
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "calls": [
+                     *           {
+                     *             "name": "approve",
+                     *             "chainId": 31337,
+                     *             "to": "0x9fe46736679d2d9a65f0992f2272de9f3c7fa6e0",
+                     *             "data": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "value": "0"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ContractCallsEnvelope"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description It contradicts the present state */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    calls_compounding: {
+        parameters: {
+            query: {
+                /** @description Whether yield is to be paid in again from now on */
+                enabled: "true" | "false";
+            };
             header?: never;
             path: {
                 /**
@@ -9451,6 +9859,7 @@ export interface operations {
                      *               "earned": "1312500000000000000",
                      *               "claimed": "1000000000000000000",
                      *               "claimable": "312500000000000000",
+                     *               "compounding": false,
                      *               "blockNumber": 4211,
                      *               "blockTime": "2026-11-21T05:09:49.118Z"
                      *             }
@@ -11992,6 +12401,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12057,6 +12467,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12122,6 +12533,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -12183,6 +12595,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
                  *       "transactionId": "01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2",
                  *       "transactionType": "DEPOSIT",
@@ -12443,6 +12856,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12505,6 +12919,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12569,6 +12984,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12631,6 +13047,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12695,6 +13112,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12757,6 +13175,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
@@ -12821,6 +13240,7 @@ export interface operations {
                  * @example {
                  *       "blockNumber": 4211,
                  *       "logIndex": 3,
+                 *       "final": false,
                  *       "drawId": 2,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",

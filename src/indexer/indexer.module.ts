@@ -1,9 +1,11 @@
 import { type DynamicModule, Module, type ModuleMetadata } from '@nestjs/common';
-import { APP_FILTER } from '@nestjs/core';
+import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
+import { ReferenceModule } from '#ledger/adapters/reference/reference.module';
 import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { SequenceCheck } from '#indexer/agreement/sequence-check';
 import { FactsWatch } from '#indexer/beside/facts-watch';
@@ -14,7 +16,9 @@ import { Indexer } from '#indexer/leading/indexer.service';
 import { LeadConnection } from '#indexer/leading/lead-connection';
 import { Preflight } from '#indexer/leading/preflight';
 import { Recovery } from '#indexer/leading/recovery';
+import { WindowFill } from '#indexer/leading/window-fill';
 import { Rewind } from '#indexer/leading/rewind';
+import { BlockProof } from '#indexer/proving/block-proof';
 import { ReceiptWatch } from '#indexer/receipts/receipt-watch';
 import { IndexerController } from '#indexer/reporting/indexer.controller';
 import { SyncState } from '#indexer/reporting/sync-state';
@@ -24,6 +28,9 @@ import { BackgroundVerification } from './verification';
 
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
 
+/** The adapters of the contracts that the service can follow, and what finds them. */
+const ADAPTERS = [DiscoveryModule, ReferenceModule];
+
 /** What following the chain and rewinding by hand share. Nothing of it runs by itself. */
 const PARTS = [
   {
@@ -32,6 +39,7 @@ const PARTS = [
     useFactory: ({ MAX_HEAD_AGE }: IndexerSettings) => new SyncState(MAX_HEAD_AGE),
   },
   IndexerTelemetry,
+  ContractAdapters,
   RpcEndpoints,
   {
     provide: SequenceCheck,
@@ -40,6 +48,7 @@ const PARTS = [
       new SequenceCheck(contracts, START_BLOCK),
   },
   Recovery,
+  WindowFill,
   LeadConnection,
 ];
 
@@ -49,7 +58,7 @@ export class RewindModule {
   static register(environment: Environment): DynamicModule {
     return {
       module: RewindModule,
-      imports: [SettingsModule.register(AREAS, environment)],
+      imports: [SettingsModule.register(AREAS, environment), ...ADAPTERS],
       providers: [...PARTS, Rewind],
     };
   }
@@ -62,11 +71,12 @@ export class IndexerModule {
   static register(environment: Environment, modules: IndexerImports = []): DynamicModule {
     return {
       module: IndexerModule,
-      imports: [SettingsModule.register(AREAS, environment), ...modules],
+      imports: [SettingsModule.register(AREAS, environment), ...ADAPTERS, ...modules],
       controllers: [IndexerController],
       providers: [
         ...PARTS,
         Preflight,
+        BlockProof,
         ContractStates,
         CatchUp,
         Follower,

@@ -1,6 +1,7 @@
 import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { PoolType } from '#values/types';
 import type { Attempts } from './attempts';
+import { Compounding } from './compounding';
 import type { KeeperNode } from './node';
 
 const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
@@ -21,15 +22,22 @@ export interface Task {
   data: Hex;
   /** For the log. */
   subject: string;
+  /** It is paid for only while less than this part of the budget is spent; all of it, if left out. */
+  budgetPart?: bigint;
+  /** The keeper is through with it, for now: it was sent, or would fail. */
+  ended?: (isSent: boolean) => void;
 }
 
-export type JobKind = 'complete_draw' | 'cancel_draw';
+export type JobKind = 'complete_draw' | 'cancel_draw' | 'compound';
 export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
 /** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
 type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promise<Task[]>;
 
-/** Every kind of work. A new one is a line here, and in JobKind. */
-export const JOBS: Record<JobKind, Job> = {
+/**
+ * Every kind of work. A new one is a line here, and in JobKind.
+ * @param least yield that is worth paying in again, in smallest token units
+ */
+export const jobs = (least: bigint, compounding = new Compounding(least)): Record<JobKind, Job> => ({
   complete_draw: ofCurrentDraws('complete_draw', 'completeDraw', ({ status }) =>
     Promise.resolve(status === DRAWING),
   ),
@@ -39,7 +47,8 @@ export const JOBS: Record<JobKind, Job> = {
     const grace = await read(node, contract, 'GRACE');
     return grace !== undefined && (await node.time()) >= drawTime + grace;
   }),
-};
+  compound: (...given) => compounding.find(...given),
+});
 
 interface Draw {
   status: number;

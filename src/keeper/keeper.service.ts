@@ -12,7 +12,7 @@ import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
 import { Attempts } from './attempts';
-import { JOBS, type Task } from './jobs';
+import { type Task, jobs } from './jobs';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
 import { Spending } from './spending';
@@ -32,6 +32,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
   private readonly node: KeeperNode;
   private readonly account;
   private readonly spending: Spending;
+  private readonly jobs;
   private sender?: Sender;
   private running = Promise.resolve();
 
@@ -42,6 +43,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     this.node = new KeeperNode(new ChainRpc(rpcEndpoints(settings.RPC_URL!)));
     this.account = privateKeyToAccount(settings.KEEPER_KEY!);
     this.spending = new Spending(parseEther(settings.KEEPER_BUDGET));
+    this.jobs = jobs(BigInt(settings.KEEPER_LEAST_YIELD));
   }
 
   get address(): string {
@@ -91,7 +93,7 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     if (!(await this.sender.isReady())) return 'sending';
     const found: Task[] = [];
     const attempts = new Attempts();
-    for (const job of Object.values(JOBS))
+    for (const job of Object.values(this.jobs))
       found.push(...(await job(this.node, this.settings.POOL_CONTRACTS, attempts)));
     const state = await this.sender.sendOne(found, attempts);
     if (state === 'idle' && attempts.failure) throw attempts.failure;

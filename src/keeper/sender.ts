@@ -84,7 +84,10 @@ export class Sender {
     // A contract that always wants something gets its turn, and no more.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
       const gas = await attempts.of(() => this.gasOf(task));
-      if (gas === undefined) continue;
+      if (gas === undefined) {
+        task.ended?.(false);
+        continue;
+      }
       // Another task may take less, but if one is left for want of money, it is told.
       const next = await this.send(task, gas);
       if (next === 'sending') return next;
@@ -125,7 +128,7 @@ export class Sender {
     const before = this.waiting;
     const fees = raised(await this.node.fees(), before?.fees);
     const most = gas * fees.maxFeePerGas;
-    if (gas > MOST_GAS || !this.spending.allows(most)) return 'over_budget';
+    if (gas > MOST_GAS || !this.spending.allows(most, task.budgetPart)) return 'over_budget';
     const balance = await this.node.balance(this.account.address);
     this.telemetry.hasBalance(balance);
     if (balance < most) return 'without_funds';
@@ -140,6 +143,7 @@ export class Sender {
     this.waiting = { nonce, since: Date.now(), fees, most: dearest, task, signed, hashes };
     this.served.set(task.contract, Date.now());
     this.left.delete(callOf(task));
+    task.ended?.(true);
     this.telemetry.hasSent(task.kind);
     this.logger.log(`${task.kind}, ${task.subject}: ${before ? 'replaced by' : 'sent'} ${hash}`);
     await this.broadcast(signed);

@@ -11,9 +11,9 @@ export class Spending {
     this.spent.push({ at: Date.now(), wei });
   }
 
-  /** Whether so much more stays within the budget. */
-  allows(wei: bigint): boolean {
-    return this.lastDay + wei <= this.budget;
+  /** Whether so much more stays within the budget, or within one of so many equal parts of it. */
+  allows(wei: bigint, part = 1n): boolean {
+    return (this.lastDay + wei) * part <= this.budget;
   }
 
   get lastDay(): bigint {

@@ -43,8 +43,9 @@ describe('defaults', () => {
       PORT: 3001,
       HOST: '0.0.0.0',
       DATABASE_POOL_SIZE: 20,
-      START_BLOCK: 0,
+      START_BLOCK: { others: 0 },
       CONFIRMATIONS: 0,
+      RPC_TIMEOUT: 5,
       PENDING_DEPOSIT_TTL: 86_400,
       SIWE_DOMAINS: [],
       CORS_ORIGINS: [],
@@ -61,6 +62,7 @@ describe('defaults', () => {
       VERIFY_INTERVAL: 60,
       INDEXER_PORT: 3002,
       KEEPER_BUDGET: '0.05',
+      KEEPER_LEAST_YIELD: '0',
       KEEPER_PORT: 3003,
     });
     for (const name of [
@@ -157,6 +159,27 @@ describe('a secret', () => {
   });
 });
 
+describe('where the events of contracts begin', () => {
+  const of = (START_BLOCK: string): unknown => {
+    const { START_BLOCK: starts } = loadEnvironment({ ...REQUIRED, POOL_CONTRACTS: CONTRACTS, START_BLOCK });
+    const contracts = [1, 2, 3].map((n) => address(`${n}`));
+    return [...contracts.map((each) => starts.of(each)), starts.first(contracts)];
+  };
+
+  it('is one number, or one for each, and one for those that are not named', () => {
+    expect(of('17')).toEqual([17, 17, 17, 17]);
+    expect(of(`${address('2')}:30`)).toEqual([0, 30, 0, 0]);
+    expect(of(`${address('2')}:30, 17,${address('3')}:5`)).toEqual([17, 30, 5, 5]);
+  });
+
+  it('is not told of a contract that is not followed', () => {
+    const START_BLOCK = `${address('9')}:30`;
+    expect(problemsOf({ ...REQUIRED, POOL_CONTRACTS: CONTRACTS, START_BLOCK })).toEqual([
+      'START_BLOCK names a contract that POOL_CONTRACTS does not name',
+    ]);
+  });
+});
+
 it('a budget of calls is one for all endpoints, or one for each', () => {
   const of = (RPC_URL: string, RPC_REQUESTS_PER_SECOND: string): string[] =>
     problemsOf({ ...REQUIRED, RPC_URL, RPC_REQUESTS_PER_SECOND }, 'indexer');
@@ -217,11 +240,20 @@ const WRONG: Record<string, string[]> = {
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
   RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
   CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],
-  START_BLOCK: ['-1', 'latest'],
-  CONFIRMATIONS: ['-1', '65', 'x'],
+  START_BLOCK: [
+    '-1',
+    'latest',
+    '1,2',
+    '0x12:5',
+    `${address('1')}:x`,
+    `${address('1')}:1,${address('1')}:2`,
+    `${address('1')}:1,`,
+  ],
+  CONFIRMATIONS: ['-1', '65', 'x', '1.5', 'latest', 'Safe'],
   RPC_AGREE: ['0', '-1', 'most'],
   QUARANTINE_AFTER: ['0', '86401', 'soon'],
   RPC_REQUESTS_PER_SECOND: ['0', '-1', '1.5', '100001', '10,many', ','],
+  RPC_TIMEOUT: ['0', '61', '2.5'],
   MAX_HEAD_AGE: ['-1', '1.5', 'soon'],
   PENDING_DEPOSIT_TTL: ['0', '1h'],
   JWT_SECRET: ['hidden-password', '1234567890123456789012345678901'],
@@ -268,6 +300,7 @@ const WRONG: Record<string, string[]> = {
   INDEXER_PORT: ['-1', '65536', 'x'],
   KEEPER_KEY: ['0x1234', `${'ab'.repeat(32)}`, `0x${'zz'.repeat(32)}`],
   KEEPER_BUDGET: ['-1', '1e-3', '0,05', '.5', '5 ether'],
+  KEEPER_LEAST_YIELD: ['-1', '1.5', '1e18', '9'.repeat(79)],
   KEEPER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     POOL_TYPES.join(),
@@ -277,6 +310,9 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replaceAll(',', ';'),
     `${CONTRACTS},lottery=${address('3')}`,
     `${CONTRACTS},other=${address('4')}`,
+    CONTRACTS.replace('lottery=', 'lottery:='),
+    CONTRACTS.replace('lottery=', 'lottery:Two words='),
+    `${CONTRACTS},lottery:vault=${address('1')}`,
   ],
   TRUST_PROXY: [
     'proxy.internal',
@@ -328,6 +364,14 @@ describe('parsing', () => {
     expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
       ['3', '9', '1'].map(address),
     );
+  });
+
+  it('gives the adapters that POOL_CONTRACTS names, by address', () => {
+    const { POOL_CONTRACTS } = load({
+      POOL_CONTRACTS: `${CONTRACTS.replace('lottery=', ' Lottery:Vault-2 = ')},lottery=${address('9')}`,
+    });
+    expect(POOL_CONTRACTS.get('lottery')).toEqual(['3', '9'].map(address));
+    expect([...POOL_CONTRACTS.adapters]).toEqual([[address('3'), 'vault-2']]);
   });
 
   it('gives WEBHOOK_RETRY_SECONDS as a list of numbers', () => {

@@ -1,13 +1,38 @@
-import { ArrayNotEmpty, IsInt, IsOptional, Max, Min } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { ArrayNotEmpty, IsInstance, IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { Integer, IntegerList } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
+import { StartBlocks, parseStartBlocks } from './start-blocks';
+
+/** Blocks to wait for before an event counts, or the tag that its block must have. */
+export type Confirmations = number | 'safe' | 'finalized';
+
+const MOST_CONFIRMATIONS = 64;
+const IsConfirmations = (): PropertyDecorator =>
+  ValidateBy({
+    name: 'isConfirmations',
+    validator: {
+      validate: (value) =>
+        value === 'safe' ||
+        value === 'finalized' ||
+        (Number.isInteger(value) && Number(value) >= 0 && Number(value) <= MOST_CONFIRMATIONS),
+      defaultMessage: () => `must be safe, finalized, or a number up to ${MOST_CONFIRMATIONS}`,
+    },
+  });
+const Confirmed = (): PropertyDecorator =>
+  Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value,
+  );
 
 /** Of the process that follows the chain. Its metrics have the same token as the API's. */
 export class IndexerSettings extends ChainSettings {
-  @Integer() @IsInt() @Min(0) START_BLOCK = 0;
+  /** Where the events of each contract begin: `N`, `0x…:N` for each, or both. See `StartBlocks`. */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseStartBlocks(value) : value))
+  @IsInstance(StartBlocks, { message: 'must be a block number, or 0x…:number for each contract' })
+  START_BLOCK = new StartBlocks();
 
-  @Integer() @IsInt() @Min(0) @Max(64) CONFIRMATIONS = 0;
+  @Confirmed() @IsConfirmations() CONFIRMATIONS: Confirmations = 0;
 
   /** Endpoints of RPC_URL that must have the same block before its events count; with 1, all that are well. */
   @Integer() @IsInt() @Min(1) @Max(100) RPC_AGREE = 1;
@@ -23,6 +48,9 @@ export class IndexerSettings extends ChainSettings {
   @Min(1, { each: true })
   @Max(100_000, { each: true })
   RPC_REQUESTS_PER_SECOND?: number[];
+
+  /** Seconds that an endpoint has for an answer about final blocks. Near the head it has 2.5. */
+  @Integer() @IsInt() @Min(1) @Max(60) RPC_TIMEOUT = 5;
 
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
   @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
@@ -48,12 +76,19 @@ export class IndexerSettings extends ChainSettings {
       !wrong('RPC_REQUESTS_PER_SECOND') &&
       budgets !== undefined &&
       ![1, endpoints].includes(budgets.length);
+    const areKnown = wrong('START_BLOCK') || wrong('POOL_CONTRACTS') || namesKnown(settings);
     return [
       ...super.problems(settings, wrong),
+      ...(areKnown ? [] : ['START_BLOCK names a contract that POOL_CONTRACTS does not name']),
       ...(areTooFew ? ['RPC_AGREE is more than the endpoints of RPC_URL'] : []),
       ...(isUneven
         ? ['RPC_REQUESTS_PER_SECOND must be one number, or one for each endpoint of RPC_URL']
         : []),
     ];
   }
+}
+
+function namesKnown({ START_BLOCK, POOL_CONTRACTS }: IndexerSettings): boolean {
+  const contracts = new Set([...POOL_CONTRACTS.values()].flat());
+  return [...START_BLOCK.named.keys()].every((address) => contracts.has(address));
 }

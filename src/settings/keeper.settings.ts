@@ -15,6 +15,10 @@ export class KeeperSettings extends ChainSettings {
   @Matches(/^\d{1,6}(\.\d{1,18})?$/, { message: 'must be an amount of ether, such as 0.05' })
   KEEPER_BUDGET = '0.05';
 
+  /** Yield, in smallest token units, from which on the keeper pays it in again. The contract's minimum holds besides. */
+  @Matches(/^\d{1,78}$/, { message: 'must be an amount in smallest token units' })
+  KEEPER_LEAST_YIELD = '0';
+
   /** Port of the keeper's own health and metrics server. */
   @Integer() @IsInt() @Min(0) @Max(65535) KEEPER_PORT = 3003;
 

@@ -12,6 +12,7 @@ import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
+import { tellCompleteness } from '#verify/completeness/completeness';
 import { ToldComparison } from '#verify/told/told';
 import { KeyBatchSize } from '#verify/walking/batches';
 import { Stopped, Walk } from '#verify/walking/walk';
@@ -202,7 +203,9 @@ export class Verification {
     this.progress.begin('chain');
     const chain = new ChainComparison(this.client, endpoints, this.findings, this.signal);
     await this.asking(async () => {
-      await chain.counts(await this.walk.keys(CONTRACTS));
+      const contracts = await this.walk.keys(CONTRACTS);
+      await chain.counts(contracts);
+      await tellCompleteness(this.client, this.findings, contracts, chain.unnumbered);
       await this.everyPool(new KeyBatchSize(10, MOST_CHAIN_POOLS), (ids) => chain.pools(ids));
     });
   }

@@ -121,6 +121,7 @@ it('gives what happens, as the service sends it', async () => {
     txHash: event.txHash,
     blockNumber: event.blockNumber,
     logIndex: event.logIndex,
+    final: false,
     account: owner.address,
     amount: '1000',
   });

@@ -18,7 +18,7 @@ const page = (cursor: string, balance = '100'): Start =>
 const deposit = (n: number): EventPayload => ({
   ...{ id: idOf(n), topic: 'deposit.confirmed', occurredAt: '2026-01-01T00:00:00.000Z', poolId: POOL },
   ...{ transactionId: `t${n}`, transactionType: 'DEPOSIT', txHash: `0x${n}`, blockNumber: n, logIndex: 0 },
-  ...{ account: '0xb', amount: '1' },
+  ...{ final: false, account: '0xb', amount: '1' },
 });
 
 const balance = ({ start }: Picture): string => start!.pools.data[0].balance;

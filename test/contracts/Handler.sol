@@ -95,6 +95,39 @@ contract Handler {
         if (done != due) _fail(due ? "a claim failed" : "a claim of nothing");
     }
 
+    function startCompounding(uint256 who, uint256 where) external {
+        bool due = !model.compounds(_id(where), _account(who));
+        if (_call(_account(who), abi.encodeCall(pool.startCompounding, (_id(where)))) != due) _fail("a start");
+    }
+
+    /// @notice Half as often as they start, so that there are some.
+    function stopCompounding(uint256 who, uint256 where) external {
+        if (who % 64 >= 32) return;
+        bool due = model.compounds(_id(where), _account(who));
+        if (_call(_account(who), abi.encodeCall(pool.stopCompounding, (_id(where)))) != due) _fail("a stop");
+    }
+
+    /// @notice By anyone, for anyone, also twice in a call.
+    function compound(uint256 who, uint256 where, uint256 others) external {
+        bytes16[] memory poolIds = new bytes16[](4);
+        address[] memory whose = new address[](4);
+        uint256[] memory amounts = new uint256[](4);
+        bool due;
+        for (uint256 i; i < 4; ++i) {
+            (poolIds[i], whose[i]) = (_id(where >> i), _account(others >> (8 * i)));
+            amounts[i] = pool.claimableOf(poolIds[i], whose[i]);
+            if (!model.compounds(poolIds[i], whose[i]) || amounts[i] < MINIMUM) amounts[i] = 0;
+            else due = true;
+            if (pool.compoundableOf(poolIds[i], whose[i]) != amounts[i]) _fail("what can be paid in again");
+        }
+        if (_call(_account(who), abi.encodeCall(pool.compound, (poolIds, whose))) != due) {
+            _fail(due ? "compounding failed" : "compounding that must fail");
+        }
+        for (uint256 i; i < 4; ++i) {
+            if (amounts[i] > 0 && pool.claimableOf(poolIds[i], whose[i]) > 0) _fail("yield that was left out");
+        }
+    }
+
     function accrue(uint256 who, uint256 where, uint256 size) external {
         address account = _mostlyOwner(who);
         uint256 amount = _amount(size, token.balanceOf(account) / 1000);
@@ -219,7 +252,14 @@ contract Handler {
     function takeAll() external {
         uint64 last = pool.currentDraw();
         LotteryPool.Draw memory draw = pool.drawOf(last);
-        if (draw.status == LotteryPool.Status.ACTIVE) _mustDo(pool.owner(), abi.encodeCall(pool.cancelDraw, (last)));
+        // Now and then the draw comes to its end instead, as it seldom does by chance.
+        if (draw.status == LotteryPool.Status.ACTIVE && draw.tickets > 0 && draw.tickets % 2 == 0) {
+            if (block.timestamp < draw.drawTime) vm.warp(draw.drawTime);
+            _mustDo(pool.owner(), abi.encodeCall(pool.closeDraw, (last)));
+        } else if (draw.status == LotteryPool.Status.ACTIVE) {
+            _mustDo(pool.owner(), abi.encodeCall(pool.cancelDraw, (last)));
+        }
+        draw = pool.drawOf(last);
         if (draw.status == LotteryPool.Status.DRAWING) {
             if (block.number > draw.pickBlock + 256) _mustDo(accounts[4], abi.encodeCall(pool.completeDraw, (last)));
             vm.roll(pool.drawOf(last).pickBlock + 1);
@@ -264,7 +304,7 @@ contract Handler {
         if (done && used > gasOf[bytes4(data)]) gasOf[bytes4(data)] = used;
         // Those of a call that failed are recorded too.
         Vm.Log[] memory logs = vm.getRecordedLogs();
-        if (done) model.replay(logs, owner);
+        if (done) model.replay(logs, owner, from);
     }
 
     function _mustDo(address from, bytes memory data) private {

@@ -2,6 +2,7 @@
 pragma solidity ^0.8.24;
 
 import {LotteryPool} from "contracts/LotteryPool.sol";
+import {SavingsPool} from "contracts/SavingsPool.sol";
 import {TestToken} from "contracts/TestToken.sol";
 import {Handler} from "./Handler.sol";
 import {Model} from "./Model.sol";
@@ -47,6 +48,7 @@ abstract contract Invariants {
         _balancesAreThoseOfTheEvents();
         _weightsAreThoseOfTheEvents();
         _yieldIsSharedByWeightAndNeverMoreThanPaidIn();
+        _compoundersAreThoseWhoSaidSo();
         _drawsAreThoseOfTheEvents();
         _gasIsBounded();
     }
@@ -126,6 +128,27 @@ abstract contract Invariants {
         }
     }
 
+    function _compoundersAreThoseWhoSaidSo() private view {
+        (SavingsPool.Compounder[] memory found, uint256[] memory amounts) = _pool.compounders(0, 1000);
+        uint256 expected;
+        for (uint256 p; p < _ids.length; ++p) {
+            for (uint256 i; i < _accounts.length; ++i) {
+                bool compounds = _model.compounds(_ids[p], _accounts[i]);
+                require(_pool.isCompounding(_ids[p], _accounts[i]) == compounds, "whether an account compounds");
+                if (!compounds) continue;
+                ++expected;
+                uint256 times;
+                for (uint256 k; k < found.length; ++k) {
+                    if (found[k].poolId != _ids[p] || found[k].account != _accounts[i]) continue;
+                    require(amounts[k] == _pool.compoundableOf(_ids[p], _accounts[i]), "an amount in the list");
+                    ++times;
+                }
+                require(times == 1, "an account is not in the list, or there twice");
+            }
+        }
+        require(found.length == expected, "the list has others");
+    }
+
     function _drawsAreThoseOfTheEvents() private view {
         require(_pool.currentDraw() == _model.draws(), "the number of draws");
         for (uint64 id = 1; id <= _pool.currentDraw(); ++id) {
@@ -153,6 +176,9 @@ abstract contract Invariants {
         _below(_pool.withdraw.selector, 120_000);
         _below(_pool.claimYield.selector, 120_000);
         _below(_pool.accrueYield.selector, 160_000);
+        _below(_pool.startCompounding.selector, 150_000);
+        _below(_pool.stopCompounding.selector, 60_000);
+        _below(_pool.compound.selector, 300_000);
         _below(_pool.openDraw.selector, 130_000);
         _below(_pool.buyTickets.selector, 190_000);
         _below(_pool.fundPrize.selector, 100_000);
@@ -189,12 +215,13 @@ abstract contract Invariants {
 
 contract SavingsTest is Invariants {
     function _calls() internal pure override returns (bytes4[] memory selectors) {
-        selectors = new bytes4[](9);
+        selectors = new bytes4[](12);
         (selectors[0], selectors[1]) = (Handler.deposit.selector, Handler.depositMany.selector);
         (selectors[2], selectors[3]) = (Handler.withdraw.selector, Handler.withdrawTooMuch.selector);
         (selectors[4], selectors[5]) = (Handler.claim.selector, Handler.accrue.selector);
         (selectors[6], selectors[7]) = (Handler.wait.selector, Handler.donate.selector);
-        selectors[8] = Handler.depositTwice.selector;
+        (selectors[8], selectors[9]) = (Handler.depositTwice.selector, Handler.compound.selector);
+        (selectors[10], selectors[11]) = (Handler.startCompounding.selector, Handler.stopCompounding.selector);
     }
 }
 

@@ -53,6 +53,10 @@ contract Model {
     mapping(address account => int256) public flow;
     mapping(bytes16 id => Pool) public pools;
     mapping(bytes16 id => mapping(address account => Saver)) public savers;
+    /// Who has said that its yield is to be paid in again.
+    mapping(bytes16 id => mapping(address account => bool)) public compounds;
+    /// What was claimed for an account by another, and is not paid in again yet.
+    uint256 private _pending;
     mapping(uint64 drawId => Draw) private _draws;
     /// Who holds each ticket, by purchase: the buyer and the tickets sold up to then.
     mapping(uint64 drawId => address[]) private _buyers;
@@ -69,7 +73,8 @@ contract Model {
     }
 
     /// @param owner Who owned the contract when it wrote these
-    function replay(Vm.Log[] memory logs, address owner) external {
+    /// @param from Who called it
+    function replay(Vm.Log[] memory logs, address owner, address from) external {
         for (uint256 i; i < logs.length; ++i) {
             if (logs[i].emitter != address(_pool)) continue;
             (bytes32[] memory topics, bytes memory data) = (logs[i].topics, logs[i].data);
@@ -80,7 +85,13 @@ contract Model {
             uint64 number = _last(data);
             if (number != ++seq) return _fail("a number is missing, or there twice");
             if (topics.length == 4) {
-                _movement(kind, bytes16(topics[1]), address(uint160(uint256(topics[3]))), _first(data));
+                address holder = address(uint160(uint256(topics[3])));
+                _consent(kind, topics, holder, _first(data), from);
+                _movement(kind, bytes16(topics[1]), holder, _first(data));
+            } else if (kind == SavingsPool.CompoundingStarted.selector) {
+                _change(bytes16(topics[1]), address(uint160(uint256(topics[2]))), from, true);
+            } else if (kind == SavingsPool.CompoundingStopped.selector) {
+                _change(bytes16(topics[1]), address(uint160(uint256(topics[2]))), from, false);
             } else if (kind == SavingsPool.YieldAccrued.selector) {
                 _accrue(bytes16(topics[1]), _first(data), owner);
             } else {
@@ -88,6 +99,7 @@ contract Model {
                 _ofDraw(kind, uint64(uint256(topics[1])), account, data);
             }
         }
+        if (_pending != 0) _fail("yield that was claimed for another, and not paid in again");
     }
 
     /// @notice A winner had the prize sent to another.
@@ -100,6 +112,25 @@ contract Model {
     function weightOf(bytes16 id, address account) public view returns (uint256) {
         Saver storage saver = savers[id][account];
         return saver.weight + saver.balance * (block.timestamp - saver.since);
+    }
+
+    /// @dev Money moves by its holder's call. Yield that its holder wants paid in again moves by anyone's, at once.
+    function _consent(bytes32 kind, bytes32[] memory topics, address holder, uint256 amount, address from) private {
+        if (bytes16(topics[2]) != bytes16("compound")) {
+            if (holder != from) _fail("somebody else's money");
+            if (_pending != 0) _fail("yield that was claimed for another, and not paid in again");
+            return;
+        }
+        if (!compounds[bytes16(topics[1])][holder]) return _fail("yield that moved without consent");
+        if (kind == SavingsPool.YieldClaimed.selector) _pending += amount;
+        else if (kind == SavingsPool.Deposited.selector && _pending == amount) _pending = 0;
+        else _fail("another sum paid in again than was claimed");
+    }
+
+    function _change(bytes16 id, address account, address from, bool wanted) private {
+        if (account != from) _fail("consent of another");
+        if (compounds[id][account] == wanted) _fail("consent that changed nothing");
+        compounds[id][account] = wanted;
     }
 
     function _movement(bytes32 kind, bytes16 id, address account, uint256 amount) private {

@@ -379,7 +379,7 @@ export class ChainBench {
     for (const { eventName, args, address: emitter, transactionHash: hash, logIndex: index } of logs) {
       if ('poolId' in args) {
         const pool = known.get(args.poolId);
-        if (!pool) continue;
+        if (!pool || !('amount' in args)) continue;
         const move = (type: string): unknown =>
           confirmed.push({ pool: pool.id, type, hash, index, amount: args.amount.toString() });
         if (eventName === 'Deposited') pool.balance += args.amount;

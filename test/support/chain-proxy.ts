@@ -54,6 +54,8 @@ function* huge(): Generator<Buffer> {
 export class RpcProxy {
   faults: Faults = {};
   requests = 0;
+  /** The blocks that it calls safe and final, by its head. Those that are unset it does not know. */
+  tags: Partial<Record<'safe' | 'finalized', (head: number) => number>> = {};
   // A client that sends on a connection just as it is closed would fail, so none is.
   private readonly server = createServer(
     { keepAliveTimeout: 0 },
@@ -114,6 +116,11 @@ export class RpcProxy {
   }
 
   private async answer({ id, method, params }: Call, head: number): Promise<Answer> {
+    if (params[0] === 'safe' || params[0] === 'finalized') {
+      const number = this.tags[params[0]]?.(Number(await this.ask('eth_blockNumber', [])));
+      if (number === undefined) return { id, result: null };
+      params = [hex(Math.max(0, number)), false];
+    }
     const { maxRange, maxLogs, logs, result } = this.faults;
     if (this.faults.refuse?.(method, params)) return { id, error: { code: -32601, message: 'not here' } };
     if (method === 'eth_call' && Number(params[1]) > head)

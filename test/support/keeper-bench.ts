@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type Address, type Hex, parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { PoolContracts } from '#ledger/chain/chain.settings';
 import { Keeper } from '#keeper/keeper.service';
 import { type KeeperState, KeeperTelemetry } from '#keeper/telemetry';
 import { KeeperSettings } from '#settings/keeper.settings';
@@ -51,7 +52,7 @@ interface TestKeeper {
 /** A keeper as a process of its own would be: what it knows it has from the chain. */
 export function keeper(settings: Partial<KeeperSettings> = {}): TestKeeper {
   const telemetry = new KeeperTelemetry();
-  const POOL_CONTRACTS = new Map([['lottery' as const, [t.pool]]]);
+  const POOL_CONTRACTS = new PoolContracts([['lottery', [t.pool]]]);
   const given = { RPC_URL: t.anvil.url, KEEPER_KEY: key, POOL_CONTRACTS, ...settings };
   const service = new Keeper(Object.assign(new KeeperSettings(), given), telemetry);
   const count = async (line: string): Promise<number> => {

@@ -1,8 +1,11 @@
 import { type Client } from 'pg';
+import type { Confirmations } from '#settings/indexer.settings';
+import type { Mark } from '#indexer/blocks/finality';
 import { connect } from '#indexer/leading/leader';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { type Applied, EventWriter } from '#indexer/ledger/event-writer';
-import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import type { Kind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { type TestDatabase, freshDatabase } from './database';
@@ -93,25 +96,30 @@ export class Written {
   databaseUrl: string;
   private own?: TestDatabase;
 
-  async start(chain: PaperChain, confirmations = 0, database?: TestDatabase): Promise<this> {
+  async start(chain: PaperChain, confirmations: Confirmations = 0, database?: TestDatabase): Promise<this> {
     if (!database) this.own = database = await freshDatabase();
     this.databaseUrl = database.url;
     this.client = await connect(database.url);
-    const lotteries = new Set([LOTTERY, NEW_LOTTERY]);
-    this.writer = new EventWriter(this.client, { confirmations, pendingTtl: TTL, lotteries });
+    this.confirm(confirmations);
     const [{ number, hash, time }] = chain.blocks;
     await this.client.query(
       `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
        VALUES (1, $1, $2, $1, to_timestamp($3::bigint), $2, now())`,
       [hash, number, time],
     );
-    await this.writer.keepBlocks([chain.blocks[0]]);
+    await this.writer.blocks.keep([chain.blocks[0]]);
     await this.client.query(
       `INSERT INTO users VALUES (gen_random_uuid(), $1, now()), (gen_random_uuid(), $2, now())`,
       [SAVER, OTHER],
     );
-    this.cursor = { ...chain.blocks[0], epoch: 0 };
+    this.cursor = { ...chain.blocks[0], epoch: 0, applied: number };
     return this;
+  }
+
+  /** As after a start with this setting. */
+  confirm(confirmations: Confirmations): void {
+    const lotteries = new Set([LOTTERY, NEW_LOTTERY]);
+    this.writer = new EventWriter(this.client, { confirmations, pendingTtl: TTL, lotteries });
   }
 
   async stop(): Promise<void> {
@@ -144,12 +152,26 @@ export class Written {
     await this.client.query('COMMIT');
   }
 
-  /** Applies the chain's blocks after the cursor, up to block `to`, as one batch. */
-  async apply(chain: PaperChain, to = chain.head.number, head = chain.head.number): Promise<Applied> {
+  /**
+   * Applies the chain's blocks after the cursor, up to block `to`, as one batch.
+   * @param marks blocks of the chain that its nodes call safe and final
+   */
+  async apply(
+    chain: PaperChain,
+    to = chain.head.number,
+    head = chain.head.number,
+    marks: { safe?: number; finalized?: number } = {},
+  ): Promise<Applied> {
+    const mark = (number?: number): Mark | undefined =>
+      number === undefined ? undefined : { number, hashes: [chain.blocks[number].hash] };
     const blocks = chain.blocks.slice(this.cursor.number + 1, to + 1);
     const events = blocks.flatMap((block) => block.events);
     const batch = { to: chain.blocks[to], blocks: blocks.slice(-WINDOW_BLOCKS), events };
-    const applied = await this.writer.apply(this.cursor, batch, { state: 'syncing', head });
+    const applied = await this.writer.apply(this.cursor, batch, {
+      state: 'syncing',
+      head,
+      marks: { safe: mark(marks.safe), finalized: mark(marks.finalized) },
+    });
     this.cursor = applied.cursor;
     return applied;
   }

@@ -12,7 +12,12 @@ export class Refused extends Error {}
 
 /** A node as the indexer knows it. */
 export const endpointOf = (url: string): WatchedEndpoint =>
-  new WatchedEndpoint({ url, headers: {}, name: url }, url, [], () => undefined);
+  new WatchedEndpoint(
+    { url, headers: {}, name: url },
+    [],
+    () => undefined,
+    () => undefined,
+  );
 
 /** A node of a chain on paper: answers calls by a function, and counts them. */
 export class PaperNode {

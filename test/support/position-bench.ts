@@ -15,6 +15,7 @@ import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { Source } from '#indexer/reading/source';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import * as dev from '#dev/deploy';
+import { decoderFor } from './adapters';
 import { until } from './app';
 import { type TestDatabase, freshDatabase } from './database';
 
@@ -27,6 +28,7 @@ const { abi } = dev.artifacts.LotteryPool;
 export interface Account {
   balance: string;
   claimable: string;
+  compounding: boolean;
 }
 interface Answer extends Account {
   deposited: string;
@@ -75,7 +77,7 @@ export class PositionBench {
     const lotteries = new Set<string>([contracts.lottery]);
     const { confirmations } = this;
     this.writer = new EventWriter(this.client, { confirmations, pendingTtl: 86_400, lotteries });
-    this.source = new Source(new Rpc(rpcEndpoints(url)[0]), this.contracts);
+    this.source = new Source(new Rpc(rpcEndpoints(url)[0]), this.contracts, decoderFor(this.contracts));
     this.cursor = await openCursor(this.client, this.writer, this.source, environment);
     await this.client.query('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [
       `0x${'f'.repeat(40)}`,
@@ -174,10 +176,14 @@ export class PositionBench {
     for (const { id, contract } of pools)
       for (const account of this.accounts) {
         const args = [bytes16(id), account];
-        const [balance, claimable] = await Promise.all(
-          ['balanceOf', 'claimableOf'].map((name) => this.view(contract, name, args, block)),
+        const [balance, claimable, compounding] = await Promise.all(
+          ['balanceOf', 'claimableOf', 'isCompounding'].map((name) => this.view(contract, name, args, block)),
         );
-        said[`${id} ${account}`] = { balance: `${balance}`, claimable: `${claimable}` };
+        said[`${id} ${account}`] = {
+          balance: `${balance}`,
+          claimable: `${claimable}`,
+          compounding: compounding === 1n,
+        };
       }
     return said;
   }

@@ -17,6 +17,7 @@ const ownDeposit: Preparation = async (app, user) => ({
 /** By operation id. */
 export const PREPARATIONS: Record<string, Preparation> = {
   pools_detail: ownPool,
+  pools_update: ownPool,
   pools_yieldReport: ownPool,
   transactions_sent: ownDeposit,
   webhooks_get: ownWebhook,

@@ -42,6 +42,7 @@ export const CASES: Record<string, Record<string, Case>> = {
     block_time: [`block_time + interval '1 second'`],
     applied_number: ['block_number + 1'],
     proven_number: ['block_number + 1'],
+    finalized_number: ['block_number + 1'],
   },
   chain_events: {
     block_number: ['block_number + 100', undefined, TICKETS],

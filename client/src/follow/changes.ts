@@ -175,7 +175,8 @@ function begun(start: Start, event: Movement, amount: bigint): Start | undefined
   const { poolId, account: address, blockNumber, occurredAt: blockTime } = event;
   const none = { withdrawn: '0', earned: '0', claimed: '0', claimable: '0' };
   const paid = { deposited: amount.toString(), balance: amount.toString() };
-  const next: Position = { poolId, address, ...none, ...paid, blockNumber, blockTime };
+  // Who wants yield paid in again before having paid in at all shows after the next load.
+  const next: Position = { poolId, address, ...none, ...paid, compounding: false, blockNumber, blockTime };
   const positions = {
     data: [...data, next].sort((a, b) => (a.poolId < b.poolId ? 1 : -1)),
     pagination: { ...pagination, total: pagination.total + 1, pages: 1 },

@@ -22,6 +22,12 @@ export async function callsOf(
       const params = { path: { id: request.pool } };
       return (await api.GET('/pools/{id}/calls/claim', { params, signal })).data!.data.calls;
     }
+    case 'startCompounding':
+    case 'stopCompounding': {
+      const enabled = request.kind === 'startCompounding' ? 'true' : 'false';
+      const params = { path: { id: request.pool }, query: { enabled } as const };
+      return (await api.GET('/pools/{id}/calls/compounding', { params, signal })).data!.data.calls;
+    }
     case 'buyTickets': {
       const params = { query: { count: request.count } };
       return (await api.GET('/lottery/calls/tickets', { params, signal })).data!.data.calls;

@@ -12,6 +12,8 @@ export type PaymentRequest =
     }
   | { readonly kind: 'withdraw'; readonly pool: string; readonly amount: string }
   | { readonly kind: 'claimYield'; readonly pool: string }
+  /** Whether the wallet's yield in the pool is to be paid in again. */
+  | { readonly kind: 'startCompounding' | 'stopCompounding'; readonly pool: string }
   | { readonly kind: 'buyTickets'; readonly count: string }
   | {
       readonly kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw';

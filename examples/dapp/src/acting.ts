@@ -27,7 +27,7 @@ export interface Acting {
 export function useActing(
   { payer, address }: Session,
   config: ReadyConfig,
-  { isSeen, lookIntoWallet, state }: Followed,
+  { isSeen, isFound, lookIntoWallet, state }: Followed,
   paying: Paying,
 ): Acting {
   const { token } = config;
@@ -87,6 +87,16 @@ export function useActing(
     withdraw: ({ id }, amount) =>
       void pay(TITLES.withdraw, (options) => client.withdraw(id, { amount, ...options })),
     claim: ({ id }) => void pay(TITLES.claimYield, (options) => client.claim(id, options)),
+    compound: ({ id }, enabled) =>
+      void pay(TITLES[enabled ? 'startCompounding' : 'stopCompounding'], async (options) => {
+        await client.setCompounding(id, { enabled, ...options });
+        // What the wallet has said holds for its yield alone; of the pool its owner says it too.
+        const { owner } = await client.pools.get(id);
+        if (owner.address === address.toLowerCase()) await client.pools.update(id, { autoCompound: enabled });
+        await isFound(({ positions: { data } }) =>
+          data.some(({ poolId, compounding }) => poolId === id && compounding === enabled),
+        );
+      }),
     cancel: ({ id }) =>
       void run('Cancel the pool', ['Remove the pool'], async () => {
         await client.api.DELETE('/pools/{id}', { params: { path: { id } } });

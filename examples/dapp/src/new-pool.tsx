@@ -96,8 +96,8 @@ export function NewPoolDialog({
             onChange={(event) => setAutoCompound(event.currentTarget.checked)}
           />
           <span>
-            Yield is meant to stay in the pool
-            <small>A note for now: no contract pays it in by itself.</small>
+            Yield is to be paid in again
+            <small>It begins once your wallet says so: press Compound yield when the pool is paid.</small>
           </span>
         </label>
         {problem && <ProblemText problem={problem} />}

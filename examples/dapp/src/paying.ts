@@ -181,7 +181,7 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
 const isMoney = ({ kind }: Payment): boolean =>
   kind === 'deposit' || kind === 'withdraw' || kind === 'claimYield';
 
-function isSeen(payment: Payment, { transactions, pools, entries, draw }: Start): boolean {
+function isSeen(payment: Payment, { transactions, pools, positions, entries, draw }: Start): boolean {
   switch (payment.kind) {
     case 'deposit':
     case 'withdraw':
@@ -199,6 +199,12 @@ function isSeen(payment: Payment, { transactions, pools, entries, draw }: Start)
       return [...entries.data, ...(draw ? [draw] : [])].every(
         ({ drawId, contract, due }) =>
           drawId !== payment.drawId || contract !== payment.contract || due !== DUE[payment.kind],
+      );
+    case 'startCompounding':
+    case 'stopCompounding':
+      return positions.data.some(
+        ({ poolId, compounding }) =>
+          poolId === payment.pool && compounding === (payment.kind === 'startCompounding'),
       );
     case 'buyTickets':
       return true;

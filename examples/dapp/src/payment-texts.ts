@@ -5,6 +5,8 @@ export const TITLES: Record<Payment['kind'], string> = {
   deposit: 'Deposit',
   withdraw: 'Withdraw',
   claimYield: 'Claim yield',
+  startCompounding: 'Compound yield',
+  stopCompounding: 'Stop compounding',
   buyTickets: 'Buy tickets',
   claimPrize: 'Take the prize',
   refund: 'Take the money back',
@@ -23,6 +25,8 @@ export function saysOf(payment: Payment, token: Token): string | undefined {
     case 'withdraw':
       return `You take out ${exactWithSymbol(payment.amount, token)}`;
     case 'claimYield':
+    case 'startCompounding':
+    case 'stopCompounding':
     case 'claimPrize':
     case 'refund':
     case 'completeDraw':
@@ -40,6 +44,8 @@ export const stepText = (step: PaymentStep): string =>
     deposit: 'Pay it in',
     withdraw: 'Take it out',
     claimYield: 'Take the yield',
+    startCompounding: 'Let anyone pay your yield in again',
+    stopCompounding: 'Keep your yield to be claimed',
     buyTickets: 'Buy the tickets',
     claimPrize: 'Have the prize paid',
     refund: 'Have the money paid back',
@@ -55,6 +61,10 @@ export function resultText(payment: Payment, token: Token): string {
       return `${withSymbol(payment.amount, token)} are back in your wallet.`;
     case 'claimYield':
       return 'The yield is in your wallet.';
+    case 'startCompounding':
+      return 'What you earn is paid in again from now on.';
+    case 'stopCompounding':
+      return 'What you earn waits for you from now on.';
     case 'buyTickets':
       return 'Good luck!';
     case 'claimPrize':

@@ -20,6 +20,8 @@ export interface PoolActions {
   deposit: (pool: PoolItem, amount: bigint) => Promise<Problem | undefined>;
   withdraw: (pool: PoolItem, amount: bigint) => void;
   claim: (pool: PoolItem) => void;
+  /** Has the wallet say whether its yield is paid in again. */
+  compound: (pool: PoolItem, enabled: boolean) => void;
   /** Removes a pool that was never paid. */
   cancel: (pool: PoolItem) => void;
   /** Only on the local chain. */
@@ -174,7 +176,8 @@ function PoolCard({
         ) : (
           <>
             {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
-            {pool.autoCompound && ' · marked as compounding'}
+            {pool.autoCompound && ' · its owner compounds'}
+            {position?.compounding && ' · your yield is paid in again'}
           </>
         )}
       </p>
@@ -223,6 +226,11 @@ function PoolCard({
         {claimable > 0n && (
           <button type="button" class="main" onClick={() => actions.claim(pool)}>
             Claim
+          </button>
+        )}
+        {position && (
+          <button type="button" onClick={() => actions.compound(pool, !position.compounding)}>
+            {position.compounding ? 'Stop compounding' : 'Compound yield'}
           </button>
         )}
         {mayCancel && !pending?.submitted && !showPayment && (

@@ -1,7 +1,13 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiData } from '#platform/openapi/api-docs';
 import { AuthenticatedUser, CurrentUser } from '#features/access/current-user';
-import { ContractCalls, DepositCallsQuery, TicketCallsQuery, WithdrawCallsQuery } from './calls.dto';
+import {
+  CompoundingCallsQuery,
+  ContractCalls,
+  DepositCallsQuery,
+  TicketCallsQuery,
+  WithdrawCallsQuery,
+} from './calls.dto';
 import { CallsService } from './calls.service';
 
 @Controller()
@@ -56,6 +62,21 @@ export class CallsController {
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
     return this.calls.claim(user, id);
+  }
+
+  @Get('pools/:id/calls/compounding')
+  @ApiData(ContractCalls, {
+    summary: 'What a wallet sends to have its yield paid in again, or not',
+    description:
+      'After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.',
+    errors: [400, 401, 403, 404, 'compounding_unchanged', 'chain_unknown'],
+  })
+  compounding(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Query() { enabled }: CompoundingCallsQuery,
+  ): Promise<ContractCalls> {
+    return this.calls.compounding(user, id, enabled === 'true');
   }
 
   @Get('lottery/calls/tickets')

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsString } from 'class-validator';
+import { IsIn, IsOptional, IsString } from 'class-validator';
 import { AMOUNT, IsPositiveAmount } from '#ledger/chain/amount';
 import { CALL_NAMES, CallName } from './contract-calls';
 
@@ -32,6 +32,16 @@ export class WithdrawCallsQuery {
   })
   @IsPositiveAmount()
   amount: string;
+}
+
+export class CompoundingCallsQuery {
+  @ApiProperty({
+    enum: ['true', 'false'],
+    example: 'true',
+    description: 'Whether yield is to be paid in again from now on',
+  })
+  @IsIn(['true', 'false'])
+  enabled: 'true' | 'false';
 }
 
 export class TicketCallsQuery {

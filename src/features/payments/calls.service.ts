@@ -15,7 +15,7 @@ import {
   type PoolToPay,
   type PoolToPayOut,
 } from './calls.sql';
-import { approve, buyTickets, claimYield, deposit, withdraw } from './contract-calls';
+import { approve, buyTickets, claimYield, deposit, setCompounding, withdraw } from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
 
 /** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
@@ -74,6 +74,14 @@ export class CallsService {
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
     const pool = await this.poolToPayOut(caller, poolId, refuseClaim);
     return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
+  }
+
+  /** @throws ApiError 409 when it is so already; 403, 404 and 503 as for withdrawals */
+  async compounding(caller: AuthenticatedUser, poolId: string, enabled: boolean): Promise<ContractCalls> {
+    const pool = await this.poolToPayOut(caller, poolId, ({ compounding }) =>
+      compounding === enabled ? namedError('compounding_unchanged') : undefined,
+    );
+    return calls(chainIdOf(pool), setCompounding(pool.contract as Address, poolId, enabled));
   }
 
   /**

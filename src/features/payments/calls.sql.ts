@@ -1,6 +1,6 @@
 import type { TransactionStatus } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK_TIME, isApart } from '#ledger/chain/chain.sql';
+import { HEAD, KNOWN_CHAIN, LAST_BLOCK_TIME, isApart, isCompounding } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
@@ -32,6 +32,8 @@ export interface PoolToPayOut extends PoolRow {
   /** What the caller has in the pool, and can claim. */
   balance: string;
   claimable: string;
+  /** Whether the caller's yield is paid in again. */
+  compounding: boolean;
   /** Whether the ledger is at the head, also for this contract, and no payment of the caller's is on its way. */
   isCurrent: boolean;
   /** In seconds: when the head was last looked at, and the time of this statement. */
@@ -62,7 +64,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
   `
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, chain.*,
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
-      coalesce(y.claimable, 0)::text AS claimable,
+      coalesce(y.claimable, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
         AND NOT ${isPaying('p.id', ':caller')} AS "isCurrent",
       coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now

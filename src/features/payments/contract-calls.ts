@@ -10,6 +10,8 @@ export const CALL_NAMES = [
   'deposit',
   'withdraw',
   'claimYield',
+  'startCompounding',
+  'stopCompounding',
   'buyTickets',
   ...DRAW_CALLS,
 ] as const;
@@ -67,6 +69,13 @@ export const claimYield = (contract: Address, pool: string): EncodedCall => ({
     args: [bytes16(pool), NO_REFERENCE],
   }),
 });
+
+/** Whether anyone may pay the sender's yield in again, from now on. */
+export const setCompounding = (contract: Address, pool: string, enabled: boolean): EncodedCall => {
+  const name = enabled ? 'startCompounding' : 'stopCompounding';
+  const data = encodeFunctionData({ abi: savingsPoolAbi, functionName: name, args: [bytes16(pool)] });
+  return { name, to: contract, data };
+};
 
 export const buyTickets = (contract: Address, drawId: bigint, count: bigint): EncodedCall => ({
   name: 'buyTickets',

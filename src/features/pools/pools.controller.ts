@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Headers, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiHeader } from '@nestjs/swagger';
 import type { JsonText } from '#platform/answers/json-text';
 import type { CursorPage, Page } from '#platform/answers/pagination';
@@ -14,6 +14,8 @@ import {
   ListPoolsQuery,
   PoolDetail,
   PoolItem,
+  UpdatePoolRequest,
+  UpdatedPool,
   YieldReport,
 } from './pools.dto';
 import { PoolsService } from './pools.service';
@@ -86,6 +88,21 @@ export class PoolsController {
     @Param('id') id: string,
   ): Promise<JsonText<YieldReport>> {
     return this.pools.yieldReport(user, id);
+  }
+
+  @Patch(':id')
+  @ApiData(UpdatedPool, {
+    summary: 'Say whether yield is to be paid in again',
+    description:
+      'For its owner. It says what the owner wants of the pool. Yield moves only for wallets that have said so on the chain, each for its own: `compounding` tells whether the owner has, and GET /pools/{id}/calls/compounding gives the call. A second time it is the same.',
+    errors: [400, 401, 403, 404, 413, 415],
+  })
+  update(
+    @CurrentUser() user: AuthenticatedUser,
+    @Param('id') id: string,
+    @Body() request: UpdatePoolRequest,
+  ): Promise<JsonText<UpdatedPool>> {
+    return this.pools.update(user, id, request);
   }
 
   @Delete(':id')

@@ -65,6 +65,12 @@ export class CreatePoolRequest {
   members: string[] = [];
 }
 
+export class UpdatePoolRequest {
+  @ApiProperty({ description: 'Whether yield is to be paid in again' })
+  @IsBoolean()
+  autoCompound: boolean;
+}
+
 const TWENTY_FIVE = '25000000000000000000';
 export const CREATE_POOL_EXAMPLES = {
   alone: { summary: 'For oneself', value: { type: 'individual', initialDeposit: TWENTY_FIVE } },
@@ -93,6 +99,16 @@ export class CreatedPool extends PoolIdentity {
     description: 'The pending DEPOSIT, which GET /pools/{id}/calls/deposit pays',
   })
   depositId: string;
+}
+
+export class UpdatedPool {
+  @ApiProperty({ format: 'uuid' }) id: string;
+  @ApiProperty() autoCompound: boolean;
+  @ApiProperty({
+    description:
+      "Whether the owner's wallet has said the same on the chain, which alone moves yield; GET /pools/{id}/calls/compounding has the call",
+  })
+  compounding: boolean;
 }
 
 export class LeftPool {

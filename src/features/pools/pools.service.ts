@@ -22,6 +22,8 @@ import {
   POOL_CURSOR,
   type PoolDetail,
   type PoolItem,
+  type UpdatePoolRequest,
+  type UpdatedPool,
   type YieldReport,
 } from './pools.dto';
 import {
@@ -35,6 +37,7 @@ import {
   POOL_DETAIL,
   POOL_YIELD,
 } from './pools.sql';
+import { SET_AUTO_COMPOUND } from './pool-settings.sql';
 import { CANCEL_POOL } from './unpaid.sql';
 
 const MAX_MEMBERS = 100;
@@ -142,6 +145,16 @@ export class PoolsService {
     }
     this.created.inc({ type: pool.type });
     return new JsonText(answer);
+  }
+
+  /** @throws ApiError 404 for an unknown pool, 403 unless the caller owns it */
+  async update(
+    { address: caller }: AuthenticatedUser,
+    id: string,
+    { autoCompound }: UpdatePoolRequest,
+  ): Promise<JsonText<UpdatedPool>> {
+    const values = { pool: knownForm(id), caller, autoCompound };
+    return new JsonText(readable(await this.database.write(SET_AUTO_COMPOUND, values)).data);
   }
 
   /**

@@ -24,6 +24,11 @@ export class PositionItem {
   })
   claimable: string;
   @ApiProperty({
+    description:
+      'Whether the caller has said on the chain that its yield here is to be paid in again; GET /pools/{id}/calls/compounding changes it',
+  })
+  compounding: boolean;
+  @ApiProperty({
     type: 'integer',
     nullable: true,
     description: 'The last block that counts; null before any has been read',

@@ -1,6 +1,6 @@
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { CONTRACTS_APART, EFFECTIVE_BLOCK } from '#ledger/chain/chain.sql';
+import { CONTRACTS_APART, EFFECTIVE_BLOCK, isCompounding } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 
 /** The contract's SCALE, 2^128: rates are multiplied by it. */
@@ -26,7 +26,7 @@ const amount = (name: string, value = `o.${name}`): string => `'${name}', coales
 const position = (pool: string): string => `
   json_build_object('poolId', ${pool}, 'address', :caller, ${amount('deposited')}, ${amount('withdrawn')},
     ${amount('balance')}, ${amount('earned', 'o.claimed + y.claimable')}, ${amount('claimed')},
-    ${amount('claimable', 'y.claimable')}, 'blockNumber', coalesce(a.number, b.number),
+    ${amount('claimable', 'y.claimable')}, 'compounding', ${isCompounding(pool, ':caller')}, 'blockNumber', coalesce(a.number, b.number),
     'blockTime', iso(CASE WHEN a.number IS NULL THEN b.time ELSE a.time END))`;
 
 /** SQL: the last block whose events of the pool's contract count, if that is before `b`, the ledger's: it is read apart. */

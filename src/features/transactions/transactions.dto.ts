@@ -99,6 +99,11 @@ export class TransactionDetail extends TransactionItem {
       'Wei that the transaction cost beside its gas: chains of the OP stack charge for the data they store on another chain. null elsewhere',
   })
   l1Fee: string | null;
+  @ApiProperty({
+    description:
+      'Whether its block is final on the chain, by what the nodes say: then no reorganisation takes it back. Always false on a chain whose nodes do not tell',
+  })
+  final: boolean;
 }
 
 export class SentRequest {

@@ -1,6 +1,7 @@
 import { TRANSACTION_TYPES, type TransactionType } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
+import { FINALIZED } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED } from '#features/pools/unpaid.sql';
 import { MEMBERSHIPS, MEMBER_TOTAL, candidates, memberIds, oldest, total } from './memberships.sql';
@@ -110,7 +111,8 @@ export const LIST_POOL_TRANSACTIONS = statement<
 const TRANSACTION_DETAIL = `
   SELECT CASE WHEN readable THEN json_build_object(${TRANSACTION_FIELDS},
     'confirmedAt', iso(t.confirmed_at), 'to', p.contract_address,
-    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text)::text END AS data
+    'gasUsed', t.gas_used::text, 'gasPrice', t.gas_price::text, 'l1Fee', t.l1_fee::text,
+    'final', coalesce(t.block_number <= ${FINALIZED}, false))::text END AS data
   FROM transactions t
   JOIN pools p ON p.id = t.pool_id
   CROSS JOIN LATERAL (SELECT t.account = :caller OR ${isReader('t.pool_id', ':caller')} AS readable) r`;

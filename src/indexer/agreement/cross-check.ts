@@ -77,6 +77,22 @@ function sameBatch(a: BlockBatch, b: BlockBatch): boolean {
 
 const sameValues = (a: unknown[], b: unknown[]): boolean => a.every((value, i) => value === b[i]);
 
+/** What receipts prove of an event. Transactions are named by the node alone, and not every node counts logs by block. */
+const provenOf = (event: ChainEvent): ChainEvent => ({ ...event, txHash: '', logIndex: 0 });
+
+/** Whether the events are the same, as far as that can be proven. */
+export const sameEvents = (some: ChainEvent[], others: ChainEvent[]): boolean =>
+  JSON.stringify(some.map(provenOf)) === JSON.stringify(others.map(provenOf));
+
+/** Whether other events of these contracts are said to be in the same blocks than those that are proven. */
+export function contradicts(theirs: BlockBatch, batch: BlockBatch, proven?: ReadonlySet<string>): boolean {
+  if (!proven || theirs.to.hash !== batch.to.hash) return false;
+  const [their, ours] = [theirs, batch].map(({ events }) =>
+    events.filter(({ contract }) => proven.has(contract)),
+  );
+  return !sameEvents(their, ours);
+}
+
 /** A text that is the same for equal batches. */
 const claimOf = ({ to, events, counts }: BlockBatch): string =>
   JSON.stringify([to.hash, counts.map(String), events.map((event) => FIELDS(event))]);

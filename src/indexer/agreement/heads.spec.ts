@@ -15,15 +15,18 @@ async function endpoint(
 ): Promise<{ at(head: number): Promise<void> } & WatchedEndpoint> {
   const made = new WatchedEndpoint(
     { url: 'http://127.0.0.1:1', headers: {}, name },
-    name,
     [],
+    () => undefined,
     () => undefined,
   );
   jest.spyOn(made.source.rpc, 'batch').mockResolvedValue(['0x1', GENESIS]);
   const at = async (number: number): Promise<void> => {
-    jest
-      .spyOn(made.source, 'block')
-      .mockResolvedValue({ number, hash: `${number}`, parentHash: '', time: 0 });
+    const head = {
+      ...GENESIS,
+      number: `0x${number.toString(16)}`,
+      hash: `0x${`${number}`.padStart(64, '0')}`,
+    };
+    jest.spyOn(made.source.rpc, 'settled').mockResolvedValue([head]);
     await made.probe();
   };
   await at(head);

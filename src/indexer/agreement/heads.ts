@@ -1,5 +1,7 @@
+import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { judgeMarks } from './marks';
 
 /** The head of the chain as the endpoints see it. */
 export interface Heads {
@@ -12,6 +14,8 @@ export interface Heads {
   best: number;
   /** The highest head, whoever has it, but for those that are not believed. */
   highest: number;
+  /** How far blocks are safe and final. */
+  marks: Marks;
 }
 
 /**
@@ -29,13 +33,15 @@ export function judgeHeads(all: WatchedEndpoint[], agree: number): Heads | undef
   const shown = believed.filter(({ state, resting }) => state !== 'failing' || !resting);
   const [mark] = shown.length > 0 ? descending(shown) : [highest];
   // Whoever alone is ahead may have made it up: a head counts when two have it.
-  const heads = descending(believed.filter((each) => !each.standsStill(mark)));
+  const moving = believed.filter((each) => !each.standsStill(mark));
+  const heads = descending(moving);
   const best = heads[Math.min(Math.max(agree, 2), heads.length) - 1];
   for (const each of usable) each.compare(best);
   const well = usable.filter(({ state }) => state === 'ok');
   const reader = well[0] ?? [...honest, ...usable].sort((a, b) => reluctance(a) - reluctance(b))[0];
   const head = reader.head!;
-  return { reader, head, upTo: Math.min(head.number, best), best, highest };
+  const marks = judgeMarks(moving, agree);
+  return { reader, head, upTo: Math.min(head.number, best), best, highest, marks };
 }
 
 /** Of endpoints that are not well, one that failed may work again; one that stands still has nothing new, and a liar is the last. */

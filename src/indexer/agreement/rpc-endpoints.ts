@@ -2,29 +2,25 @@ import { Injectable, Logger } from '@nestjs/common';
 import { within } from '#platform/timing/waits';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { type ChainIdentity, WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import type { Marks } from '#indexer/blocks/finality';
 import type { Block } from '#indexer/reading/raw-chain';
 import { RpcUnavailable } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind, type Plan } from '#indexer/reading/block-batch';
+import type { Tag } from '#indexer/reading/tags';
+import type { RetryKind } from '#indexer/requests/post';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { chooseChain } from './chain-choice';
-import { Disagreement, type Testimony, compared, testify, verdict } from './cross-check';
+import { Disagreement, type Testimony, contradicts, testify, verdict } from './cross-check';
 import { type Heads, isShared, judgeHeads } from './heads';
-import { SequenceGap, type SequenceCheck } from './sequence-check';
+import { type Reading, type Readers, planFor, readWith } from './reading';
+import { type SequenceCheck, hasGap } from './sequence-check';
 
 /** With several endpoints a probe gives up early, as another endpoint can take over. */
 const PROBE_PATIENCE_MS = 1000;
 /** The others get this long to show a new head of the reader, or it would be seen only at the next look. */
 const ECHO_MS = 250;
-
-/** A batch that one endpoint read, and what the others say about the same blocks. */
-export interface Reading {
-  reader: WatchedEndpoint;
-  batch: BlockBatch;
-  testimonies: Testimony[];
-  /** Read for a contract apart. What endpoints say of old blocks is not held against them at the head. */
-  isAside: boolean;
-}
 
 /**
  * The endpoints of RPC_URL. The first healthy one is the reader: each batch is read from it. The others read the same
@@ -39,21 +35,20 @@ export class RpcEndpoints {
   private readonly several: boolean;
   private identity?: ChainIdentity;
   private reader: WatchedEndpoint;
+  private marks: Marks = {};
 
   constructor(
     private readonly environment: IndexerSettings,
     private readonly telemetry: IndexerTelemetry,
+    adapters: ContractAdapters,
   ) {
-    const { RPC_URL, RPC_REQUESTS_PER_SECOND, POOL_CONTRACTS } = environment;
+    const { RPC_URL, RPC_REQUESTS_PER_SECOND, RPC_TIMEOUT, POOL_CONTRACTS, CONFIRMATIONS } = environment;
     this.contracts = [...new Set([...POOL_CONTRACTS.values()].flat())];
-    const named = new Map<string, number>();
+    const tags: Tag[] = CONFIRMATIONS === 'safe' ? ['finalized', 'safe'] : ['finalized'];
     this.all = rpcEndpoints(RPC_URL!, RPC_REQUESTS_PER_SECOND).map((endpoint) => {
-      const times = (named.get(endpoint.name) ?? 0) + 1;
-      named.set(endpoint.name, times);
-      const name = times > 1 ? `${endpoint.name}#${times}` : endpoint.name;
-      return new WatchedEndpoint(endpoint, name, this.contracts, (kind) =>
-        telemetry.retries.inc({ kind, endpoint: name }),
-      );
+      const onRetry = (kind: RetryKind): void => telemetry.retries.inc({ kind, endpoint: endpoint.name });
+      const watched = { ...endpoint, historyMs: RPC_TIMEOUT * 1000 };
+      return new WatchedEndpoint(watched, this.contracts, adapters.decode, onRetry, tags);
     });
     this.several = this.all.length > 1;
     [this.reader] = this.all;
@@ -108,6 +103,7 @@ export class RpcEndpoints {
     if (reader !== this.reader)
       this.logger.warn(`reading from ${reader.name}; ${this.reader.name} is ${this.reader.state}`);
     this.reader = reader;
+    this.marks = heads.marks;
     return heads;
   }
 
@@ -116,39 +112,44 @@ export class RpcEndpoints {
     return this.all.filter((each) => each !== reader && each.heard);
   }
 
+  private readersOf(contracts: string[], aside?: WatchedEndpoint): Readers {
+    const reader = aside ?? this.reader;
+    const witnesses = this.witnesses(reader);
+    const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
+    const first = witnesses.slice(0, enough);
+    const rest = (): WatchedEndpoint[] => witnesses.slice(enough);
+    return { reader, isAside: aside !== undefined, contracts, first, rest, marks: this.marks };
+  }
+
+  /** The next range that would be read. */
+  plan(after: Pick<Block, 'number'>, upTo: number, contracts: string[]): Plan {
+    return planFor(this.readersOf(contracts), after, upTo, Infinity);
+  }
+
   /**
    * Reads the next batch of some contracts from the reader and, at the same time, from the others.
    * @param aside another reader, for a contract apart
+   * @param most blocks
    * @throws as Source.read
    */
-  async read(after: Block, upTo: number, contracts: string[], aside?: WatchedEndpoint): Promise<Reading> {
-    const reader = aside ?? this.reader;
-    const isAside = aside !== undefined;
-    const hear = (some: WatchedEndpoint[], plan: Plan): Promise<Testimony[]> =>
-      Promise.all(
-        some.map((each) =>
-          testify(
-            each,
-            () => each.about(contracts).readTo(after, plan),
-            (batch) => ({ stance: 'agrees', batch }),
-            !isAside,
-          ),
-        ),
-      );
-    const source = reader.about(contracts);
-    const witnesses = this.witnesses(reader);
-    // Enough for a majority together with the reader. The rest is asked only if these disagree.
-    const enough = Math.max(Math.ceil(witnesses.length / 2), this.environment.RPC_AGREE - 1);
-    const first = witnesses.slice(0, enough);
-    const plan = source.plan(after, upTo);
-    const early = hear(first, plan);
-    early.catch(() => undefined);
-    const batch = await source.read(after, upTo);
-    const actual = { ...plan, to: batch.to.number };
-    const heard = await (actual.to === plan.to ? early : hear(first, actual));
-    if (compared(heard, batch).some(({ stance }) => stance !== 'agrees'))
-      heard.push(...(await hear(witnesses.slice(first.length), actual)));
-    return { reader, batch, testimonies: compared(heard, batch), isAside };
+  read(
+    after: Block,
+    upTo: number,
+    contracts: string[],
+    aside?: WatchedEndpoint,
+    most = Infinity,
+  ): Promise<Reading> {
+    return readWith(this.readersOf(contracts, aside), after, upTo, most);
+  }
+
+  /** Headers by the reader alone. @throws RetryableChainError */
+  headers(numbers: number[]): Promise<(Block | undefined)[]> {
+    return this.reader.source.blocks(numbers);
+  }
+
+  /** How often endpoints have answered that they were asked too often. */
+  get throttled(): number {
+    return this.all.reduce((sum, { source }) => sum + source.rpc.throttled, 0);
   }
 
   /** Who reads for a contract apart: the reader, and after each failure another one. */
@@ -159,17 +160,21 @@ export class RpcEndpoints {
 
   /**
    * Votes on a batch that agrees with the reader's own event counts. An endpoint whose events do not agree with its own
-   * counts leaves events out, so it has no vote.
+   * counts, or that are proven wrong, leaves events out, so it has no vote.
    * @returns the batch, with the counts that any endpoint knows
    * @throws Disagreement, NodeBehind
    */
-  judge({ reader, batch, testimonies, isAside }: Reading, sequence: SequenceCheck): BlockBatch {
+  judge(
+    { reader, batch, testimonies, isAside, asked, proven }: Reading,
+    sequence: SequenceCheck,
+  ): BlockBatch {
     const heard = testimonies.filter(({ endpoint, batch: theirs, stance }) => {
-      if (stance !== 'differs' || !theirs || !gapIn(sequence, theirs)) return true;
+      if (stance !== 'differs' || !theirs) return true;
+      if (!hasGap(sequence, theirs) && !contradicts(theirs, batch, proven)) return true;
       if (!isAside) this.accuse(endpoint, 'leaves out events');
       return false;
     });
-    this.weigh(reader, heard, `block ${batch.to.number}`, isAside);
+    this.weigh(reader, heard, `block ${batch.to.number}`, isAside, asked);
     const agreeing = heard.flatMap(({ stance, batch: theirs }) =>
       stance === 'agrees' ? (theirs ?? []) : [],
     );
@@ -193,7 +198,13 @@ export class RpcEndpoints {
     this.weigh(reader, heard, `competing block ${block.number}`);
   }
 
-  private weigh(reader: WatchedEndpoint, testimonies: Testimony[], what: string, isAside = false): void {
+  private weigh(
+    reader: WatchedEndpoint,
+    testimonies: Testimony[],
+    what: string,
+    isAside = false,
+    asked?: number,
+  ): void {
     const outcome = verdict(testimonies, this.environment.RPC_AGREE);
     const differing = testimonies.filter(({ stance }) => stance === 'differs');
     for (const { endpoint } of differing) this.telemetry.disagreements.inc({ endpoint: endpoint.name });
@@ -203,10 +214,10 @@ export class RpcEndpoints {
     if (outcome !== 'accepted') throw new Disagreement(`${reader.name} and ${names} differ at ${what}`);
     if (isAside) return;
     for (const { endpoint, stance } of testimonies) {
-      if (stance === 'agrees') endpoint.agreed();
+      if (stance === 'agrees') endpoint.agreed(asked);
       if (stance === 'differs') this.accuse(endpoint, `outvoted at ${what}`);
     }
-    if (testimonies.some(({ stance }) => stance === 'agrees')) reader.agreed();
+    if (testimonies.some(({ stance }) => stance === 'agrees')) reader.agreed(asked);
   }
 
   /** The reader's batch has a gap that is not the ledger's fault. */
@@ -233,14 +244,5 @@ export class RpcEndpoints {
   private accuse(endpoint: WatchedEndpoint, reason: string): void {
     endpoint.failed('lying');
     this.logger.error(`${endpoint.name} is not believed: ${reason}`);
-  }
-}
-
-function gapIn(sequence: SequenceCheck, batch: BlockBatch): boolean {
-  try {
-    sequence.check(batch);
-    return false;
-  } catch (error) {
-    return error instanceof SequenceGap;
   }
 }

@@ -1,3 +1,4 @@
+import { StartBlocks } from '#settings/start-blocks';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import { SequenceCheck, SequenceGap } from './sequence-check';
 
@@ -5,7 +6,7 @@ const CONTRACT = `0x${'c1'.repeat(20)}`;
 
 /** What the database says: event 7 in block 40, and up to where the counts proved the ledger complete. */
 async function checkOf(proven: number): Promise<SequenceCheck> {
-  const check = new SequenceCheck([CONTRACT], 1);
+  const check = new SequenceCheck([CONTRACT], new StartBlocks(1));
   await check.load({
     lastEvents: () => Promise.resolve(new Map([[CONTRACT, { seq: 7, block: 40 }]])),
     provenBlock: () => Promise.resolve(proven),

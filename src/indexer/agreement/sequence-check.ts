@@ -1,16 +1,27 @@
+import type { StartBlocks } from '#settings/start-blocks';
 import type { LastEvent, EventWriter } from '#indexer/ledger/event-writer';
 import { RetryableChainError } from '#indexer/reading/rpc';
 import { type BlockBatch, NodeBehind } from '#indexer/reading/block-batch';
 
-/** The contract's event numbers show that events after `seq` are missing. */
-export class SequenceGap extends RetryableChainError {
+/** What the node gave as a contract's events is proven not to be all of them, or not to be them. */
+export class WrongEvents extends RetryableChainError {
   constructor(
     readonly contract: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The contract's event numbers show that events after `seq` are missing. */
+export class SequenceGap extends WrongEvents {
+  constructor(
+    contract: string,
     readonly seq: number,
     found: number,
   ) {
     const hint = seq === 0 ? '; START_BLOCK must not be after the first' : '';
-    super(`events of ${contract} are left out: ${found} came after ${seq}${hint}`);
+    super(contract, `events of ${contract} are left out: ${found} came after ${seq}${hint}`);
   }
 }
 
@@ -34,7 +45,7 @@ export class SequenceCheck {
 
   constructor(
     private readonly contracts: string[],
-    private readonly startBlock: number,
+    private readonly startBlocks: Pick<StartBlocks, 'of'>,
   ) {}
 
   /** Reads the state from the database. Needed whenever the cursor was moved other than by `advance`. */
@@ -104,6 +115,16 @@ export class SequenceCheck {
 
   /** The contract's last event that is in the ledger; before its first one, number 0. */
   lastOf(contract: string): LastEvent {
-    return this.last.get(contract) ?? { seq: 0, block: this.startBlock };
+    return this.last.get(contract) ?? { seq: 0, block: this.startBlocks.of(contract) };
+  }
+}
+
+/** Whether a batch leaves out events by its own numbers and counts. */
+export function hasGap(sequence: SequenceCheck, batch: Numbered): boolean {
+  try {
+    sequence.check(batch);
+    return false;
+  } catch (error) {
+    return error instanceof SequenceGap;
   }
 }

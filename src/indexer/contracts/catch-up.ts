@@ -1,17 +1,18 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { within } from '#platform/timing/waits';
 import { IndexerSettings } from '#settings/indexer.settings';
-import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import type { Reading } from '#indexer/agreement/reading';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SequenceFall, SequenceGap, WrongEvents } from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { refusal } from '#indexer/ledger/set-aside';
 import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
-import { RetryableChainError } from '#indexer/reading/rpc';
+import { RetryableChainError, isThrottled } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { ContractStates } from './contract-states';
 import type { Apart, Ledger } from './contract-writer';
-import { Patience } from './patience';
+import { Patience } from '#indexer/agreement/patience';
 
 /** So close to the cursor the last blocks are read while the cursor waits, or a fast chain would always be ahead. */
 const CLOSE_BLOCKS = 16;
@@ -117,12 +118,12 @@ export class CatchUp {
 
   private start(apart: Apart, cursor: ChainCursor): Read {
     const reader = this.readerFor(apart);
-    const reading = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const given = this.endpoints.read(apart.at, cursor.number, [apart.address], reader);
+    const reading = given.then((found) => this.contracts.proofs.prove(found));
     const read: Read = { apart, reader, done: Promise.resolve() };
-    const keep = (outcome: Outcome): void => void (read.outcome = outcome);
     read.done = reading.then(
-      (found) => keep({ reading: found }),
-      (error: unknown) => keep({ error }),
+      (found) => void (read.outcome = { reading: found }),
+      (error: unknown) => void (read.outcome = { error }),
     );
     return read;
   }
@@ -139,7 +140,7 @@ export class CatchUp {
     } catch (error) {
       // What the database refuses is this contract's trouble, and must not end the reading of the others.
       if (!(error instanceof RetryableChainError) && refusal(error) === undefined) throw error;
-      reader.about([apart.address]).range.shrink();
+      if (!isThrottled(error)) reader.about([apart.address]).range.shrink();
       const tries = this.postpone(apart);
       await this.fail(ledger, cursor, apart, error as Error);
       // The cursor follows a fork within two tries. Blocks that were not proven may lack the event that is missing.
@@ -166,8 +167,7 @@ export class CatchUp {
   }
 
   private async join(ledger: Ledger, cursor: ChainCursor, head: number, apart: Apart): Promise<boolean> {
-    const contracts = [apart.address];
-    const nothing: BlockBatch = { to: cursor, blocks: [], events: [], contracts, counts: [undefined] };
+    const nothing = { to: cursor, blocks: [], events: [], contracts: [apart.address], counts: [undefined] };
     return this.advance(ledger, cursor, head, apart, nothing);
   }
 
@@ -242,7 +242,7 @@ export class CatchUp {
     const { address, at, state } = apart;
     this.logger.warn(`${address} waits at block ${at.number}: ${error.message}`);
     const isWrong =
-      error instanceof SequenceGap || error instanceof SequenceFall || refusal(error) !== undefined;
+      error instanceof WrongEvents || error instanceof SequenceFall || refusal(error) !== undefined;
     if (!isWrong || !this.patience.isOver(address) || state === 'quarantined') return;
     await ledger.contracts.setApart(cursor, address, at, 'quarantined', error.message);
     await this.contracts.load(ledger);

@@ -19,7 +19,7 @@ const same =
 
 /**
  * Compares the configured contracts with those that the database knows, and stores the new set. A contract that is added
- * and may have events up to the cursor is read apart from START_BLOCK on, until it reaches the cursor. One may be removed
+ * and may have events up to the cursor is read apart from its START_BLOCK on, until it reaches the cursor. One may be removed
  * if it has no events: otherwise no configured contract would explain rows of the ledger.
  * @throws WrongChain with the address and what to do
  */
@@ -36,16 +36,16 @@ export async function followContracts(
   await reportMissingCode(source, wanted, logger);
   const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
   for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);
-  const before = await blockBefore(source, START_BLOCK);
-  const late: string[] = [];
+  const late = new Map<string, Block>();
   // On a new database the event numbers show whether START_BLOCK is early enough.
   if (known.length > 0)
     for (const added of wanted.filter((each) => !known.some(same(each)))) {
       await mayCome(client, added);
-      const isLate = before.number < cursor.number && (await mayHaveEvents(source, cursor, added));
-      if (isLate) late.push(added.address);
-      const from = isLate ? before.number + 1 : cursor.number + 1;
-      logger.log(`following ${added.address} (${added.type}) from block ${from}`);
+      const { address, type } = added;
+      const start = Math.max(START_BLOCK.of(address), 1);
+      const isLate = start <= cursor.number && (await mayHaveEvents(source, cursor, added));
+      if (isLate) late.set(address, await blockBefore(source, start));
+      logger.log(`following ${address} (${type}) from block ${isLate ? start : cursor.number + 1}`);
     }
   const { rows } = await client.query<{ led: boolean }>(REPLACE, [
     cursor.epoch,
@@ -53,10 +53,10 @@ export async function followContracts(
     wanted.map(({ address }) => address),
     wanted.map(({ position }) => position),
     cursor.number + 1,
-    late,
-    before.number,
-    before.hash,
-    before.time,
+    [...late.keys()],
+    [...late.values()].map(({ number }) => number),
+    [...late.values()].map(({ hash }) => hash),
+    [...late.values()].map(({ time }) => time),
   ]);
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
@@ -67,6 +67,9 @@ const REPLACE = `
   wanted AS MATERIALIZED (
     SELECT type, address, position FROM unnest($2::text[], $3::text[], $4::smallint[]) AS w(type, address, position)
     WHERE EXISTS (SELECT FROM led)
+  ), begins AS MATERIALIZED (
+    SELECT address, number, hash, time
+    FROM unnest($6::text[], $7::bigint[], $8::text[], $9::bigint[]) AS b(address, number, hash, time)
   ), gone AS (
     DELETE FROM chain_contracts c WHERE EXISTS (SELECT FROM led)
       AND NOT EXISTS (SELECT FROM wanted w WHERE w.type = c.type AND w.address = c.address)
@@ -75,18 +78,18 @@ const REPLACE = `
       AND NOT EXISTS (SELECT FROM wanted w WHERE w.address = a.address)
   ), late AS (
     INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
-    SELECT DISTINCT address, $7::bigint, $8, to_timestamp($9::bigint), 'catching_up', 'new' FROM wanted
-    WHERE address = ANY($6::text[])
+    SELECT DISTINCT address, number, hash, to_timestamp(time), 'catching_up', 'new'
+    FROM wanted JOIN begins USING (address)
     ON CONFLICT DO NOTHING
   ), followed AS (
     INSERT INTO chain_contracts (type, address, position, from_block)
-    SELECT type, address, position, CASE WHEN address = ANY($6::text[]) THEN $7 + 1 ELSE $5 END FROM wanted
+    SELECT type, address, position, coalesce(number + 1, $5) FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 
 async function blockBefore(source: Source, start: number): Promise<Block> {
-  const number = Math.max(start - 1, 0);
+  const number = start - 1;
   const [block] = await source.blocks([number]);
   if (!block) throw new NodeBehind(`the node lacks block ${number}`);
   return block;

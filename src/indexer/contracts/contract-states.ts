@@ -1,15 +1,21 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceCheck, type SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import {
+  SequenceCheck,
+  type SequenceFall,
+  SequenceGap,
+  WrongEvents,
+} from '#indexer/agreement/sequence-check';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { NodeBehind } from '#indexer/reading/block-batch';
+import { BlockProof } from '#indexer/proving/block-proof';
 import type { Block } from '#indexer/reading/raw-chain';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { ContractStanding } from '#indexer/reporting/contract-metrics';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Apart, ApartState, Ledger } from './contract-writer';
-import { Patience } from './patience';
+import { Patience } from '#indexer/agreement/patience';
 
 /**
  * Which contracts are read with the cursor, and which apart. One whose event numbers are wrong for long is quarantined:
@@ -28,6 +34,7 @@ export class ContractStates {
     readonly sequence: SequenceCheck,
     { QUARANTINE_AFTER }: IndexerSettings,
     telemetry: IndexerTelemetry,
+    readonly proofs: BlockProof,
   ) {
     // Only who leads knows.
     telemetry.watchContracts(() => (telemetry.role === 'leading' ? this.standings : []));
@@ -47,7 +54,7 @@ export class ContractStates {
   private get standings(): ContractStanding[] {
     return this.endpoints.contracts.map((address) => {
       const { state = 'following', at, reason } = this.apart.get(address) ?? {};
-      return { address, state, block: at?.number, reason };
+      return { address, state, block: at?.number, reason, ...this.proofs.standingOf(address) };
     });
   }
 
@@ -66,12 +73,14 @@ export class ContractStates {
     ledger: Ledger,
     cursor: ChainCursor,
     reader: WatchedEndpoint,
-    trouble: SequenceGap | SequenceFall,
+    trouble: WrongEvents | SequenceFall,
   ): Promise<boolean> {
     const { contract, message } = trouble;
-    const missed = trouble instanceof SequenceGap ? await this.missed(cursor, reader, trouble) : undefined;
+    const isGap = trouble instanceof SequenceGap;
+    const missed = isGap ? await this.missed(cursor, reader, trouble) : undefined;
+    if (!isGap && trouble instanceof WrongEvents) this.endpoints.contradictsItself(reader);
     if (missed !== undefined) {
-      const reason = `event ${trouble instanceof SequenceGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
+      const reason = `event ${isGap ? trouble.seq + 1 : ''} in block ${missed} was missed`;
       await this.separate(ledger, cursor, reader, contract, 'catching_up', reason);
       return true;
     }

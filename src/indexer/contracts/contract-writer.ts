@@ -84,10 +84,18 @@ export class ContractWriter {
       const moved = await this.client.query(MOVE, [address, ...valuesOf(to), at.number, at.hash, state]);
       if (moved.rowCount !== 1)
         throw new ForkDetected(`block ${to.number} is not behind the one where ${address} stands`);
-      const { anomalies } = await this.writer.take(events, cursor.number, head);
+      const { anomalies } = await this.writer.take(events, cursor, head);
       if (joined) await this.client.query(proven ? JOIN : JOIN_UNPROVEN, [address]);
       return { anomalies, joined };
     });
+  }
+
+  /**
+   * Keeps that no event of these contracts is missing in some blocks, unless another process has taken them back
+   * meanwhile. @param to the last of these blocks
+   */
+  async keepProof(contracts: string[], from: number, to: Block): Promise<void> {
+    if (contracts.length > 0) await this.client.query(KEEP_PROOF, [contracts, from, to.number, to.hash]);
   }
 
   private async keep({ address, state, at, reason }: Apart): Promise<void> {
@@ -120,3 +128,17 @@ const JOIN_UNPROVEN = `
   WITH joined AS (DELETE FROM chain_contracts_apart WHERE address = $1)
   UPDATE chain_cursor SET proven_number = least(proven_number, coalesce(
     (SELECT e.block_number - 1 FROM chain_events e WHERE e.contract = $1 ORDER BY e.seq DESC LIMIT 1), 0))`;
+
+/** Parameters: contracts; first and last block, and the hash of the last. A stretch that ends there goes on. */
+const KEEP_PROOF = `
+  WITH kept AS MATERIALIZED (
+    SELECT contract FROM unnest($1::text[]) AS c(contract)
+    WHERE EXISTS (SELECT FROM chain_blocks WHERE number = $3 AND hash = $4)
+  ), longer AS (
+    UPDATE chain_proofs p SET to_number = $3 FROM kept k
+    WHERE p.contract = k.contract AND p.to_number BETWEEN $2::bigint - 1 AND $3::bigint AND p.from_number <= $2
+    RETURNING p.contract
+  )
+  INSERT INTO chain_proofs (contract, from_number, to_number)
+  SELECT contract, $2, $3 FROM kept WHERE contract NOT IN (SELECT contract FROM longer)
+  ON CONFLICT ON CONSTRAINT chain_proofs_pkey DO NOTHING`;

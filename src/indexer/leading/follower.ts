@@ -2,19 +2,20 @@ import { Injectable, Logger } from '@nestjs/common';
 import { pause } from '#platform/timing/waits';
 import { Disagreement } from '#indexer/agreement/cross-check';
 import type { Heads } from '#indexer/agreement/heads';
-import { type Reading, RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
-import { SequenceFall, SequenceGap } from '#indexer/agreement/sequence-check';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { SequenceFall, WrongEvents } from '#indexer/agreement/sequence-check';
 import { CatchUp } from '#indexer/contracts/catch-up';
 import type { ChainCursor, Standing } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { type Block, MalformedAnswer } from '#indexer/reading/raw-chain';
-import { RetryableChainError, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
-import { type BlockBatch, ForkDetected } from '#indexer/reading/block-batch';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import { RpcError, RpcUnavailable, isThrottled } from '#indexer/reading/rpc';
+import { type BlockBatch, ForkDetected, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 import { SYNCED_WITHIN_BLOCKS } from '#indexer/reporting/sync-state';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Lead } from './lead-connection';
 import { Preflight } from './preflight';
+import { ReadAhead } from './read-ahead';
 import { Halted, Recovery, mayPass } from './recovery';
 
 /** Time between heartbeats during long reads. */
@@ -24,12 +25,6 @@ const HALTED_POLL_MS = 2000;
 const MAX_WAIT_MS = 5000;
 /** After so many failures in a row, another endpoint is tried. */
 const FAILURES_TO_LEAVE = 4;
-
-/** The leader's cursor, and the batch that is being read ahead. */
-interface LeadState {
-  cursor: ChainCursor;
-  next?: Promise<Reading>;
-}
 
 /**
  * The leader's loop: reads the next blocks, checks them and applies them. Whatever fails, the database has the state as
@@ -41,6 +36,7 @@ export class Follower {
   private reader: WatchedEndpoint;
   private signal: AbortSignal;
   private failures = 0;
+  private readonly ahead: ReadAhead;
 
   constructor(
     private readonly preflight: Preflight,
@@ -48,7 +44,9 @@ export class Follower {
     private readonly catchUp: CatchUp,
     private readonly recovery: Recovery,
     private readonly telemetry: IndexerTelemetry,
-  ) {}
+  ) {
+    this.ahead = new ReadAhead(endpoints);
+  }
 
   private get stopping(): boolean {
     return this.signal.aborted;
@@ -56,6 +54,10 @@ export class Follower {
 
   private get contracts(): CatchUp['contracts'] {
     return this.catchUp.contracts;
+  }
+
+  private get window(): Recovery['window'] {
+    return this.recovery.window;
   }
 
   private get sync(): IndexerTelemetry['sync'] {
@@ -68,94 +70,85 @@ export class Follower {
     this.signal = signal;
     this.telemetry.leader.set(1);
     this.telemetry.role = 'leading';
-    let at: LeadState | undefined;
+    let cursor: ChainCursor | undefined;
     let trouble: Error | undefined;
     while (!this.stopping) {
       try {
-        at ??= { cursor: await this.open(lead) };
-        if (trouble) at = { cursor: await this.recover(lead, at.cursor, trouble) };
+        cursor ??= await this.open(lead);
+        if (trouble) cursor = await this.recover(lead, cursor, trouble);
         trouble = undefined;
-        at = await this.step(lead, at);
+        cursor = await this.step(lead, cursor);
         this.failures = 0;
       } catch (error) {
         if (error instanceof Halted) {
-          await this.halt(writer, at!.cursor, error);
+          await this.halt(writer, cursor!, error);
           continue;
         }
         if (!mayPass(error)) throw error;
         const repeated = error instanceof ForkDetected && trouble instanceof ForkDetected;
         trouble = error;
-        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, at?.cursor, error);
+        this.ahead.failed(error);
+        if (!(error instanceof ForkDetected) || repeated) await this.wait(writer, cursor, error);
       }
     }
   }
 
   private async open(lead: Lead): Promise<ChainCursor> {
     const { writer } = lead;
+    this.ahead.clear();
     const { reader, head } = await this.preflight.identify(writer);
     this.reader = reader;
     const cursor = await this.preflight.open(lead, reader);
     await this.catchUp.open(lead);
     this.telemetry.showSetAside(await writer.setAside());
     this.sync.chainId = reader.identity?.chainId;
-    this.sync.start(cursor, head, await writer.window());
     this.logger.log(`leading from block ${cursor.number}`);
-    await this.fillWindow(writer, cursor);
+    this.sync.start(cursor, head, await this.window.open(writer, cursor, reader.source));
+    this.telemetry.progress.start(cursor.number, head);
     return cursor;
   }
 
-  /** Failures are logged only: if the cause is a fork, or a node that is behind, the next steps handle it. */
-  private async fillWindow(writer: EventWriter, cursor: ChainCursor): Promise<void> {
-    try {
-      this.sync.start(
-        cursor,
-        this.sync.best,
-        await this.recovery.fillWindow(writer, cursor, this.reader.source),
-      );
-    } catch (error) {
-      if (!(error instanceof RetryableChainError)) throw error;
-      this.logger.warn(`headers below block ${cursor.number} are not complete: ${error.message}`);
-    }
-  }
-
   /** Applies the next batch, if there is one. */
-  private async step(lead: Lead, { cursor, next: ahead }: LeadState): Promise<LeadState> {
+  private async step(lead: Lead, cursor: ChainCursor): Promise<ChainCursor> {
     const { writer } = lead;
-    const { sequence } = this.contracts;
-    const heads = await this.endpoints.askForHeads();
+    const { sequence, proofs } = this.contracts;
+    const heads = await this.ahead.askForHeads(cursor, this.contracts.following);
     const { upTo, best } = heads;
     this.reader = heads.reader;
+    if (best - cursor.number <= WINDOW_BLOCKS) await this.window.turn(writer, cursor, this.reader.source);
     this.sync.seen(best);
     if (this.preflight.refusal) throw this.preflight.refusal;
     const hasJoined = await this.beating(writer, cursor, this.catchUp.turn(lead, cursor, best));
     // What was read ahead lacks the events of a contract that has joined.
-    let next = hasJoined ? undefined : ahead;
-    if (upTo <= cursor.number && !next) return { cursor: await this.rest(writer, cursor, heads) };
-    const read = (after: Block): Promise<Reading> =>
-      this.endpoints.read(after, upTo, this.contracts.following);
-    const reading = await this.beating(writer, cursor, next ?? read(cursor));
-    this.reader = reading.reader;
-    sequence.check(reading.batch);
+    if (hasJoined) this.ahead.clear();
+    if (upTo <= cursor.number && !this.ahead.has(cursor)) return this.rest(writer, cursor, heads);
+    const next = this.ahead.take(cursor, upTo, this.contracts.following);
+    const given = await this.beating(writer, cursor, next);
+    this.reader = given.reader;
+    sequence.check(given.batch);
+    const reading = await this.beating(writer, cursor, proofs.prove(given));
     const batch = this.endpoints.judge(reading, sequence);
     sequence.check(batch);
     this.contracts.areSound();
     // Read the next batch while this one is written.
-    next = batch.to.number < upTo ? read(batch.to) : undefined;
-    next?.catch(() => undefined);
+    if (batch.to.number < upTo) this.ahead.prepare(batch.to, upTo, this.contracts.following);
     const proven = sequence.proves(batch);
-    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true });
+    const { marks } = reading;
+    const moved = await this.apply(writer, cursor, batch, { proven, progressed: true, marks });
+    this.window.moved(batch, cursor);
     sequence.advance(batch, proven);
-    return { cursor: moved, next };
+    await lead.contracts.keepProof([...(reading.proven ?? [])], cursor.number + 1, batch.to);
+    return moved;
   }
 
   /** There is nothing to read: the chain has no new block, or the node is behind or on another branch. */
   private async rest(writer: EventWriter, cursor: ChainCursor, heads: Heads): Promise<ChainCursor> {
-    const { head, best, highest } = heads;
+    const { head, best, highest, marks } = heads;
     await this.recovery.requireSameBranch(writer, cursor, head);
     const atHead =
       highest >= cursor.number - SYNCED_WITHIN_BLOCKS && cursor.number >= best - SYNCED_WITHIN_BLOCKS;
     const nothing = { to: cursor, blocks: [], events: [], contracts: [], counts: [] };
-    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead });
+    const moved = await this.apply(writer, cursor, nothing, { progressed: atHead, marks });
     const wait = Promise.race([this.pause(this.sync.waitForNext()), ...this.catchUp.underWay]);
     await this.beating(writer, moved, wait);
     return moved;
@@ -165,7 +158,7 @@ export class Follower {
     writer: EventWriter,
     cursor: ChainCursor,
     batch: BlockBatch,
-    outcome: Pick<Standing, 'proven' | 'progressed'>,
+    outcome: Pick<Standing, 'proven' | 'progressed' | 'marks'>,
   ): Promise<ChainCursor> {
     if (outcome.progressed) this.sync.progressed(batch.to, batch.blocks);
     // A cursor that stands for no contract says nothing of the ledger.
@@ -176,6 +169,8 @@ export class Follower {
       this.telemetry.anomalies.inc({ kind }, count);
       this.logger.warn(`${count} events do not fit what is known: ${kind}`);
     }
+    const told = this.telemetry.finality.note(moved);
+    if (told) this.logger.warn(told);
     this.telemetry.expired.inc(expired);
     this.telemetry.showSetAside(setAside);
     const { range } = this.reader.about(this.contracts.following);
@@ -196,9 +191,10 @@ export class Follower {
     this.logger.warn(`waiting: ${error.message}`);
     this.failures += 1;
     // The range may be too large for the node: it may time out, or silently leave out blocks.
-    this.reader?.about(this.contracts.following).range.shrink();
+    if (!isThrottled(error) && !(error instanceof RpcError))
+      this.reader?.about(this.contracts.following).range.shrink();
     const refused = [RpcUnavailable, RpcError, MalformedAnswer].some((kind) => error instanceof kind);
-    const elsewhere = error instanceof Disagreement || error instanceof SequenceGap;
+    const elsewhere = error instanceof Disagreement || error instanceof WrongEvents;
     if (elsewhere) this.sync.doubt();
     const leaves = !elsewhere && (refused || this.failures % FAILURES_TO_LEAVE === 0);
     const isLeft = this.reader && leaves && this.endpoints.failed(this.reader);
@@ -211,15 +207,15 @@ export class Follower {
   private async recover(lead: Lead, cursor: ChainCursor, trouble: Error): Promise<ChainCursor> {
     const { recovery, reader } = this;
     const { writer } = lead;
-    if (trouble instanceof SequenceGap) this.telemetry.gaps.inc();
-    if (trouble instanceof SequenceGap || trouble instanceof SequenceFall)
+    if (trouble instanceof WrongEvents) this.telemetry.gaps.inc();
+    if (trouble instanceof WrongEvents || trouble instanceof SequenceFall)
       await this.beating(writer, cursor, this.contracts.broken(lead, cursor, reader, trouble));
     if (!(trouble instanceof ForkDetected)) return cursor;
     const moved = await recovery.followFork(writer, cursor, reader);
     // Contracts apart may have been taken back too.
     await this.contracts.load(lead);
     this.sync.rewound(moved, moved.number);
-    await this.fillWindow(writer, moved);
+    this.sync.start(moved, this.sync.best, await this.window.open(writer, moved, reader.source));
     return moved;
   }
 
@@ -233,7 +229,7 @@ export class Follower {
       const again = await this.reader.source.block(cursor.number).catch(() => undefined);
       if (ours === undefined || again?.hash !== ours) continue;
       this.logger.warn(`going on: the node has block ${cursor.number} again`);
-      this.sync.start(cursor, this.sync.best, await writer.window());
+      this.sync.start(cursor, this.sync.best, await writer.blocks.newest(WINDOW_BLOCKS));
       return;
     }
   }

@@ -51,8 +51,8 @@ export class Rewind {
     if (number > cursor.number) throw new Error(`the cursor is at block ${cursor.number} only`);
     if (contract !== undefined) await this.requireRead(lead, number, contract);
     const last = await writer.eventBlock(number);
-    const window = await writer.window();
-    const known = [...window.filter((block) => block.number === number), ...(last ? [last] : [])];
+    const kept = await writer.blocks.hashAt(number);
+    const known = [...(kept ? [{ number, hash: kept }] : []), ...(last ? [last] : [])];
     const [block, ...headers] = await source.blocks([number, ...known.map((each) => each.number)]);
     if (!block) throw new Error(`the node has no block ${number}`);
     const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);

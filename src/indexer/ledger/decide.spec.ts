@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import type { Kind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 import { type Item, type PoolState, copyPools, decide } from './decide';
 
 const POOL = 'a'.repeat(32);
@@ -59,6 +60,12 @@ describe('matching', () => {
       '4',
       undefined,
     ]);
+  });
+
+  it('takes none for yield that is paid in again, by reference or by amount', () => {
+    const compounded = { ref: '636f6d706f756e640000000000000000' };
+    const deposits = [event('Deposited', '100', compounded), event('Deposited', '100')];
+    expect(matches(deposits, [row('1')])).toEqual([undefined, '1']);
   });
 
   it('leaves a deposit that refers to a taken one the next of its amount', () => {

@@ -1,11 +1,6 @@
 import type { TransactionType } from '#values/types';
-import {
-  type ChainEvent,
-  type DrawKind,
-  type Kind,
-  type PoolKind,
-  transactionId,
-} from '#indexer/reading/decode';
+import type { DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
+import { type ChainEvent, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
@@ -59,6 +54,8 @@ export const MOVEMENTS = {
   Withdrawn: 'WITHDRAWAL',
   YieldClaimed: 'YIELD_CLAIM',
   YieldAccrued: null,
+  CompoundingStarted: null,
+  CompoundingStopped: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
 /**
@@ -90,6 +87,9 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
   return items.map((item) => {
     const { event } = item;
     if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
+    // Its adapter failed.
+    if (event.drawId === null && event.poolId === null)
+      return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
     return event.drawId === null
       ? decideMovement(item, pools.get(event.poolId!))
       : { ...item, ...decideDraw(event, rules) };
@@ -129,11 +129,16 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
   return { ...item, outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
 }
 
+/** What a contract gives as the reference of yield that it pays in again: "compound" in ASCII. */
+const COMPOUNDED = '636f6d706f756e640000000000000000';
+
 /**
  * Takes the announced deposit that the event pays: the one it refers to, if the account matches too, as references are
- * public in the mempool. Otherwise the oldest one with the same account and amount.
+ * public in the mempool. Otherwise the oldest one with the same account and amount. Yield that is paid in again pays
+ * none: its account did not send it.
  */
 function match({ ref, account, amount }: ChainEvent, announced: Announced[]): Announced | undefined {
+  if (ref === COMPOUNDED) return undefined;
   const named = announced.findIndex((each) => each.id === ref && each.account === account);
   const found =
     named >= 0 ? named : announced.findIndex((each) => each.account === account && each.requested === amount);

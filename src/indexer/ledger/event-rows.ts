@@ -1,4 +1,5 @@
-import type { ChainEvent, Kind } from '#indexer/reading/decode';
+import type { Kind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 import type { Item, EventOutcome } from './decide';
 
 /** A row of chain_events as the statements select it. */

@@ -195,6 +195,10 @@ export const UNDO = {
     )
     SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM applied GROUP BY 1, 2, 3`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
+  /** Nothing is proven of blocks that are gone, or of a contract's events that were taken back. */
+  proofs: `
+    WITH gone AS (DELETE FROM chain_proofs e WHERE from_number > $1 AND ${OF_CONTRACT})
+    UPDATE chain_proofs e SET to_number = $1 WHERE from_number <= $1 AND to_number > $1 AND ${OF_CONTRACT}`,
   /** Contracts apart that had come further go on from there. Further parameters: hash and time of that block. */
   apart: `
     UPDATE chain_contracts_apart SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint)
@@ -203,19 +207,11 @@ export const UNDO = {
 
 /**
  * Parameters: number, hash, time, last block in effect, head, state; previous hash, epoch; whether it is proven,
- * whether there was progress.
+ * whether there was progress; the last final block, null if none is known.
  */
 export const MOVE_CURSOR = `
   UPDATE chain_cursor SET block_number = $1, block_hash = $2, block_time = to_timestamp($3::bigint),
     applied_number = $4, head_number = $5, state = $6, beat_at = now(),
     proven_number = CASE WHEN $9 THEN $1 ELSE least(proven_number, $1) END,
-    progress_at = CASE WHEN $10 THEN now() ELSE progress_at END
+    progress_at = CASE WHEN $10 THEN now() ELSE progress_at END, finalized_number = $11
   WHERE block_hash = $7 AND epoch = $8`;
-
-/** Parameters: numbers, hashes, parent hashes, times. Block 0 stays: it identifies the chain. */
-export const KEEP_BLOCKS = `
-  INSERT INTO chain_blocks (number, hash, parent_hash, time)
-  SELECT number, hash, parent_hash, to_timestamp(time)
-  FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS b(number, hash, parent_hash, time)
-  ON CONFLICT DO NOTHING`;
-export const DROP_BLOCKS = `DELETE FROM chain_blocks WHERE number < $1 AND number > 0`;

@@ -1,8 +1,11 @@
 import type { Client } from 'pg';
+import type { Confirmations } from '#settings/indexer.settings';
+import { keptFrom } from '#indexer/blocks/finality';
+import { KeptBlocks } from '#indexer/blocks/kept-blocks';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import { type ChainCursor, LeadershipLost, type Standing } from './chain-cursor';
+import { type ChainCursor, LeadershipLost, type Standing, effectiveOf, reach } from './chain-cursor';
 import { type Undone, drawsOf, rebuildDraws } from './draws';
 import { EventApplier } from './event-applier';
 import * as sql from './event-writer.sql';
@@ -28,7 +31,7 @@ export interface Applied {
 }
 
 interface WriterRules {
-  confirmations: number;
+  confirmations: Confirmations;
   /** Seconds. */
   pendingTtl: number;
   /** Addresses of the contracts that hold draws. */
@@ -41,12 +44,14 @@ interface WriterRules {
  * they lead.
  */
 export class EventWriter {
+  readonly blocks: KeptBlocks;
   private readonly applier: EventApplier;
 
   constructor(
     private readonly client: Client,
     private readonly rules: WriterRules,
   ) {
+    this.blocks = new KeptBlocks(client);
     this.applier = new EventApplier(client, rules.lotteries);
   }
 
@@ -72,38 +77,31 @@ export class EventWriter {
     return rows[0] && { number: Number(rows[0].number), hash: rows[0].hash };
   }
 
-  /** The stored blocks, newest first; block 0 comes last. */
-  async window(): Promise<Block[]> {
-    const { rows } = await this.client.query<{
-      number: string;
-      hash: string;
-      parent_hash: string;
-      time: string;
-    }>(
-      'SELECT number, hash, parent_hash, extract(epoch FROM time)::bigint AS time FROM chain_blocks ORDER BY number DESC',
-    );
-    return rows.map((row) => ({
-      number: Number(row.number),
-      hash: row.hash,
-      parentHash: row.parent_hash,
-      time: Number(row.time),
-    }));
-  }
-
   async apply(cursor: ChainCursor, { to, blocks, events }: Applicable, standing: Standing): Promise<Applied> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, to, standing);
-      const { anomalies } = await this.take(events, to.number, standing.head);
-      if (blocks.length > 0) await this.keepBlocks(blocks);
-      const expired = await this.expire(to.number - this.rules.confirmations);
+      const batch = { to, blocks };
+      const reached = await reach(this.client, this.blocks, { cursor, batch, standing, ...this.rules });
+      const { applied, finalized } = reached;
+      const moved = await this.move(cursor, { ...to, epoch: cursor.epoch, ...reached }, standing);
+      const { anomalies } = await this.take(events, moved, standing.head);
+      if (blocks.length > 0) {
+        await this.blocks.keep(blocks);
+        await this.blocks.drop(keptFrom(to.number, finalized), applied);
+      }
+      const expired = await this.expire(applied);
       return { cursor: moved, anomalies, expired, setAside: await this.setAside() };
     });
   }
 
-  /** Stores and applies events, in a transaction, for a ledger that ends with block `last`. */
-  async take(events: BlockBatch['events'], last: number, head: number): Promise<Tally> {
-    const effective = last - this.rules.confirmations;
-    const journalAbove = Math.max(head, last) - this.rules.confirmations - WINDOW_BLOCKS;
+  /** Stores and applies events, in a transaction, for a ledger that ends with the cursor. */
+  async take(events: BlockBatch['events'], cursor: ChainCursor, head: number): Promise<Tally> {
+    const { confirmations } = this.rules;
+    const effective = cursor.applied;
+    const journalAbove =
+      typeof confirmations === 'number'
+        ? Math.max(head, cursor.number) - confirmations - WINDOW_BLOCKS
+        : // What takes effect by its tag is undone only if it is not final.
+          Math.max(effective - WINDOW_BLOCKS, cursor.finalized ?? 0);
     return this.applier.apply(events, { effective, journalAbove });
   }
 
@@ -130,12 +128,15 @@ export class EventWriter {
    */
   async rewind(cursor: ChainCursor, ancestor: Block): Promise<{ cursor: ChainCursor; undone: number }> {
     return this.transaction(async () => {
-      const moved = await this.move(cursor, ancestor, { state: 'syncing', head: cursor.number });
-      const effective = ancestor.number - this.rules.confirmations;
+      const { number } = ancestor;
+      const effective = effectiveOf({ ...cursor, number }, this.rules.confirmations);
+      const finalized = cursor.finalized === undefined ? undefined : Math.min(cursor.finalized, number);
+      const back = { ...ancestor, epoch: cursor.epoch, applied: effective, finalized };
+      const moved = await this.move(cursor, back, { state: 'syncing', head: cursor.number });
       const undone = await this.undo(ancestor.number, effective);
       await this.client.query(sql.UNDO.blocks, [ancestor.number]);
       await this.client.query(sql.UNDO.apart, [ancestor.number, ancestor.hash, ancestor.time]);
-      await this.keepBlocks([ancestor]);
+      await this.blocks.keep([ancestor]);
       await this.expire(effective);
       return { cursor: moved, undone };
     });
@@ -150,6 +151,7 @@ export class EventWriter {
     const lost = await undoPositions(this.client, effective, contract);
     for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
       await this.client.query(statement, [effective, contract]);
+    await this.client.query(sql.UNDO.proofs, [number, contract]);
     const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
     const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
     const undone = [...gone.rows, ...waiting.rows];
@@ -179,7 +181,7 @@ export class EventWriter {
 
   /** Adds blocks below the cursor, unless another process leads now. */
   async fillWindow(cursor: ChainCursor, blocks: Block[]): Promise<void> {
-    await this.holding(cursor, () => this.keepBlocks(blocks));
+    await this.holding(cursor, () => this.blocks.keep(blocks));
   }
 
   /** One transaction, in which the cursor stays where it is. @throws LeadershipLost when it is elsewhere */
@@ -192,16 +194,6 @@ export class EventWriter {
     });
   }
 
-  async keepBlocks(blocks: Block[]): Promise<void> {
-    await this.client.query(sql.KEEP_BLOCKS, [
-      blocks.map((block) => block.number),
-      blocks.map((block) => block.hash),
-      blocks.map((block) => block.parentHash),
-      blocks.map((block) => Math.min(block.time, LATEST_TIME_S)),
-    ]);
-    await this.client.query(sql.DROP_BLOCKS, [blocks.at(-1)!.number - WINDOW_BLOCKS]);
-  }
-
   /**
    * Heartbeat while there is nothing to apply. Without a cursor: from a process that has not taken the cursor over yet.
    */
@@ -212,25 +204,25 @@ export class EventWriter {
   }
 
   /** Must come first in a transaction: a second writer waits here, then finds that the cursor has moved. */
-  private async move(cursor: ChainCursor, to: Block, standing: Standing): Promise<ChainCursor> {
-    const { number, hash, time } = to;
+  private async move(cursor: ChainCursor, to: ChainCursor, standing: Standing): Promise<ChainCursor> {
+    const { number, hash, time, applied, finalized = null } = to;
     const { state, head, proven = false, progressed = true } = standing;
-    const effective = number - this.rules.confirmations;
     const values = [
       number,
       hash,
       Math.min(time, LATEST_TIME_S),
-      effective,
+      applied,
       head,
       state,
       cursor.hash,
       cursor.epoch,
       proven,
       progressed,
+      finalized,
     ];
     const { rowCount } = await this.client.query(sql.MOVE_CURSOR, values);
     if (rowCount !== 1) throw new LeadershipLost('the cursor was moved by another process');
-    return { ...to, epoch: cursor.epoch };
+    return to;
   }
 
   private async transaction<T>(work: () => Promise<T>): Promise<T> {

@@ -11,7 +11,7 @@ import {
   toPosition,
   toWeights,
 } from './position-rows';
-import { type PositionEvent, applyEvent, noWeights } from './positions';
+import { type PositionEvent, applyEvent, changesPositions, noWeights } from './positions';
 import * as sql from './positions.sql';
 
 /** Which blocks take effect, and which of those may still be undone. */
@@ -25,8 +25,22 @@ export interface Reach {
 const REBUILT_AT_ONCE = 100;
 
 /**
- * Brings positions up to date with events, in chain order. Every confirmed event of a known pool from the pool's own
- * contract counts, even if the ledger rejected it, because the contract has counted it too.
+ * Every confirmed event of a known pool from the pool's own contract counts, even if the ledger rejected it, because the
+ * contract has counted it too.
+ */
+export const countsForPositions = (
+  event: ChainEvent,
+  pool: Pick<PoolState, 'contract'> | undefined,
+  effective: number,
+): event is ChainEvent & PositionEvent =>
+  event.poolId !== null &&
+  event.blockNumber <= effective &&
+  pool?.contract === event.contract &&
+  isPoolKind(event.kind) &&
+  changesPositions(event.kind);
+
+/**
+ * Brings positions up to date with events, in chain order.
  * @returns how many events the reference contract cannot have emitted
  */
 export async function applyToPositions(
@@ -35,12 +49,9 @@ export async function applyToPositions(
   pools: Map<string, PoolState>,
   { effective, journalAbove }: Reach,
 ): Promise<number> {
-  const counts = (event: ChainEvent): event is ChainEvent & PositionEvent =>
-    event.poolId !== null &&
-    event.blockNumber <= effective &&
-    pools.get(event.poolId)?.contract === event.contract &&
-    isPoolKind(event.kind);
-  const events = items.map(({ event }) => event).filter(counts);
+  const events = items
+    .map(({ event }) => event)
+    .filter((event) => countsForPositions(event, pools.get(event.poolId ?? ''), effective));
   return events.length > 0 ? replay(client, events, journalAbove) : 0;
 }
 

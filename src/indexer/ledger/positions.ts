@@ -1,4 +1,5 @@
-import type { ChainEvent, PoolKind } from '#indexer/reading/decode';
+import type { PoolKind } from '#ledger/adapters/happening';
+import type { ChainEvent } from '#indexer/reading/decode';
 
 /**
  * The arithmetic of contracts/SavingsPool.sol, event by event, in integers and with the contract's rounding. The
@@ -51,9 +52,15 @@ export interface PoolPositions {
   positions: Map<string, Position>;
 }
 
+/** Events that say what is to become of yield. They change nothing that the contract counts. */
+const CONSENT = ['CompoundingStarted', 'CompoundingStopped'] as const satisfies PoolKind[];
+type PositionKind = Exclude<PoolKind, (typeof CONSENT)[number]>;
+export const changesPositions = (kind: PoolKind): kind is PositionKind =>
+  !(CONSENT as readonly string[]).includes(kind);
+
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;
-  kind: PoolKind;
+  kind: PositionKind;
 }
 
 export const noWeights = (): Weights => ({

@@ -15,6 +15,8 @@ export interface BlockBatch {
   to: Block;
   /** Headers to store, ascending: all near the head, only the last of a final range. */
   blocks: Block[];
+  /** The same as the node sent them, with all fields, near the head. */
+  headers?: RawBlock[];
   events: ChainEvent[];
   /** The contracts whose events these are. */
   contracts: string[];

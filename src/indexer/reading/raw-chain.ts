@@ -10,7 +10,9 @@ export interface Block {
   time: number;
 }
 
+/** A header as the node gives it, with fields that only proofs need. */
 export interface RawBlock {
+  [field: string]: unknown;
   number: string;
   hash: string;
   parentHash: string;

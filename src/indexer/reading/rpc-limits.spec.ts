@@ -1,6 +1,6 @@
 import { type Reply, JsonRpcServer, answers, json, well } from '../../../test/support/json-rpc-server';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
-import { type Call, Rpc, RpcResting } from './rpc';
+import { type Call, Rpc, RpcResting, isThrottled } from './rpc';
 
 /** No answer is late on a slow machine. */
 const TIMES = { answerMs: 30_000, patienceMs: 60_000, backoffMs: 1 };
@@ -57,6 +57,34 @@ describe('of an endpoint with limits Rpc', () => {
     const tight = new Rpc({ ...endpoint(server.url), perSecond: 3 }, undefined, TIMES);
     await tight.settled(Array.from({ length: 5 }, (_, i): Call => [`m${i}`, []]));
     expect(server.requests.map(({ length }) => length)).toEqual([3, 2]);
+  });
+
+  it.each([429, 503])(
+    'tells after %d whether it was asked too often: then less at once is no help',
+    async (status) => {
+      const times = { ...TIMES, patienceMs: 0 };
+      server.replies = Array<Reply>(9).fill((response) => response.writeHead(status).end('<html>'));
+      const error: unknown = await new Rpc(endpoint(server.url), undefined, times)
+        .call('a')
+        .catch((thrown) => thrown);
+      expect(isThrottled(error)).toBe(status === 429);
+      expect(isThrottled(new RpcResting(1))).toBe(true);
+    },
+  );
+
+  it('waits longer for an answer where the caller does', async () => {
+    const hasty = new Rpc(endpoint(server.url), (kind) => retries.push(kind), { ...TIMES, answerMs: 100 });
+    // Answered when the other one has been given up.
+    const other = new Promise<() => void>((held) => {
+      server.replies = [(response, sent) => held(() => well(response, sent)), () => undefined];
+    });
+    const history = hasty.settled([['history', []]], undefined, 'reading', 30_000);
+    const answer = await other;
+    expect(await hasty.call('a')).toBe('a');
+    expect(retries).toEqual(['network']);
+    answer();
+    expect(await history).toEqual(['history']);
+    expect(server.requests.map(([{ method }]) => method)).toEqual(['history', 'a', 'a']);
   });
 
   it('shares the budget among all who ask, the reader first', async () => {

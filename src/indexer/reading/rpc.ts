@@ -5,6 +5,7 @@ import { BatchSize } from '#indexer/requests/batch-size';
 import { Budget, Resting, type Turn } from '#indexer/requests/budget';
 import { Hashes } from '#indexer/requests/hashes';
 import { BatchRefused, type RetryKind, Retryable, post } from '#indexer/requests/post';
+import { type Refusal, refusalOf } from '#indexer/requests/refusals';
 import { Secrets } from '#indexer/requests/secrets';
 
 /** Reading the chain failed. Trying again later may help. */
@@ -16,13 +17,23 @@ export class RpcError extends RetryableChainError {
     method: string,
     readonly code: number,
     message: string,
+    /** What it tells of the endpoint's caps. */
+    readonly refusal: Refusal = { of: 'unknown' },
   ) {
     super(`${method}: ${message}`);
   }
 }
 
 /** The node gave no usable answer for several seconds. */
-export class RpcUnavailable extends RetryableChainError {}
+export class RpcUnavailable extends RetryableChainError {
+  /** @param isThrottled it answered at last that it was asked too often */
+  constructor(
+    message: string,
+    readonly isThrottled = false,
+  ) {
+    super(message);
+  }
+}
 
 /** The node wants to be left alone for longer than anybody waits for an answer. It is not asked until then. */
 export class RpcResting extends RetryableChainError {
@@ -30,6 +41,10 @@ export class RpcResting extends RetryableChainError {
     super(`the node wants to be left alone for ${Math.ceil(restMs / 1000)} s`);
   }
 }
+
+/** The node was asked too often. Asking for less at once does not help. */
+export const isThrottled = (error: unknown): boolean =>
+  error instanceof RpcResting || (error instanceof RpcUnavailable && error.isThrottled);
 
 export type Call = [method: string, params: unknown[]];
 
@@ -53,6 +68,7 @@ const PARALLEL_REQUESTS = 4;
 /** Providers use the same error code for too many requests and too many results, so only the text tells. */
 const RATE_LIMIT = /rate.?limit|too many requests|request (count|limit)|per second|throughput|capacity/i;
 const BATCH_LIMIT = /batch/i;
+const LOGS = 'eth_getLogs';
 /**
  * JSON-RPC 2.0 over HTTP. Transport failures (network, 429, 5xx, timeout, lost or mangled answers) are retried with
  * jittered exponential backoff, or when the endpoint says so. Error answers are not retried. The endpoint's budget holds
@@ -60,6 +76,8 @@ const BATCH_LIMIT = /batch/i;
  */
 export class Rpc {
   readonly hashes = new Hashes();
+  /** How often it has answered that it was asked too often. */
+  throttled = 0;
   private id = 0;
   private readonly batchSize = new BatchSize();
   private readonly secrets: Secrets;
@@ -74,8 +92,17 @@ export class Rpc {
     this.budget = new Budget(endpoint.perSecond);
   }
 
+  get historyMs(): number | undefined {
+    return this.endpoint.historyMs;
+  }
+
+  /** Calls that it may be sent in a second. */
+  get perSecond(): number {
+    return this.budget.perSecond;
+  }
+
   /** Calls in one request at most. */
-  private get mostCalls(): number {
+  get mostCalls(): number {
     return Math.min(this.batchSize.limit, this.budget.perSecond);
   }
 
@@ -98,10 +125,18 @@ export class Rpc {
 
   /**
    * Sends all calls in one HTTP request, or in several if the endpoint accepts fewer at once.
+   * @param patienceMs after this time nothing is tried again
+   * @param answerMs how long to wait for one answer
    * @returns results in the order of the calls; an RpcError for each call that the node refuses
    * @throws RpcUnavailable, RpcResting
    */
-  async settled(calls: Call[], patienceMs = this.times.patienceMs, turn: Turn = 'other'): Promise<unknown[]> {
+  async settled(
+    calls: Call[],
+    patienceMs = this.times.patienceMs,
+    turn: Turn = 'other',
+    answerMs = this.times.answerMs,
+  ): Promise<unknown[]> {
+    const times = { patienceMs, answerMs };
     const results: unknown[][] = [];
     let size = this.mostCalls;
     for (const rest = [...calls]; rest.length > 0;) {
@@ -110,33 +145,41 @@ export class Rpc {
       const some = Array.from({ length: PARALLEL_REQUESTS }, () => rest.splice(0, size)).filter(
         (part) => part.length > 0,
       );
-      results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, patienceMs, turn)))));
+      results.push(...(await Promise.all(some.map((part) => this.sendPatiently(part, times, turn)))));
     }
     return results.flat();
   }
 
-  private async sendPatiently(calls: Call[], patienceMs: number, turn: Turn): Promise<unknown[]> {
+  private async sendPatiently(
+    calls: Call[],
+    { patienceMs, answerMs }: Pick<typeof TIMES, 'patienceMs' | 'answerMs'>,
+    turn: Turn,
+  ): Promise<unknown[]> {
     let start = Date.now();
     for (let waitMs = this.times.backoffMs, tries = 1; ; waitMs *= 2, tries += 1) {
       try {
         start += await this.waitForTurn(calls.length, turn, Math.max(0, start + patienceMs - Date.now()));
-        const results = await this.send(calls);
+        const results = await this.send(calls, answerMs);
         this.batchSize.succeeded(calls.length);
         return results;
       } catch (error) {
         if (error instanceof AnswerTooLarge)
-          return calls.map(([name]) => new RpcError(name, 0, error.message));
+          return calls.map(([name]) => new RpcError(name, 0, error.message, { of: 'results' }));
         if (error instanceof Resting) throw new RpcResting(this.budget.restMs);
         if (error instanceof Retryable && error.restMs !== undefined) this.budget.rest(error.restMs);
         if (this.isTooMuch(error, calls.length, tries)) {
           this.onRetry('batch_size');
-          this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
-          return this.settled(calls, patienceMs, turn);
+          const isThrottled = error instanceof Retryable && error.kind === 'rate_limit';
+          if (isThrottled) this.batchSize.throttled(calls.length);
+          else this.batchSize.refused(error instanceof BatchRefused && error.isAny ? 1 : calls.length);
+          return this.settled(calls, patienceMs, turn, answerMs);
         }
         if (!(error instanceof Retryable)) throw error;
+        if (error.kind === 'rate_limit') this.throttled += 1;
         this.onRetry(error.kind);
         const jitteredMs = waitMs * (0.5 + Math.random());
-        if (Date.now() + jitteredMs - start > patienceMs) throw new RpcUnavailable(error.message);
+        if (Date.now() + jitteredMs - start > patienceMs)
+          throw new RpcUnavailable(error.message, error.kind === 'rate_limit');
         await sleep(jitteredMs);
       }
     }
@@ -163,11 +206,11 @@ export class Rpc {
     return kind === 'rate_limit' && (tries > 3 || restMs > this.times.patienceMs);
   }
 
-  private async send(calls: Call[]): Promise<unknown[]> {
+  private async send(calls: Call[], answerMs: number): Promise<unknown[]> {
     const requests = calls.map(([method, params]) => ({ jsonrpc: '2.0', id: ++this.id, method, params }));
     const isOne = requests.length === 1;
     const { length } = calls;
-    const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, this.times.answerMs);
+    const answers = await post(this.endpoint, isOne ? requests[0] : requests, length, answerMs);
     const list = (Array.isArray(answers) ? answers : [answers]) as (RpcResponse | null)[];
     const byId = new Map(list.map((answer) => [answer?.id, answer]));
     // Some nodes refuse a batch by one error, others by the same error for each call, or answer one call of it.
@@ -184,9 +227,10 @@ export class Rpc {
         throw new Retryable('incomplete', `${method}: answer without result`);
       }
       const { code = 0 } = answer.error;
-      const message = this.secrets.printable(String(answer.error.message ?? 'error without message'));
+      const said = String(answer.error.message ?? 'error without message');
+      const message = this.secrets.printable(said);
       if (code === 429 || RATE_LIMIT.test(message)) throw new Retryable('rate_limit', message);
-      return new RpcError(method, code, message);
+      return new RpcError(method, code, message, method === LOGS ? refusalOf(said) : undefined);
     });
     const refused = results.every((result) => result instanceof RpcError && BATCH_LIMIT.test(result.message));
     if (!isOne && (whole || refused)) throw new BatchRefused();

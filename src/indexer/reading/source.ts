@@ -1,3 +1,4 @@
+import { type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
 import {
   type BlockBatch,
   NodeBehind,
@@ -8,9 +9,8 @@ import {
   ownLogs,
   timesOf,
 } from './block-batch';
-import { type ChainEvent, type RawLog, decodeLog } from './decode';
+import type { ChainEvent, DecodeLog, RawLog } from './decode';
 import { PinnedReads } from './pinned-reads';
-import { RangeSize } from './range-size';
 import {
   type Block,
   MalformedAnswer,
@@ -24,6 +24,9 @@ import {
 } from './raw-chain';
 import { type Call, type Rpc, RpcError } from './rpc';
 
+/** Calls for logs in a range that no single request has room for, and for how many seconds of the endpoint's budget. */
+const SPLIT_CALLS = { most: 25, seconds: 4 };
+
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
   readonly range = new RangeSize();
@@ -33,14 +36,15 @@ export class Source {
   constructor(
     readonly rpc: Rpc,
     readonly contracts: string[],
+    private readonly decode: DecodeLog,
   ) {
     this.emitters = emittersOf(contracts);
     this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
   }
 
   /** Ahead of all others who ask this endpoint. */
-  private ask(calls: Call[]): Promise<unknown[]> {
-    return this.rpc.settled(calls, undefined, 'reading');
+  private ask(calls: Call[], answerMs?: number): Promise<unknown[]> {
+    return this.rpc.settled(calls, answerMs && 2 * answerMs, 'reading', answerMs);
   }
 
   /** @throws RpcError too */
@@ -68,40 +72,52 @@ export class Source {
   }
 
   /**
+   * Blocks of the largest range that is read at once. With small calls it ends where one request is full, as one node
+   * answers that, even behind a balancer.
+   */
+  get mostBlocks(): number {
+    const room = this.rpc.mostCalls - this.contracts.length - 2;
+    const split = Math.min(SPLIT_CALLS.most, SPLIT_CALLS.seconds * this.rpc.perSecond);
+    return Math.min(this.range.blocks, this.range.span * (room > 0 ? room : split));
+  }
+
+  /**
    * The next range after a block. Near the head all headers are read; in final ranges only the first and the last. No
    * range has blocks of both kinds, so that all headers of the window are read.
+   * @param most blocks
    */
-  plan(after: Block, head: number): Plan {
+  plan(after: Pick<Block, 'number'>, head: number, most = Infinity): Plan {
     const from = after.number + 1;
     const final = head - WINDOW_BLOCKS;
-    const to = Math.min(from <= final ? final : head, from + this.range.blocks - 1);
+    const to = Math.min(from <= final ? final : head, after.number + Math.min(this.mostBlocks, most));
     return { to, linked: to > final };
   }
 
-  /** Reads the blocks after `after`, at most up to `head`. @throws ForkDetected, NodeBehind */
-  async read(after: Block, head: number): Promise<BlockBatch> {
+  /** Reads the blocks after `after`, at most up to `head`, and at most so many. @throws ForkDetected, NodeBehind */
+  async read(after: Block, head: number, most?: number): Promise<BlockBatch> {
     for (;;) {
-      const { to, linked } = this.plan(after, head);
-      const blocks = to - after.number;
+      const { to, linked } = this.plan(after, head, most);
+      const { span } = this.range;
       try {
-        const batch = await this.readRange(after, to, linked);
-        this.range.adapt(batch.events.length, blocks);
-        return batch;
+        return await this.readRange(after, to, linked);
       } catch (error) {
+        const blocks = to - after.number;
         if (!(error instanceof RpcError) || blocks === 1) throw error;
-        // Providers cap ranges and results, each with an error of its own.
-        this.range.shrink(blocks);
+        // Providers cap ranges and results, each with an error of its own. Unless the calls are smaller now, the range is.
+        if (this.range.span === span) this.range.shrink(blocks);
       }
     }
   }
 
   /** Reads up to exactly this block; in halves if the endpoint refuses the whole range. */
   async readTo(after: Block, { to, linked }: Plan): Promise<BlockBatch> {
+    const { span } = this.range;
     try {
       return await this.readRange(after, to, linked);
     } catch (error) {
       const blocks = to - after.number;
       if (!(error instanceof RpcError) || blocks === 1) throw error;
+      if (this.range.span < span) return this.readTo(after, { to, linked });
       const middle = after.number + Math.floor(blocks / 2);
       const first = await this.readTo(after, { to: middle, linked });
       const second = await this.readTo(first.to, { to, linked });
@@ -113,19 +129,39 @@ export class Source {
     const from = after.number + 1;
     // The last header is asked for together with the logs: a node that lacks it has not all logs of the range.
     const numbers = linked ? range(from, to).reverse() : from === to ? [to] : [to, from];
-    const size = 1 + numbers.length + this.contracts.length;
+    const parts = partsOf(from, to, this.range.span);
+    const size = parts.length + numbers.length + this.contracts.length;
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
-    const results = await this.ask([
-      ['eth_getLogs', [{ fromBlock: hex(from), toBlock: hex(to), address: this.emitters }]],
+    const calls = [
+      ...parts.map((part) => this.logCall(part)),
       ...numbers.map(headerCall),
       ...this.contracts.map((contract) => countCall(contract, to)),
-    ]);
+    ];
+    const results = await this.ask(calls, linked ? undefined : this.rpc.historyMs);
     // The request had to be split, so different nodes may have answered.
     if (linked && !this.rpc.fitsOneRequest(size)) return this.readPinned(after, to);
-    const [logs, ...raw] = results.splice(0, 1 + numbers.length) as [RawLog[], ...(RawBlock | null)[]];
-    for (const result of [logs, ...raw]) if (result instanceof RpcError) throw result;
+    const logs = this.logsOf(parts, results.splice(0, parts.length));
+    const raw = results.splice(0, numbers.length) as (RawBlock | null)[];
+    for (const result of raw) if (result instanceof RpcError) throw result;
     const blocks = linkBlocks(after, numbers.reverse(), raw.reverse(), linked);
-    return this.assemble(blocks, logs, results.map(toCount), linked);
+    const batch = await this.assemble(blocks, logs, results.map(toCount), linked);
+    return linked ? { ...batch, headers: raw as RawBlock[] } : batch;
+  }
+
+  private logCall({ first, last }: Part, address = this.emitters): Call {
+    return ['eth_getLogs', [{ fromBlock: hex(first), toBlock: hex(last), address }]];
+  }
+
+  /** @throws RpcError when a part was refused */
+  private logsOf(parts: Part[], results: unknown[]): RawLog[] {
+    const refused = results.map((result) => (result instanceof RpcError ? result : undefined));
+    refused.forEach((error, i) => {
+      if (error) this.range.refuse(parts[i].last - parts[i].first + 1, error.refusal);
+    });
+    const [error] = refused.filter((each) => each !== undefined);
+    if (error) throw error;
+    if (!results.every(Array.isArray)) throw new MalformedAnswer('the node sent no list of logs');
+    return (results as RawLog[][]).flat();
   }
 
   /**
@@ -137,7 +173,7 @@ export class Source {
     const raw = await this.askAll<(RawBlock | null)[]>(numbers.map(headerCall));
     const blocks = linkBlocks(after, numbers, raw, true);
     const { logs, counts } = await this.pinned.read(blocks);
-    return this.assemble(blocks, logs, counts, true);
+    return { ...(await this.assemble(blocks, logs, counts, true)), headers: raw as RawBlock[] };
   }
 
   private async assemble(
@@ -154,13 +190,14 @@ export class Source {
       const header = headers.get(Number(log.blockNumber));
       if (header && header.hash !== log.blockHash)
         throw new NodeBehind(`the node sent logs of another block ${header.number}`);
-      const event = decodeLog(log, times[i]);
+      const event = this.decode(log, times[i]);
       if (event) events.push(event);
     }
     // Every node has the state of the last blocks. One that has not is behind, and may lack the last logs too.
     if (linked && counts.includes(undefined))
       throw new NodeBehind('the node lacks the state of the last block');
     const { contracts } = this;
+    this.range.adapt(events.length, blocks.at(-1)!.number - blocks[0].number + 1);
     return { to: blocks.at(-1)!, blocks: linked ? blocks : blocks.slice(-1), events, contracts, counts };
   }
 
@@ -183,12 +220,12 @@ export class Source {
   /** Searches blocks that were already read for the contract's event with this number. @throws RpcError */
   async findEvent(contract: string, seq: number, from: number, to: number): Promise<ChainEvent | undefined> {
     for (let start = from; start <= to;) {
-      const end = Math.min(to, start + this.range.blocks - 1);
+      const end = Math.min(to, start + Math.min(this.range.blocks, this.range.span) - 1);
+      const part = { first: start, last: end };
       try {
-        const filter = { fromBlock: hex(start), toBlock: hex(end), address: [contract] };
-        const [logs] = await this.askAll<[RawLog[]]>([['eth_getLogs', [filter]]]);
+        const logs = this.logsOf([part], await this.ask([this.logCall(part, [contract])]));
         const found = ownLogs(this.contracts, logs, start, end)
-          .map((log) => decodeLog(log, 0))
+          .map((log) => this.decode(log, 0))
           .find((event) => event?.seq === seq && event.contract === contract);
         if (found) return found;
         start = end + 1;

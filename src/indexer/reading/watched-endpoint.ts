@@ -1,8 +1,10 @@
 import type { RpcEndpoint } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
+import type { DecodeLog } from './decode';
 import { type Block, type RawBlock, headerCall, toBlock } from './raw-chain';
 import { RetryableChainError, Rpc, RpcResting, RpcUnavailable } from './rpc';
 import { Source } from './source';
+import { type Tag, type Tagged, TagReader } from './tags';
 
 export type EndpointState = 'ok' | 'lagging' | 'failing' | 'lying' | 'wrong_chain';
 export const ENDPOINT_STATES: EndpointState[] = ['ok', 'lagging', 'failing', 'lying', 'wrong_chain'];
@@ -28,21 +30,26 @@ export class WatchedEndpoint {
   identity?: ChainIdentity;
   error?: Error;
   wrongChain = false;
-  private fault?: { kind: 'failing' | 'lying'; times: number; retryAt: number; reading: boolean };
+  private fault?: { kind: 'failing' | 'lying'; times: number; at: number; retryAt: number; reading: boolean };
   private behind?: { target: number; since: number };
   private lagging = false;
   private stuck = false;
   private headAt = 0;
   private probing?: Promise<void>;
+  readonly name: string;
+  private readonly tags: TagReader;
   private readonly sources = new Map<string, Source>();
 
   constructor(
     endpoint: RpcEndpoint,
-    readonly name: string,
     contracts: string[],
+    private readonly decode: DecodeLog,
     onRetry: (kind: RetryKind) => void,
+    tags: Tag[] = [],
   ) {
-    this.source = new Source(new Rpc({ ...endpoint, name }, onRetry), contracts);
+    this.name = endpoint.name;
+    this.source = new Source(new Rpc(endpoint, onRetry), contracts, decode);
+    this.tags = new TagReader(this.source.rpc, tags);
     this.sources.set(contracts.join(), this.source);
   }
 
@@ -50,9 +57,14 @@ export class WatchedEndpoint {
   about(contracts: string[]): Source {
     const key = contracts.join();
     const known = this.sources.get(key);
-    const source = known ?? new Source(this.source.rpc, contracts);
+    const source = known ?? new Source(this.source.rpc, contracts, this.decode);
     if (!known) this.sources.set(key, source);
     return source;
+  }
+
+  /** The blocks that it calls safe and final, as far as it has said. */
+  get tagged(): Tagged {
+    return this.tags.tagged;
   }
 
   get state(): EndpointState {
@@ -92,7 +104,7 @@ export class WatchedEndpoint {
         if (!genesis) throw new RpcUnavailable('the endpoint has no block 0');
         this.identity = { chainId: Number(id), genesis: toBlock(genesis).hash };
       }
-      const head = await this.source.block('latest', patienceMs);
+      const head = await this.tags.head(patienceMs);
       if (!head) throw new RpcUnavailable('the endpoint has no head');
       if (head.hash !== this.head?.hash) this.headAt = Date.now();
       this.head = head;
@@ -111,12 +123,13 @@ export class WatchedEndpoint {
     if (kind === 'failing' && this.fault?.kind === 'lying') return;
     const times = this.fault?.kind === kind ? this.fault.times + 1 : 0;
     const waitMs = restMs ?? Math.min(BACKOFF_MS[kind] * 2 ** times, MAX_BACKOFF_MS[kind]);
-    this.fault = { kind, times, retryAt: Date.now() + waitMs, reading };
+    const at = Date.now();
+    this.fault = { kind, times, at, retryAt: at + waitMs, reading };
   }
 
-  /** Its answer was that of the others. */
-  agreed(): void {
-    this.fault = undefined;
+  /** Its answer was that of the others. @param asked when: what it did since is not undone by that */
+  agreed(asked = Infinity): void {
+    if (this.fault && this.fault.at < asked) this.fault = undefined;
   }
 
   /** Whether it has had no new head for long, though another has a higher one. */

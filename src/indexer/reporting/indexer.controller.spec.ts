@@ -41,6 +41,20 @@ describe("the indexer's own port", () => {
     sync.start(BLOCK, 90, []);
     const answer = await get('/health');
     expect([answer.status, await answer.json()]).toEqual([200, { status: 'syncing', cursor: 7, head: 90 }]);
+    telemetry.progress.start(3, 90);
+    jest.spyOn(Date, 'now').mockReturnValue(Date.now() + 2000);
+    telemetry.progress.moved(7, 90, 6);
+    const { progress } = (await (await get('/health')).json()) as { progress: unknown };
+    expect(progress).toEqual({ blocksPerSecond: 2, eventsPerSecond: 3, secondsLeft: 42 });
+    jest.restoreAllMocks();
+    telemetry.progress.start(7, 90);
+    telemetry.finality.note({ number: 7, finalized: 3 });
+    expect(await (await get('/health')).json()).toEqual({
+      status: 'syncing',
+      cursor: 7,
+      head: 90,
+      finalized: 3,
+    });
     const health = async (): Promise<unknown[]> => {
       const { status } = await get('/health');
       // A restart mends nothing of this.

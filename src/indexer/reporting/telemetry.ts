@@ -13,6 +13,8 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
 import type { Block } from '#indexer/reading/raw-chain';
 import { type ContractStanding, registerContractMetrics } from './contract-metrics';
+import { FinalityWatch } from './finality-watch';
+import { Progress, type Speed } from './progress';
 import { SyncState } from './sync-state';
 
 /** Time between reports of progress, on a terminal and elsewhere. */
@@ -23,13 +25,15 @@ const REPORT_MS = { terminal: 200, log: 5000 };
 export class IndexerTelemetry {
   /** Role of this process. Only the leader knows how current the ledger is. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
+  readonly finality = new FinalityWatch();
+  readonly progress = new Progress();
   readonly registry = new Registry();
   readonly leader = this.gauge('indexer_leader', '1 while this process leads');
   readonly reorgs = this.counter('indexer_reorgs_total', 'Reorganisations that were followed');
   readonly reorgDepth = new Histogram({
     name: 'indexer_reorg_depth',
     help: 'Blocks undone by a reorganisation',
-    buckets: [1, 2, 4, 8, 16, 32, 64],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 512, 4096],
     registers: [this.registry],
   });
   readonly undone = this.counter('indexer_undone_events_total', 'Events undone');
@@ -60,8 +64,7 @@ export class IndexerTelemetry {
   private readonly range = this.gauge('indexer_range_size', 'Blocks in a request for logs');
   private endpoints: () => { name: string; state: EndpointState }[] = () => [];
   private contracts: () => ContractStanding[] = () => [];
-  private start?: { at: number; block: number };
-  private reported = { at: 0, events: 0 };
+  private reportedAt = 0;
 
   constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
@@ -73,11 +76,31 @@ export class IndexerTelemetry {
     // Computed at each scrape, so that they change even while nothing is read.
     this.current('indexer_cursor_block', 'Number of the last block read', () => sync.cursor?.number ?? 0);
     this.current('indexer_head_block', 'Number of the best known head', () => sync.best);
+    this.current(
+      'indexer_finalized_block',
+      'Number of the last final block; 0 while no endpoint tells it',
+      () => this.finality.finalized ?? 0,
+    );
     this.current('indexer_lag_blocks', 'Blocks between cursor and head', () =>
       Math.max(0, sync.best - (sync.cursor?.number ?? sync.best)),
     );
     this.current('indexer_lag_seconds', 'Age of the last block read, in seconds', () => sync.headAge);
     this.current('indexer_synced', '1 while the ledger is current', () => Number(this.state === 'synced'));
+    this.current(
+      'indexer_blocks_per_second',
+      'Blocks read a second, over a minute',
+      () => this.progress.speed?.blocksPerSecond ?? 0,
+    );
+    this.current(
+      'indexer_events_per_second',
+      'Events applied a second, over a minute',
+      () => this.progress.speed?.eventsPerSecond ?? 0,
+    );
+    this.current(
+      'indexer_seconds_left',
+      'Time until the head is reached at this rate; +Inf while it comes no nearer',
+      () => (this.state === 'synced' ? 0 : (this.progress.speed?.secondsLeft ?? Infinity)),
+    );
     this.current(
       'indexer_progress_age_seconds',
       'Time since the cursor moved or was found at the head',
@@ -122,27 +145,15 @@ export class IndexerTelemetry {
   applied(cursor: Block, range: number, events: ChainEvent[]): string | undefined {
     for (const { kind } of events) this.events.inc({ kind });
     this.range.set(range);
-    this.start ??= { at: Date.now(), block: cursor.number };
-    this.reported.events += events.length;
+    this.progress.moved(cursor.number, this.sync.best, events.length);
     const terminal = process.stderr.isTTY;
-    const elapsed = Date.now() - this.reported.at;
-    if (this.state !== 'syncing' || elapsed < (terminal ? REPORT_MS.terminal : REPORT_MS.log))
-      return undefined;
-    const line = this.progress(this.reported.events / (elapsed / 1000));
-    this.reported = { at: Date.now(), events: 0 };
+    const isDue = Date.now() - this.reportedAt >= (terminal ? REPORT_MS.terminal : REPORT_MS.log);
+    if (this.state !== 'syncing' || !isDue) return undefined;
+    this.reportedAt = Date.now();
+    const { line } = this.progress;
     if (!terminal) return line;
     process.stderr.write(`\r\x1b[K${line}`);
     return undefined;
-  }
-
-  /** A progress bar with the share done, the rate and the time left. */
-  private progress(rate: number): string {
-    const { cursor, head } = this.heights;
-    const { at, block } = this.start!;
-    const share = head > block ? Math.min(1, (cursor - block) / (head - block)) : 1;
-    const left = share > 0 ? `${Math.round(((Date.now() - at) / 1000 / share) * (1 - share))} s left` : '';
-    const bar = '█'.repeat(share * 20).padEnd(20, '░');
-    return `${bar} block ${cursor} of ${head} (${Math.floor(share * 100)} %), ${Math.round(rate)} events/s ${left}`;
   }
 
   /** In the Prometheus text format, including metrics that modules registered in prom-client's default registry. */
@@ -159,14 +170,24 @@ export class IndexerTelemetry {
     for (const [reason, count] of counts) this.setAside.set({ reason }, count);
   }
 
-  /** Numbers of the last block read and of the best head. */
-  get heights(): { cursor: number; head: number } {
-    return { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+  /** Numbers of the last block read, of the best head, and of the last final block if any endpoint tells it. */
+  get heights(): { cursor: number; head: number; finalized?: number } {
+    const { finalized } = this.finality;
+    const heights = { cursor: this.sync.cursor?.number ?? 0, head: this.sync.best };
+    return finalized === undefined ? heights : { ...heights, finalized };
   }
 
-  /** The contracts whose events the ledger lacks; nothing while there are none. */
+  /** How fast the head is approached, while it is. */
+  get speed(): { progress?: Speed } {
+    const { speed } = this.progress;
+    return speed && this.state === 'syncing' ? { progress: speed } : {};
+  }
+
+  /** The contracts whose events the ledger lacks, or may lack; nothing while there are none. */
   get apart(): { contracts?: ContractStanding[] } {
-    const contracts = this.contracts().filter(({ state }) => state !== 'following');
+    const contracts = this.contracts().filter(
+      ({ state, unproven }) => state !== 'following' || unproven !== undefined,
+    );
     return contracts.length > 0 ? { contracts } : {};
   }
 

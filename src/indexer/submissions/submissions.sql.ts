@@ -1,4 +1,5 @@
 import { isApart } from '#ledger/chain/chain.sql';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
 
 /** Bounds of one round, whatever users tell. */
 export const ROWS_A_ROUND = 10;
@@ -42,7 +43,8 @@ export const DUE = { oldest: due('ASC'), newest: due('DESC') };
 /** The blocks that the ledger has. Row: `LedgerChain`. */
 export const LEDGER_CHAIN = `
   SELECT (SELECT applied_number::float8 FROM chain_cursor) AS applied,
-    (SELECT coalesce(json_object_agg(number, hash), '{}') FROM chain_blocks) AS hashes`;
+    (SELECT coalesce(json_object_agg(b.number, b.hash), '{}') FROM chain_cursor c JOIN chain_blocks b
+       ON b.number BETWEEN c.applied_number - ${WINDOW_BLOCKS} AND c.applied_number) AS hashes`;
 
 /**
  * Stores what was found, unless another hash was told meanwhile, or the ledger has left the block that it was asked

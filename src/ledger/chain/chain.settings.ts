@@ -7,6 +7,15 @@ import { rpcEndpoints } from './endpoints';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
+/**
+ * The addresses of the contracts of each pool type. One of another adapter than the type's own has its name before the
+ * address: `cooperative:vault=0x…`.
+ */
+export class PoolContracts extends Map<PoolType, string[]> {
+  /** The names of the adapters, by address. An address without one has the adapter of its types. */
+  readonly adapters = new Map<string, string>();
+}
+
 export class ChainSettings extends ProcessSettings {
   /** One address, or several separated by commas. See `rpcEndpoints`. */
   @IsOptional()
@@ -18,10 +27,10 @@ export class ChainSettings extends ProcessSettings {
 
   /** The contract addresses of each pool type. The indexer follows all of them; new pools get the last one. */
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
-  @IsInstance(Map, {
+  @IsInstance(PoolContracts, {
     message: `must name one or more addresses, each once, for every pool type: ${POOL_TYPES.map((type) => `${type}=0x…`).join()}`,
   })
-  POOL_CONTRACTS: Map<PoolType, string[]> = new Map(POOL_TYPES.map((type) => [type, [ZERO_ADDRESS]]));
+  POOL_CONTRACTS = new PoolContracts(POOL_TYPES.map((type) => [type, [ZERO_ADDRESS]]));
 
   static problems({ NODE_ENV, POOL_CONTRACTS }: ChainSettings, wrong: (name: string) => boolean): string[] {
     const isNeeded = NODE_ENV === 'production' && !wrong('POOL_CONTRACTS');
@@ -33,16 +42,22 @@ export class ChainSettings extends ProcessSettings {
 
 /**
  * A contract may serve several types: its events name the pool, and pools know their type.
- * @returns null if the text is not a list of types and addresses, lacks a type, or repeats an address for a type
+ * @returns null if the text is not a list of types and addresses, lacks a type, repeats an address for a type, or names
+ * two adapters for one address
  */
-function parseContracts(text: string): Map<PoolType, string[]> | null {
-  const contracts = new Map(POOL_TYPES.map((type): [PoolType, string[]] => [type, []]));
+function parseContracts(text: string): PoolContracts | null {
+  const contracts = new PoolContracts(POOL_TYPES.map((type) => [type, []]));
+  const adapters = new Map<string, string | undefined>();
   for (const pair of text.split(',')) {
-    const [type, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
+    const [named, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
+    const [, type, adapter] = /^([a-z]+)(?::([a-z][a-z0-9-]*))?$/.exec(named) ?? [];
     const addresses = contracts.get(type as PoolType);
     const fits = /^0x[0-9a-f]{40}$/.test(address) && rest.length === 0;
     if (!addresses || !fits || addresses.includes(address)) return null;
+    if (adapters.has(address) && adapters.get(address) !== adapter) return null;
     addresses.push(address);
+    adapters.set(address, adapter);
+    if (adapter !== undefined) contracts.adapters.set(address, adapter);
   }
   return [...contracts.values()].every(({ length }) => length > 0) ? contracts : null;
 }

@@ -27,12 +27,22 @@ export const HEAD = `
 export const isApart = (contract: string): string =>
   `EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = ${contract})`;
 
+/** SQL: whether the address has said on the chain that its yield in the pool is to be paid in again: its latest word. */
+export const isCompounding = (pool: string, address: string): string => `
+  coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
+    WHERE e.pool_id = ${pool} AND e.account = ${address} AND e.outcome = 'APPLIED'
+      AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
+    ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false)`;
+
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
 
 /** SQL: chain and token, as the indexer has read them: one row, or none yet. */
 export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS token FROM chain_facts)`;
+
+/** SQL: the last block up to which the ledger is final; null while nobody says which block is. */
+export const FINALIZED = '(SELECT finalized_number FROM chain_cursor)';
 
 /** SQL: the time of the last block that was read. */
 export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';

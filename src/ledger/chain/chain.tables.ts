@@ -8,4 +8,5 @@ export const TABLES = [
   'chain_contracts',
   'chain_contracts_apart',
   'chain_events',
+  'chain_proofs',
 ];

@@ -5,6 +5,8 @@ const POOL_EVENTS = [
   'event Withdrawn(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldClaimed(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldAccrued(bytes16 indexed poolId, uint256 amount, uint32 aprBps, uint64 seq)',
+  'event CompoundingStarted(bytes16 indexed poolId, address indexed account, uint64 seq)',
+  'event CompoundingStopped(bytes16 indexed poolId, address indexed account, uint64 seq)',
 ] as const;
 
 const DRAW_EVENTS = [
@@ -34,11 +36,17 @@ const SAVING = [
   'function depositWithPermit(bytes16 poolId, bytes16 ref, uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s)',
   'function withdraw(bytes16 poolId, bytes16 ref, uint256 amount)',
   'function claimYield(bytes16 poolId, bytes16 ref)',
+  'function isCompounding(bytes16 poolId, address account) view returns (bool)',
+  'function compoundableOf(bytes16 poolId, address account) view returns (uint256 amount)',
+  'function startCompounding(bytes16 poolId)',
+  'function stopCompounding(bytes16 poolId)',
+  'function compound(bytes16[] poolIds, address[] accounts)',
   'error ZeroAmount()',
   'error BelowMinimum(uint256 minimum)',
   'error PoolFull()',
   'error InsufficientBalance(uint256 balance, uint256 needed)',
   'error NothingToClaim()',
+  'error NothingToChange()',
   'error UnsupportedToken()',
   'error SafeERC20FailedOperation(address token)',
 ] as const;

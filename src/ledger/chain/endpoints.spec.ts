@@ -32,4 +32,9 @@ describe('rpcEndpoints', () => {
     const [{ name }] = rpcEndpoints('https://user:secret@node.example:8443/v2/key?apikey=key#x');
     expect(name).toBe('node.example:8443');
   });
+
+  it('names several of one host apart', () => {
+    const found = rpcEndpoints('https://node.example/a,https://other.example,https://node.example/b');
+    expect(found.map(({ name }) => name)).toEqual(['node.example', 'other.example', 'node.example#2']);
+  });
 });

@@ -4,10 +4,12 @@ export interface RpcEndpoint {
   url: string;
   /** Basic authentication (RFC 7617) if the address has a user or password. */
   headers: Record<string, string>;
-  /** For logs and metrics: the host only, as paths and queries of providers hold API keys. */
+  /** For logs and metrics, different for each: the host only, as paths and queries of providers hold API keys. */
   name: string;
   /** Calls that it may be sent in a second; unset: any number. */
   perSecond?: number;
+  /** How long to wait for an answer about final blocks, which may be large; unset: as for others. */
+  historyMs?: number;
 }
 
 /**
@@ -15,14 +17,17 @@ export interface RpcEndpoint {
  * @param perSecond of `RPC_REQUESTS_PER_SECOND`: one number for each address, or one for all
  */
 export function rpcEndpoints(addresses: string, perSecond: number[] = []): RpcEndpoint[] {
+  const named = new Map<string, number>();
   return addresses.split(',').map((address, i): RpcEndpoint => {
     const url = new URL(address.trim());
+    const times = (named.get(url.host) ?? 0) + 1;
+    named.set(url.host, times);
     const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
     url.username = url.password = '';
     return {
       url: url.href,
       headers: credentials === ':' ? {} : { authorization: `Basic ${encode(credentials)}` },
-      name: url.host,
+      name: times > 1 ? `${url.host}#${times}` : url.host,
       perSecond: perSecond.length > 1 ? perSecond[i] : perSecond[0],
     };
   });

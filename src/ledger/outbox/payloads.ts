@@ -10,6 +10,11 @@ const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' };
 class ChainPayload {
   @ApiProperty({ type: 'integer' }) blockNumber: number;
   @ApiProperty({ type: 'integer', description: 'Place of the log in its block' }) logIndex: number;
+  @ApiProperty({
+    description:
+      'Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes',
+  })
+  final: boolean;
 }
 
 /** A row of the ledger. Amounts are decimal strings of the smallest token unit, addresses are lower-cased. */
@@ -38,9 +43,15 @@ class SubmittedPayload extends PickType(TransactionPayload, [
   txHash: string | null;
 }
 
-class AccrualPayload extends PickType(TransactionPayload, ['poolId', 'blockNumber', 'logIndex', 'amount']) {}
+class AccrualPayload extends PickType(TransactionPayload, [
+  'poolId',
+  'blockNumber',
+  'logIndex',
+  'final',
+  'amount',
+]) {}
 
-class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber', 'logIndex']) {}
+class ExpiryPayload extends OmitType(TransactionPayload, ['txHash', 'blockNumber', 'logIndex', 'final']) {}
 
 class DrawPayload extends ChainPayload {
   @ApiProperty({ type: 'integer' }) drawId: number;
@@ -65,7 +76,7 @@ class PayoutPayload extends DrawPayload {
 
 /** The other fields are those of the event that was taken back. */
 class RevertedPayload extends PartialType(
-  IntersectionType(TransactionPayload, IntersectionType(TicketsPayload, WinnerPayload)),
+  OmitType(IntersectionType(TransactionPayload, IntersectionType(TicketsPayload, WinnerPayload)), ['final']),
 ) {
   @ApiProperty({ enum: TOPICS, enumName: 'Topic', example: 'deposit.confirmed' }) reverted: Topic;
 }

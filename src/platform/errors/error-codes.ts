@@ -87,6 +87,11 @@ export const ERRORS = {
     'There is no yield to claim',
     'The contract would refuse it: the caller has no yield in the pool that is not claimed yet',
   ),
+  compounding_unchanged: named(
+    409,
+    'It is so already',
+    'The contract would refuse it: whether yield is paid in again is as the caller wants it',
+  ),
   pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
   webhook_not_active: named(
     409,

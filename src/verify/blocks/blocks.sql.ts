@@ -1,5 +1,5 @@
 /**
- * The last blocks and the cursor, which hold only a few rows: blocks link, their times do not fall, and the events in
+ * The last blocks and the cursor, which hold some thousand rows at most: blocks link, their times do not fall, and the events in
  * them, the cursor and the chain's first block say the same. Row: table, column, id, kept, recount.
  */
 export const COMPARE_BLOCKS = `
@@ -34,7 +34,8 @@ export const COMPARE_BLOCKS = `
   UNION ALL
   SELECT 'chain_cursor', d.column_name, c.block_number::text, d.kept::text, 'up to ' || c.block_number
   FROM chain_cursor c CROSS JOIN LATERAL (
-    VALUES ('applied_number', c.applied_number), ('proven_number', c.proven_number)) AS d(column_name, kept)
+    VALUES ('applied_number', c.applied_number), ('proven_number', c.proven_number),
+      ('finalized_number', c.finalized_number)) AS d(column_name, kept)
   WHERE d.kept > c.block_number
   UNION ALL
   SELECT 'chain_cursor', 'chain_id', c.block_number::text, c.chain_id::text, f.chain_id::text
@@ -49,5 +50,6 @@ export const FORGET_BLOCKS = 'DELETE FROM chain_blocks WHERE number <= $1::bigin
 /** By the block where it stands. Nothing is proven where more was proven than read. */
 export const REPAIR_CURSOR = `
   UPDATE chain_cursor c SET block_time = b.time, proven_number = CASE WHEN proven_number <= c.block_number THEN proven_number ELSE 0 END,
-    applied_number = least(applied_number, c.block_number)
+    applied_number = least(applied_number, c.block_number),
+    finalized_number = CASE WHEN finalized_number <= c.block_number THEN finalized_number END
   FROM chain_blocks b WHERE b.number = c.block_number AND b.hash = c.block_hash`;

@@ -25,3 +25,7 @@ export class EndpointRotation {
     this.current = (this.current + 1) % this.all.length;
   }
 }
+
+/** Whether the contract lacks the function that was asked for. */
+export const lacksFunction = (answer: unknown): boolean =>
+  answer === '0x' || (answer instanceof Error && /revert/i.test(answer.message));

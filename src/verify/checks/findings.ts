@@ -18,6 +18,8 @@ export interface VerifyReport {
   /** Reasons why something could not be compared. */
   notChecked: string[];
   seconds: number;
+  /** How it is known of each contract that no event is missing. */
+  completeness: Record<string, string>;
   /** Number of rows checked, by kind. */
   checked: Record<string, number>;
   /** Number of differences by kind, including repaired ones. */
@@ -33,6 +35,7 @@ export class Findings {
   private readonly counts = new Map<string, number>();
   private readonly listed: Difference[] = [];
   private readonly notChecked = new Set<string>();
+  private readonly completeness = new Map<string, string>();
   private readonly start = Date.now();
   /** Pools and draws whose events are in doubt; '*' for all. Nothing is derived anew of these until a person has decided. */
   private readonly disputed = new Set<string>();
@@ -55,6 +58,11 @@ export class Findings {
     if (this.notChecked.size < this.limit) this.notChecked.add(redactText(reason));
   }
 
+  /** @param how it is known that no event of the contract is missing */
+  tell(contract: string, how: string): void {
+    this.completeness.set(contract, how);
+  }
+
   /** @param subjects ids of pools, contract and id of draws, or '*' for all */
   dispute(subjects: string[]): void {
     subjects.forEach((each) => this.disputed.add(each));
@@ -73,6 +81,7 @@ export class Findings {
       complete: this.notChecked.size === 0,
       notChecked: [...this.notChecked],
       seconds: (Date.now() - this.start) / 1000,
+      completeness: Object.fromEntries(this.completeness),
       checked: Object.fromEntries(this.checked),
       differences: Object.fromEntries(this.counts),
       mended: this.mended,
@@ -90,7 +99,7 @@ export function exitCode({ complete, differences, mended }: VerifyReport): 0 | 1
 
 /** The report for the terminal. */
 export function asText(report: VerifyReport): string {
-  const { checked, differences, mended, listed, notChecked, seconds } = report;
+  const { completeness, checked, differences, mended, listed, notChecked, seconds } = report;
   const found = Object.values(differences).reduce((sum, count) => sum + count, 0);
   const lines = [
     `checked in ${seconds.toFixed(1)} s: ${figures(checked)}`,
@@ -100,6 +109,7 @@ export function asText(report: VerifyReport): string {
         `  ${kind} ${id}: is ${value ?? 'nothing'}, should be ${wanted ?? 'nothing'}${done ? ' (mended)' : ''}`,
     ),
     ...(found > listed.length ? [`  and ${found - listed.length} more`] : []),
+    ...Object.entries(completeness).map(([contract, how]) => `contract ${contract}: ${how}`),
     ...notChecked.map((reason) => `NOT CHECKED: ${reason}`),
   ];
   return `${lines.join('\n')}\n`;

@@ -6,6 +6,8 @@ export const eventsAbi = parseAbi([
   'event Withdrawn(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldClaimed(bytes16 indexed poolId, bytes16 indexed ref, address indexed account, uint256 amount, uint64 seq)',
   'event YieldAccrued(bytes16 indexed poolId, uint256 amount, uint32 aprBps, uint64 seq)',
+  'event CompoundingStarted(bytes16 indexed poolId, address indexed account, uint64 seq)',
+  'event CompoundingStopped(bytes16 indexed poolId, address indexed account, uint64 seq)',
   'event DrawOpened(uint64 indexed drawId, uint256 ticketPrice, uint64 drawTime, uint64 seq)',
   'event TicketsIssued(uint64 indexed drawId, address indexed account, uint256 count, uint64 seq)',
   'event PrizeFunded(uint64 indexed drawId, address indexed funder, uint256 amount, uint64 seq)',

@@ -1,0 +1,198 @@
+import { Logger } from '@nestjs/common';
+import { type Hex, encodeAbiParameters, encodeEventTopics, parseAbi } from 'viem';
+import { POOL_TYPES } from '#values/types';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import type { Happening } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
+import { adapterOf } from './adapter';
+import { adaptersByAddress } from './contract-adapters';
+import { decoderOf } from './decoder';
+
+beforeAll(() => Logger.overrideLogger(false));
+
+const abi = parseAbi([
+  'event Paid(address indexed from, bytes16 pool, int256 sum, uint256 fee, uint64 number)',
+  'event Renamed(string name, uint64 number)',
+  'event Seen(address by)',
+]);
+const On = eventsOf(abi);
+type Paid = EventOf<typeof abi, 'Paid'>;
+
+/** What a method returns, by what the test wants of it. */
+let returned: (paid: Paid) => Happening;
+const NAMED = { name: 'vault', types: ['cooperative', 'individual'], abi, numberedBy: 'number' } as const;
+
+@PoolContract(NAMED)
+class Vault {
+  private readonly prefix = '0x';
+
+  @On('Paid')
+  paid(paid: Paid): Happening {
+    return returned(paid);
+  }
+
+  @On('Renamed')
+  renamed({ name }: EventOf<typeof abi, 'Renamed'>): Happening {
+    return { kind: 'DrawClosed', drawId: BigInt(`${this.prefix}${name.length}`) };
+  }
+}
+
+const CONTRACT = `0x${'c1'.repeat(20)}`;
+const POOL = `0x${'a5'.repeat(16)}` as const;
+const FROM = `0x${'5a'.repeat(20)}` as const;
+const [PAID, RENAMED] = abi;
+const place = {
+  address: CONTRACT,
+  blockNumber: '0x7',
+  blockHash: '0xb',
+  transactionHash: '0xc',
+  logIndex: '0x0',
+};
+const paid = (sum: bigint, fee = 0n, number = 1n) => ({
+  ...place,
+  topics: encodeEventTopics({ abi: [PAID], args: { from: FROM } }) as Hex[],
+  data: encodeAbiParameters(PAID.inputs.slice(1), [POOL, sum, fee, number] as never),
+});
+const decode = () => decoderOf(new Map([[CONTRACT, adapterOf(new Vault())!]]));
+
+describe('an adapter', () => {
+  it('says what its events mean, with arithmetic of its own', () => {
+    returned = ({ from, pool, sum, fee }) => ({
+      kind: 'Deposited',
+      poolId: pool,
+      account: from,
+      amount: sum - fee,
+    });
+    expect(decode()(paid(100n, 3n, 9n), 60)).toMatchObject({
+      kind: 'Deposited',
+      ...{
+        contract: CONTRACT,
+        poolId: POOL.slice(2),
+        account: FROM,
+        amount: '97',
+        ref: null,
+        seq: 9,
+        time: 60,
+      },
+    });
+  });
+
+  it('has a provider, which its methods may use, and may read events of dynamic types', () => {
+    const log = {
+      ...place,
+      topics: encodeEventTopics({ abi: [RENAMED] }) as Hex[],
+      data: encodeAbiParameters(RENAMED.inputs, ['ab', 2n]),
+    };
+    expect(decode()(log, 0)).toMatchObject({ kind: 'DrawClosed', drawId: '2', seq: 2 });
+  });
+
+  it('reads events of its own contracts alone', () => {
+    const other = { ...paid(1n), address: `0x${'c2'.repeat(20)}` };
+    expect(decode()(other, 0)).toBeUndefined();
+  });
+
+  const whole = { kind: 'Deposited', poolId: POOL, account: FROM, amount: 1n } as const;
+  it.each<[string, () => unknown]>([
+    [
+      'throws',
+      () => {
+        throw new Error('no');
+      },
+    ],
+    ['returns nothing', () => undefined],
+    ['names neither pool nor draw', () => ({ ...whole, poolId: undefined })],
+    ['names both', () => ({ ...whole, drawId: 1n })],
+    ['has an id of another length', () => ({ ...whole, poolId: `${POOL}00` })],
+    ['refers by another length', () => ({ ...whole, ref: '0x01' })],
+    ['has an account of another length', () => ({ ...whole, account: '0x01' })],
+    ['has an amount below zero', () => ({ ...whole, amount: -1n })],
+    ['has an amount that is too large', () => ({ ...whole, amount: 10n ** 78n })],
+    ['has a draw that is too large', () => ({ kind: 'DrawClosed', drawId: 10n ** 20n })],
+    ['has a draw below zero', () => ({ kind: 'DrawClosed', drawId: -1n })],
+  ])('that %s leaves the event without any field, for it to be set aside', (_, result) => {
+    returned = result as typeof returned;
+    const event = decode()(paid(1n), 0);
+    const nothing = { poolId: null, drawId: null, ref: null, account: null, amount: null };
+    expect(event).toMatchObject({ kind: 'Paid', seq: 1, ...nothing });
+  });
+
+  it('is none without the decorator, and is refused when its decorators do not fit', () => {
+    expect(adapterOf(new (class Other {})())).toBeUndefined();
+    const options = { ...NAMED, name: undefined };
+    const read = (name: 'Paid' | 'Renamed' | 'Seen') => (target: object) => {
+      const method = (): Happening => whole;
+      Object.defineProperty(target, name.toLowerCase(), { value: method, configurable: true });
+      On(name)(target, name, { value: method });
+    };
+    const made = (given: object, ...names: Parameters<typeof read>[0][]): object => {
+      class Made {}
+      PoolContract({ ...options, ...given })(Made);
+      for (const name of names) read(name)(Made.prototype);
+      return new Made();
+    };
+    expect(adapterOf(made({}, 'Paid', 'Renamed'))).toMatchObject({ className: 'Made', types: NAMED.types });
+    expect(() => adapterOf(made({}, 'Paid'))).toThrow('Made: no method reads Renamed, so its number');
+    expect(() => adapterOf(made({}, 'Paid', 'Renamed', 'Seen'))).toThrow(
+      'Made.seen: Seen has no parameter number',
+    );
+    expect(() => adapterOf(made({ abi: [] }, 'Paid'))).toThrow('Made.paid: the ABI has 0 events Paid');
+    const twice = { abi: [...abi, { ...PAID, inputs: [] }] };
+    expect(() => adapterOf(made(twice, 'Paid'))).toThrow('Made.paid: the ABI has 2 events Paid');
+    const unnamed = { abi: [{ ...PAID, inputs: [{ type: 'bool' }] }] };
+    expect(() => adapterOf(made(unnamed, 'Paid'))).toThrow('parameters without a name');
+    const again = made({}, 'Paid', 'Renamed');
+    Object.defineProperty(Object.getPrototypeOf(again), 'more', {
+      value: (again as Record<string, unknown>).paid,
+    });
+    expect(() => adapterOf(again)).toThrow('another method reads Paid already');
+  });
+});
+
+describe('a contract', () => {
+  const [reference, vault] = [new ReferencePool(), new Vault()].map((each) => adapterOf(each)!);
+  const address = (digit: number): string => `0x${`${digit}`.repeat(40)}`;
+  const contracts = (named: Record<string, string> = {}): PoolContracts => {
+    const made = new PoolContracts(POOL_TYPES.map((type, i) => [type, [address(i)]]));
+    for (const [each, name] of Object.entries(named)) made.adapters.set(each, name);
+    return made;
+  };
+
+  it('has the adapter without a name of its type, or the one that is named', () => {
+    const found = adaptersByAddress(contracts({ [address(1)]: 'vault' }), [vault, reference]);
+    expect([...found]).toEqual(POOL_TYPES.map((_, i) => [address(i), i === 1 ? vault : reference]));
+  });
+
+  it('may serve several types by one adapter, and not by two', () => {
+    const both = contracts();
+    both.set('lottery', [address(0), address(2)]);
+    expect(adaptersByAddress(both, [reference]).get(address(0))).toBe(reference);
+    const others = { ...reference, className: 'Lottery', types: ['lottery'] as const };
+    const rest = { ...reference, types: POOL_TYPES.filter((type) => type !== 'lottery') };
+    expect(() => adaptersByAddress(both, [rest, others])).toThrow(
+      `POOL_CONTRACTS: lottery=${address(0)}: Lottery, but for another type ReferencePool`,
+    );
+  });
+
+  it.each([
+    [
+      { [address(1)]: 'safe' },
+      `POOL_CONTRACTS: cooperative:safe=${address(1)}: no such adapter for this type. Its names are: vault`,
+    ],
+    [
+      { [address(2)]: 'vault' },
+      `POOL_CONTRACTS: lottery:vault=${address(2)}: no such adapter for this type. Its names are: none`,
+    ],
+  ])('with a name that its type does not have ends the start: %j', (named, message) => {
+    expect(() => adaptersByAddress(contracts(named), [reference, vault])).toThrow(message);
+  });
+
+  it('of a type that no adapter, or more than one, is for ends the start', () => {
+    expect(() => adaptersByAddress(contracts(), [vault])).toThrow(
+      `individual=${address(0)}: no such adapter`,
+    );
+    expect(() => adaptersByAddress(contracts(), [reference, reference])).toThrow(
+      'ReferencePool or ReferencePool?',
+    );
+  });
+});

@@ -1,0 +1,63 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { IndexerSettings } from '#settings/indexer.settings';
+import type { DecodeLog } from '#indexer/reading/decode';
+import { type Adapter, adapterOf } from './adapter';
+import { decoderOf } from './decoder';
+
+/** Finds the providers of all modules that are marked with `@PoolContract`, and gives each contract its adapter. */
+@Injectable()
+export class ContractAdapters implements OnModuleInit {
+  private decoder: DecodeLog;
+
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly settings: IndexerSettings,
+  ) {}
+
+  /** Not before the module has started. */
+  readonly decode: DecodeLog = (log, time) => this.decoder(log, time);
+
+  /** @throws Error when POOL_CONTRACTS names an adapter that is not there, and when an adapter is not as it must be */
+  onModuleInit(): void {
+    const found: Adapter[] = [];
+    for (const wrapper of this.discovery.getProviders()) {
+      const { metatype } = wrapper;
+      const instance = wrapper.instance as unknown;
+      // Factories return providers that are registered elsewhere, or objects that are not ours.
+      if (typeof metatype !== 'function' || !metatype.prototype) continue;
+      if (typeof instance !== 'object' || instance === null) continue;
+      const adapter = adapterOf(instance);
+      if (adapter) found.push(adapter);
+    }
+    this.decoder = decoderOf(adaptersByAddress(this.settings.POOL_CONTRACTS, found));
+  }
+}
+
+/** @throws Error */
+export function adaptersByAddress(
+  contracts: IndexerSettings['POOL_CONTRACTS'],
+  adapters: Adapter[],
+): Map<string, Adapter> {
+  const byAddress = new Map<string, Adapter>();
+  for (const [type, addresses] of contracts)
+    for (const address of addresses) {
+      const name = contracts.adapters.get(address);
+      const place = `POOL_CONTRACTS: ${type}${name === undefined ? '' : `:${name}`}=${address}`;
+      const fitting = adapters.filter((each) => each.types.includes(type));
+      const [adapter, ...others] = fitting.filter((each) => each.name === name);
+      if (!adapter) {
+        const names = fitting.map((each) => each.name).filter((each) => each !== undefined);
+        throw new Error(
+          `${place}: no such adapter for this type. Its names are: ${names.join(', ') || 'none'}`,
+        );
+      }
+      if (others.length > 0)
+        throw new Error(`${place}: ${[adapter, ...others].map((each) => each.className).join(' or ')}?`);
+      const known = byAddress.get(address) ?? adapter;
+      if (known !== adapter)
+        throw new Error(`${place}: ${adapter.className}, but for another type ${known.className}`);
+      byAddress.set(address, adapter);
+    }
+  return byAddress;
+}

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import {
+  type AbiParameter,
+  type Hex,
+  decodeEventLog,
+  encodeAbiParameters,
+  encodeEventTopics,
+  maxUint256,
+} from 'viem';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
+import type { ChainEvent, RawLog } from '#indexer/reading/decode';
+import { adapterOf } from './adapter';
+import { decoderOf } from './decoder';
+
+const CONTRACT = `0x${'ab'.repeat(20)}`;
+const decodeLog = decoderOf(new Map([[CONTRACT, adapterOf(new ReferencePool())!]]));
+const EVENTS = contractAbi.filter((item) => item.type === 'event');
+
+const hex = (bytes: number): fc.Arbitrary<Hex> =>
+  fc
+    .uint8Array({ minLength: bytes, maxLength: bytes })
+    .map((array) => `0x${Buffer.from(array).toString('hex')}` as const);
+const uint = (bits: number): fc.Arbitrary<bigint> => {
+  const max = 2n ** BigInt(bits) - 1n;
+  return fc.oneof(fc.bigInt({ min: 0n, max }), fc.constantFrom(0n, 1n, max));
+};
+const VALUES: Record<string, fc.Arbitrary<unknown>> = {
+  bytes16: fc.oneof(hex(16), fc.constant(`0x${'0'.repeat(32)}`)),
+  address: hex(20),
+  uint256: fc.oneof(uint(256), fc.constant(maxUint256)),
+  uint64: uint(64),
+  uint32: uint(32).map(Number),
+};
+
+const PLACE = {
+  address: `0x${'Ab'.repeat(20)}`,
+  blockNumber: '0x10',
+  blockHash: `0x${'b1'.repeat(32)}`,
+  transactionHash: `0x${'c2'.repeat(32)}`,
+  logIndex: '0x3',
+};
+
+/** The log of an event as a node gives it, encoded by viem. */
+const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
+  const inputs = item.inputs as readonly (AbiParameter & { name: string; indexed?: boolean })[];
+  return fc.tuple(...inputs.map(({ type }) => VALUES[type])).map((values) => {
+    const args = Object.fromEntries(inputs.map(({ name }, i) => [name, values[i]]));
+    const plain = inputs.filter(({ indexed }) => !indexed);
+    const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
+    return {
+      ...PLACE,
+      topics,
+      data: encodeAbiParameters(
+        plain,
+        plain.map(({ name }) => args[name]),
+      ),
+    };
+  });
+});
+
+/** What the log says, by viem's decoder. */
+function expected({ topics, data }: RawLog): Partial<ChainEvent> {
+  const decoded = decodeEventLog({ abi: contractAbi, topics: topics as [Hex], data: data as Hex });
+  const args: Record<string, string | bigint | number | undefined> = { ...decoded.args };
+  const small = (value: unknown, most: number): number => Math.min(Number(value), most);
+  const text = (value?: string | bigint | number): string | null => value?.toString() ?? null;
+  return {
+    kind: decoded.eventName,
+    seq: small(args.seq, Number.MAX_SAFE_INTEGER),
+    poolId: text(args.poolId?.toString().slice(2)),
+    ref: /[^0x]/.test(String(args.ref ?? '0')) ? String(args.ref).slice(2) : null,
+    drawId: text(args.drawId),
+    account: text(args.account ?? args.funder ?? args.winner)?.toLowerCase() ?? null,
+    amount: text(args.amount ?? args.ticketPrice ?? args.count ?? args.prize),
+    aprBps: args.aprBps === undefined ? null : Number(args.aprBps),
+    drawTime: args.drawTime === undefined ? null : small(args.drawTime, Date.UTC(9999, 11, 31) / 1000),
+  };
+}
+
+describe('the reference adapter', () => {
+  it('says of every event what viem says', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(logs, fc.nat(), (log, time) => {
+        const event = decodeLog(log, time);
+        seen.add(event!.kind);
+        expect(event).toEqual({
+          ...expected(log),
+          blockNumber: 16,
+          logIndex: 3,
+          blockHash: PLACE.blockHash,
+          txHash: PLACE.transactionHash,
+          contract: PLACE.address.toLowerCase(),
+          time,
+        });
+      }),
+      { numRuns: 1000 },
+    );
+    expect([...seen].sort()).toEqual(EVENTS.map(({ name }) => name).sort());
+  });
+
+  it('keeps amounts up to 2^256-1 exact', () => {
+    const [item] = EVENTS;
+    const args = {
+      poolId: `0x${'1'.repeat(32)}`,
+      ref: `0x${'2'.repeat(32)}`,
+      account: `0x${'3'.repeat(40)}`,
+    };
+    const topics = encodeEventTopics({ abi: [item], args } as never) as Hex[];
+    const data = encodeAbiParameters([{ type: 'uint256' }, { type: 'uint64' }], [maxUint256, 1n]);
+    expect(decodeLog({ ...PLACE, topics, data }, 0)).toMatchObject({ amount: maxUint256.toString(), seq: 1 });
+  });
+
+  it('leaves alone what is not ours: another topic, other parameters indexed, data of another length', () => {
+    fc.assert(
+      fc.property(logs, hex(32), fc.integer({ min: 1, max: 64 }), (log, word, cut) => {
+        const { topics, data } = log;
+        const foreign: Partial<RawLog>[] = [
+          { topics: [word, ...topics.slice(1)] },
+          { topics: [] },
+          { topics: topics.slice(0, -1) },
+          { topics: [...topics, word] },
+          { data: data.slice(0, -cut) },
+          { data: `${data}${word.slice(2, 2 + cut)}` },
+          { data: '0x' },
+        ];
+        for (const change of foreign) expect(decodeLog({ ...log, ...change }, 0)).toBeUndefined();
+      }),
+    );
+  });
+});

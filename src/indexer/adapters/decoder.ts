@@ -1,0 +1,88 @@
+import { Logger } from '@nestjs/common';
+import type { Kind } from '#ledger/adapters/happening';
+import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
+import type { AdaptedEvent, Adapter } from './adapter';
+
+const logger = new Logger('Adapters');
+
+/** Not exact above Number.MAX_SAFE_INTEGER, which no honest contract reaches. */
+const small = (value: bigint | number): number => Math.min(Number(value), Number.MAX_SAFE_INTEGER);
+const digits = (id: string): string => id.slice(2);
+
+/** What all fields of a happening are called. */
+type Fields = Partial<
+  Record<'poolId' | 'ref' | 'account', string> & Record<'drawId' | 'amount' | 'drawTime', bigint>
+> & { kind: Kind; aprBps?: number };
+
+/** The most digits that the columns of `chain_events` take. */
+const MOST_DIGITS = { drawId: 20, amount: 78 };
+const ID_LENGTH = 32;
+const ADDRESS_LENGTH = 42;
+
+/**
+ * Reads logs by the adapters of their contracts. An event that its adapter fails at is read without any field, so that it
+ * is set aside and stops no other.
+ * @param adapters by the address of the contract
+ */
+export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
+  const logged = new Set<AdaptedEvent>();
+  return (log, time) => {
+    const contract = log.address.toLowerCase();
+    const adapted = adapters.get(contract)?.events.get(log.topics[0]);
+    const parameters = adapted?.read(log);
+    if (!parameters) return undefined;
+    const seq = small(adapted!.number(log, parameters));
+    try {
+      return checked(eventOf(log, time, contract, seq, adapted!.translate(parameters)));
+    } catch (error) {
+      // Whoever can make one such event can make many.
+      if (!logged.has(adapted!))
+        logger.error(
+          `${adapted!.place} failed at an event of ${log.transactionHash}: ${(error as Error).message}`,
+        );
+      logged.add(adapted!);
+      return eventOf(log, time, contract, seq, { kind: adapted!.name as Kind });
+    }
+  };
+}
+
+function eventOf(
+  log: RawLog,
+  time: number,
+  contract: string,
+  seq: number,
+  { kind, poolId, ref, drawId, account, amount, aprBps, drawTime }: Fields,
+): ChainEvent {
+  return {
+    blockNumber: Number(log.blockNumber),
+    logIndex: small(Number(log.logIndex)),
+    blockHash: log.blockHash,
+    time: Math.min(time, LATEST_TIME_S),
+    txHash: log.transactionHash,
+    contract,
+    seq,
+    kind,
+    poolId: poolId === undefined ? null : digits(poolId),
+    ref: ref === undefined || /^0x0*$/.test(ref) ? null : digits(ref),
+    drawId: drawId === undefined ? null : drawId.toString(),
+    account: account ?? null,
+    amount: amount === undefined ? null : amount.toString(),
+    aprBps: aprBps === undefined ? null : small(aprBps),
+    drawTime: drawTime === undefined ? null : Math.min(small(drawTime), LATEST_TIME_S),
+  };
+}
+
+/** One that the database could not store would stop all others. @throws Error */
+function checked(event: ChainEvent): ChainEvent {
+  const { kind, poolId, ref, drawId, account, amount } = event;
+  const fits =
+    (poolId === null) !== (drawId === null) &&
+    (poolId === null || poolId.length === ID_LENGTH) &&
+    (ref === null || ref.length === ID_LENGTH) &&
+    (account === null || account.length === ADDRESS_LENGTH) &&
+    (drawId === null || (drawId.length <= MOST_DIGITS.drawId && !drawId.startsWith('-'))) &&
+    (amount === null || (amount.length <= MOST_DIGITS.amount && !amount.startsWith('-')));
+  if (!fits)
+    throw new Error(`what it returned for ${kind} is not of a pool or a draw, or does not fit its field`);
+  return event;
+}

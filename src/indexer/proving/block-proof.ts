@@ -1,0 +1,165 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
+import { sameEvents } from '#indexer/agreement/cross-check';
+import { Patience } from '#indexer/agreement/patience';
+import type { Reading } from '#indexer/agreement/reading';
+import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
+import { WrongEvents } from '#indexer/agreement/sequence-check';
+import type { BlockBatch } from '#indexer/reading/block-batch';
+import { MalformedAnswer } from '#indexer/reading/raw-chain';
+import type { ContractStanding } from '#indexer/reporting/contract-metrics';
+import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
+import { askReceipts } from './ask-receipts';
+import { isEmptyBloom, mayHaveLogsOf } from './bloom';
+import { type RawHeader, isAuthentic } from './header';
+import { eventsOf } from './proven-events';
+import { EMPTY_ROOT, type ProvenReceipts, provenReceipts } from './receipts-root';
+
+type Standing = Pick<ContractStanding, 'completeness' | 'unproven'>;
+
+/** Trouble is of the chain here, not of a contract. */
+const CHAIN = 'chain';
+
+/**
+ * Proves that a batch has all events of contracts that do not number them. The hash of a block covers its header; the
+ * header's bloom proves that there are none of a contract, or its root of receipts that these are all. Some chains have
+ * other headers, no bloom or receipts of their own: nothing is proven there, and that is told. What was once proven
+ * for a chain has to be so in all further blocks, so that a node that lies does not look like such a chain.
+ */
+@Injectable()
+export class BlockProof {
+  private readonly logger = new Logger('Proofs');
+  private readonly patience: Patience;
+  /** What is known of the chain: headers have the hash of their fields, blooms are filled in, roots are of receipts. */
+  private chain = { hashes: false, blooms: false, roots: false };
+  /** Blooms are filled in, but not with all logs. */
+  private bloomsLie = false;
+  private readonly standings = new Map<string, Standing>();
+
+  constructor(
+    private readonly endpoints: RpcEndpoints,
+    { QUARANTINE_AFTER }: IndexerSettings,
+    private readonly adapters: ContractAdapters,
+  ) {
+    this.patience = new Patience(QUARANTINE_AFTER * 1000);
+  }
+
+  /** How the contract's last batch was found to be whole; undefined before the first. */
+  standingOf(contract: string): Standing | undefined {
+    return this.standings.get(contract);
+  }
+
+  /**
+   * Near the head, where all headers are read, proves the events of contracts that do not number them.
+   * @returns the reading, with the contracts of which all is proven
+   * @throws WrongEvents when the reader's events are proven wrong, MalformedAnswer when what it sent to prove them is
+   */
+  async prove(reading: Reading): Promise<Reading> {
+    const { reader, batch } = reading;
+    const unnumbered = batch.contracts.filter((_, i) => batch.counts[i] === null);
+    batch.contracts.forEach((contract, i) => {
+      if (typeof batch.counts[i] === 'number') this.standings.set(contract, { completeness: 'numbers' });
+    });
+    if (unnumbered.length === 0) return reading;
+    const { headers = [] } = batch;
+    const reason =
+      headers.length > 0 ? await this.check(reader, batch, headers, unnumbered) : 'far from the head';
+    const standing: Standing =
+      reason === undefined ? { completeness: 'receipts' } : { completeness: 'agreement', unproven: reason };
+    for (const contract of unnumbered) this.standings.set(contract, standing);
+    return { ...reading, proven: new Set(reason === undefined ? unnumbered : []) };
+  }
+
+  /** @returns why nothing is proven, undefined if all is */
+  private async check(
+    reader: WatchedEndpoint,
+    batch: BlockBatch,
+    headers: RawHeader[],
+    contracts: string[],
+  ): Promise<string | undefined> {
+    const altered = headers.find((header) => !isAuthentic(header));
+    if (altered) {
+      this.mustHold(
+        'hashes',
+        `the header of block ${Number(altered.number)} does not have the hash of its fields`,
+      );
+      return 'headers of this chain have fields of their own';
+    }
+    this.chain.hashes = true;
+    this.chain.blooms ||= headers.some(({ logsBloom }) => !isEmptyBloom(String(logsBloom)));
+    for (const header of headers) {
+      const own = batch.events.filter(({ blockNumber }) => blockNumber === Number(header.number));
+      const open = contracts.filter(
+        (contract) => own.some((event) => event.contract === contract) || this.mayHaveLogs(header, contract),
+      );
+      if (open.length === 0) continue;
+      const receipts = await this.receipts(reader, header);
+      if (!receipts) return 'receipts of this chain are hidden, or encoded in a way of their own';
+      for (const contract of open) this.compare(contract, header, receipts, own);
+    }
+    this.patience.forgetAll();
+    return undefined;
+  }
+
+  /** A chain that fills in no bloom at all proves nothing by one. */
+  private mayHaveLogs({ receiptsRoot, logsBloom }: RawHeader, contract: string): boolean {
+    if (receiptsRoot === EMPTY_ROOT) return false;
+    return !this.chain.blooms || this.bloomsLie || mayHaveLogsOf(contract, String(logsBloom));
+  }
+
+  /** The block's receipts, from any endpoint: nobody can make up some that have the header's root. */
+  private async receipts(reader: WatchedEndpoint, header: RawHeader): Promise<ProvenReceipts | undefined> {
+    const others = this.endpoints.all.filter((each) => each !== reader && each.heard);
+    let wrong: WatchedEndpoint | undefined;
+    for (const endpoint of [reader, ...others]) {
+      const given = await askReceipts(endpoint, header);
+      const receipts = given && (await provenReceipts(header, given));
+      if (receipts) {
+        this.chain.roots = true;
+        return receipts;
+      }
+      if (given) wrong ??= endpoint;
+    }
+    if (wrong)
+      this.mustHold(
+        'roots',
+        `the receipts of block ${Number(header.number)} from ${wrong.name} are not all of it`,
+      );
+    return undefined;
+  }
+
+  private compare(
+    contract: string,
+    header: RawHeader,
+    receipts: ProvenReceipts,
+    given: BlockBatch['events'],
+  ): void {
+    const proven = eventsOf(contract, header, receipts, this.adapters.decode);
+    // Nobody can prove these, or that there are none.
+    const own = given.filter((event) => event.contract === contract && event.txHash !== receipts.outside);
+    if (proven.length > 0 && !mayHaveLogsOf(contract, String(header.logsBloom))) {
+      this.bloomsLie = true;
+      this.logger.warn('blooms of this chain leave out logs: all receipts are read instead');
+    }
+    if (sameEvents(proven, own)) return;
+    const found = `${own.length} instead of ${proven.length}`;
+    const what = own.length < proven.length ? 'are left out' : 'are not those of the receipts';
+    throw new WrongEvents(
+      contract,
+      `events of ${contract} ${what} in block ${Number(header.number)}: ${found}`,
+    );
+  }
+
+  /**
+   * What was once true of this chain no longer is. The node lies, or a hard fork changed the chain: then it stays so, and
+   * reading must not end for good. @throws MalformedAnswer
+   */
+  private mustHold(what: keyof BlockProof['chain'], trouble: string): void {
+    if (!this.chain[what]) return;
+    if (!this.patience.isOver(CHAIN)) throw new MalformedAnswer(trouble);
+    this.chain[what] = false;
+    this.patience.forget(CHAIN);
+    this.logger.error(`completeness can no longer be proven: ${trouble}`);
+  }
+}

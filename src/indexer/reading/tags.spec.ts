@@ -1,0 +1,83 @@
+import { PaperNode, Refused } from '../../../test/support/paper-node';
+import { Rpc } from './rpc';
+import { TagReader } from './tags';
+
+const block = (number: number): object => ({
+  number: `0x${number.toString(16)}`,
+  hash: `0x${`${number}`.padStart(64, '0')}`,
+  parentHash: `0x${'0'.repeat(64)}`,
+  timestamp: '0x0',
+});
+
+describe('the tags of a node', () => {
+  let node: PaperNode;
+  /** Answers by tag. */
+  let says: Record<string, unknown>;
+  beforeEach(async () => {
+    says = { latest: block(100), safe: block(90), finalized: block(80) };
+    node = await PaperNode.start((_, [tag]) => says[tag as string]);
+  });
+  afterEach(() => node.stop());
+  const reader = (): TagReader =>
+    new TagReader(new Rpc({ url: node.url, headers: {}, name: 'node' }), ['finalized', 'safe']);
+  const numbers = ({ tagged }: TagReader): unknown => ({
+    safe: tagged.safe?.number,
+    finalized: tagged.finalized?.number,
+  });
+
+  it('come with its head, in one request, and not with each', async () => {
+    const tags = reader();
+    expect((await tags.head())?.number).toBe(100);
+    expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
+    await tags.head();
+    expect(node.batches).toEqual([3, 1]);
+  });
+
+  it.each([
+    ['refused', new Refused('invalid block number')],
+    ['null', null],
+    ['no block', { number: 'finalized' }],
+    ['those of its head', block(100)],
+    ['beyond its head', block(101)],
+  ])('say nothing when they are %s, and its head counts', async (_, answer) => {
+    says.safe = says.finalized = answer;
+    const tags = reader();
+    expect((await tags.head())?.number).toBe(100);
+    expect(numbers(tags)).toEqual({ safe: undefined, finalized: undefined });
+  });
+
+  it('stay what they were when it says no more', async () => {
+    jest.spyOn(performance, 'now').mockReturnValue(1e9);
+    const tags = reader();
+    await tags.head();
+    says = { latest: block(110) };
+    jest.spyOn(performance, 'now').mockReturnValue(1e9 + 3_000);
+    expect((await tags.head())?.number).toBe(110);
+    jest.restoreAllMocks();
+    expect(node.batches).toEqual([3, 3]);
+    expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
+  });
+
+  it('are asked for again when the node fails without them, too', async () => {
+    const answer = node.answer;
+    node.answer = () => {
+      throw new Error('the node is gone');
+    };
+    const tags = reader();
+    for (let i = 0; i < 2; i += 1) await expect(tags.head(0)).rejects.toThrow();
+    node.answer = answer;
+    await tags.head();
+    expect(numbers(tags)).toEqual({ safe: 90, finalized: 80 });
+  });
+
+  it('are left out for long after a request with them failed', async () => {
+    node.answer = (_, [tag]) => {
+      if (tag !== 'latest') throw new Error('the whole request is lost');
+      return says.latest;
+    };
+    const tags = reader();
+    await expect(tags.head(0)).rejects.toThrow();
+    expect((await tags.head(0))?.number).toBe(100);
+    expect(numbers(tags)).toEqual({ safe: undefined, finalized: undefined });
+  });
+});

@@ -1,0 +1,25 @@
+import type { Environment } from '#settings/environment';
+import { Replay, type ReplayReport } from './replay';
+
+const asText = ({ events, seconds, corrected, refused }: ReplayReport): string => {
+  const changes = Object.entries(corrected).filter(([, count]) => count > 0);
+  return [
+    `${events} events replayed in ${seconds.toFixed(1)} s, ${Math.round(events / seconds)} a second`,
+    ...changes.map(([what, count]) => `corrected in ${what}: ${count}`),
+    ...refused.map((line) => `NOT CORRECTED: ${line}`),
+    ...(changes.length === 0 && refused.length === 0 ? ['nothing differs'] : []),
+    '',
+  ].join('\n');
+};
+
+/** The operator's command `replay`: runs until it is done, or gets SIGTERM or SIGINT. @returns the exit code */
+export async function replay(environment: Environment, json: boolean): Promise<number> {
+  const stop = new AbortController();
+  for (const event of ['SIGTERM', 'SIGINT'])
+    process.on(event, () => stop.abort(new Error('stopped: run it again')));
+  const tell = (line: string): unknown => process.stderr.write(`${line}\n`);
+  const report = await new Replay(environment.DATABASE_URL, environment, tell, stop.signal).run();
+  const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
+  await new Promise((written) => process.stdout.write(text, written));
+  return report.refused.length > 0 ? 1 : 0;
+}

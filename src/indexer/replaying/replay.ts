@@ -1,0 +1,123 @@
+import type { Client } from 'pg';
+import { TYPE_WITH_DRAWS } from '#values/types';
+import type { IndexerSettings } from '#settings/indexer.settings';
+import { connect } from '#indexer/leading/leader';
+import { correct, lockRepair } from './correction';
+import { DrawCorrection } from './draw-correction';
+import { HOLD_CURSOR, REACH } from './events.sql';
+import { PoolCorrection } from './pool-correction';
+import { PoolWalk } from './pool-walk';
+import { ADD_SHARDS, COUNTS, TOTALS } from './totals.sql';
+
+/** What a replay has done. */
+export interface ReplayReport {
+  events: number;
+  seconds: number;
+  /** Rows or pools that were made anew, by what they are; only those that differed. */
+  corrected: Record<string, number>;
+  /** Pools and draws that the database refuses to have corrected, with its reasons. */
+  refused: string[];
+}
+
+/** Time between two lines about the progress. */
+const TOLD_MS = 5000;
+
+/**
+ * Makes everything that is derived from the chain's events anew, by the rules of this version, without a node, and writes
+ * what differs from what is stored. It runs beside the service: what it compares it reads from snapshots, without locks,
+ * and what it corrects it makes again under the cursor's lock, some pools in a transaction. So it may be ended at any
+ * time, and run again.
+ */
+export class Replay {
+  private readonly lotteries: ReadonlySet<string>;
+
+  /** @param tell gets a line now and then */
+  constructor(
+    private readonly databaseUrl: string,
+    { POOL_CONTRACTS }: Pick<IndexerSettings, 'POOL_CONTRACTS'>,
+    private readonly tell: (line: string) => unknown,
+    private readonly signal = new AbortController().signal,
+  ) {
+    this.lotteries = new Set(POOL_CONTRACTS.get(TYPE_WITH_DRAWS));
+  }
+
+  /** @throws what the database throws, and when another process corrects it */
+  async run(): Promise<ReplayReport> {
+    const start = performance.now();
+    const clients: Client[] = [];
+    try {
+      for (let i = 0; i < 3; i += 1) clients.push(await connect(this.databaseUrl));
+      const [writer, one, other] = clients;
+      await lockRepair(writer);
+      const report = await this.all(writer, [one, other]);
+      return { ...report, seconds: (performance.now() - start) / 1000 };
+    } finally {
+      await Promise.all(clients.map((client) => client.end().catch(() => undefined)));
+    }
+  }
+
+  private async all(writer: Client, readers: [Client, Client]): Promise<Omit<ReplayReport, 'seconds'>> {
+    const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
+    if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
+    const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
+    const pools = new PoolCorrection(writer, this.lotteries);
+    const walked = await this.walk(readers, pools, total);
+    const draws = new DrawCorrection(writer, readers[0], this.lotteries);
+    await draws.decide(effective, this.signal);
+    await draws.make(this.signal);
+    const corrected = {
+      pools: pools.corrected,
+      chain_events: draws.outcomes,
+      draws: draws.corrected,
+      ...(await this.sums(writer)),
+    };
+    return { events: walked + draws.events, corrected, refused: [...pools.refused, ...draws.refused] };
+  }
+
+  private async walk(readers: [Client, Client], pools: PoolCorrection, total: number): Promise<number> {
+    const start = performance.now();
+    // They wait while pools are corrected.
+    for (const reader of readers)
+      await reader.query(
+        `SET idle_in_transaction_session_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`,
+      );
+    const { rows } = await readers[0].query<{ effective: string }>(REACH);
+    const walk = await PoolWalk.open(readers, {
+      effective: Number(rows[0].effective),
+      lotteries: this.lotteries,
+    });
+    const progress = setInterval(() => {
+      const rate = Math.round((1000 * walk.events) / (performance.now() - start));
+      this.tell(
+        `${walk.events} of ${total} events replayed, ${rate} a second, ${pools.corrected} pools corrected`,
+      );
+    }, TOLD_MS);
+    try {
+      await walk.run((pool) => pools.add(pool), this.signal);
+      await pools.end();
+    } finally {
+      clearInterval(progress);
+    }
+    for (const reader of readers) await reader.query('ROLLBACK');
+    return walk.events;
+  }
+
+  /** Sums over pools, which follow from what is right by now. */
+  private async sums(client: Client): Promise<Record<string, number>> {
+    const corrected: Record<string, number> = {};
+    const shards = await correct(client, HOLD_CURSOR, () => client.query(ADD_SHARDS));
+    for (const { table, count, add } of TOTALS) {
+      this.signal.throwIfAborted();
+      const { rows } = await client.query<{ count: number }>(count);
+      corrected[table] = rows[0].count + (table === 'pool_totals' ? (shards.rowCount ?? 0) : 0);
+      if (rows[0].count > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
+    }
+    for (const [table, statement] of Object.entries(COUNTS))
+      corrected[table] = await correct(
+        client,
+        HOLD_CURSOR,
+        async () => (await client.query(statement)).rowCount ?? 0,
+      );
+    return corrected;
+  }
+}

@@ -1,0 +1,68 @@
+import type { Hex } from 'viem';
+
+/** Money of an account and a pool of the service. Amounts are in the token's smallest unit. */
+interface Movement {
+  /** 16 bytes: the pool's id. */
+  poolId: Hex;
+  account: Hex;
+  amount: bigint;
+}
+
+/** 16 bytes: the id of the announced deposit that it refers to. None, or only zeros: it refers to none. */
+interface Referring {
+  ref?: Hex;
+}
+
+interface InDraw {
+  drawId: bigint;
+}
+
+interface OfAccount extends InDraw {
+  account: Hex;
+  amount: bigint;
+}
+
+/** What happens to a pool. */
+interface ToPools {
+  /** Paid in, by the account. */
+  Deposited: Movement & Referring;
+  /** Paid out to the account, of what was paid in. */
+  Withdrawn: Movement & Referring;
+  /** Paid out to the account, of what the pool has earned. */
+  YieldClaimed: Movement & Referring;
+  /** Earned by the pool, for all who have money in it; `aprBps` is the yearly rate, in hundredths of a percent. */
+  YieldAccrued: Omit<Movement, 'account'> & { aprBps: number };
+  /** The account wants its yield in the pool to be paid in again, by anyone. Moves nothing. */
+  CompoundingStarted: Omit<Movement, 'amount'>;
+  CompoundingStopped: Omit<Movement, 'amount'>;
+}
+
+/** What happens to a draw. */
+interface ToDraws {
+  /** `amount` is the price of a ticket; `drawTime`, in seconds, ends the sale. */
+  DrawOpened: InDraw & { amount: bigint; drawTime: bigint };
+  /** `amount` is the number of tickets. */
+  TicketsIssued: OfAccount;
+  PrizeFunded: OfAccount;
+  DrawClosed: InDraw;
+  /** Won by the account; `amount` is the prize. */
+  DrawCompleted: OfAccount;
+  DrawCancelled: InDraw;
+  PrizePaid: OfAccount;
+  /** Of a cancelled draw, to who had paid into it. */
+  Refunded: OfAccount;
+}
+
+type Happenings = ToPools & ToDraws;
+
+/** Events of one pool. */
+export type PoolKind = keyof ToPools;
+/** Events of one draw. */
+export type DrawKind = keyof ToDraws;
+/** The ledger stores these names in `chain_events`. It knows them, and no event of any contract. */
+export type Kind = keyof Happenings;
+
+/** What an event of a contract says, in the words of the ledger. The adapter of the contract translates. */
+export type Happening<Each extends Kind = Kind> = {
+  [Name in Each]: { kind: Name } & Happenings[Name];
+}[Each];

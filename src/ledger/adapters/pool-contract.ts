@@ -1,0 +1,49 @@
+import { Injectable, SetMetadata, applyDecorators } from '@nestjs/common';
+import type { Abi, ContractEventArgsFromTopics, ContractEventName } from 'viem';
+import type { PoolType } from '#values/types';
+import type { Happening } from './happening';
+
+export const POOL_CONTRACT = 'pool contract';
+export const CONTRACT_EVENT = 'contract event';
+
+export interface PoolContractOptions {
+  /** For `type:name=0x…` in POOL_CONTRACTS, lower case. The adapter without a name is that of `type=0x…`. */
+  name?: string;
+  /** The types of pools that its contracts may serve. */
+  types: readonly PoolType[];
+  abi: Abi;
+  /**
+   * The parameter by which the contract numbers all its events, from 1, as its `seq()` counts them: that proves that none is
+   * missing. One that the adapter does not read would look like one that a node has left out.
+   */
+  numberedBy: string;
+}
+
+/** The parameters of an event, as viem gives them, but addresses are in lower case. */
+export type EventOf<Of extends Abi, Name extends ContractEventName<Of>> = ContractEventArgsFromTopics<
+  Of,
+  Name
+>;
+
+/**
+ * The class says what the events of a contract mean: its methods that are marked with `@On` of `eventsOf` get an event's
+ * parameters and return what happened. They are pure functions: the same events are read again after
+ * reorganisations, by every process.
+ */
+export const PoolContract = (options: PoolContractOptions): ClassDecorator =>
+  applyDecorators(SetMetadata(POOL_CONTRACT, options), Injectable());
+
+type OnEvent<Of extends Abi> = <Name extends ContractEventName<Of>>(
+  name: Name,
+) => <Method extends (event: EventOf<Of, Name>) => Happening>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
+
+/** The decorator `@On('Deposited')` for methods that read the events of this ABI. */
+export const eventsOf =
+  <const Of extends Abi>(_abi: Of): OnEvent<Of> =>
+  (name) =>
+  (target, key, descriptor) =>
+    SetMetadata(CONTRACT_EVENT, name)(target, key, descriptor as PropertyDescriptor);

@@ -1,0 +1,44 @@
+import type { Client } from 'pg';
+import type { Findings } from '#verify/checks/findings';
+
+/**
+ * What receipts prove of contracts that do not number their events. Parameter: contracts. Row: contract, blocks that
+ * were read of it, how many of these are proven.
+ */
+const PROVEN_BLOCKS = `
+  SELECT c.address AS contract, greatest(u.block_number - c.first + 1, 0)::float8 AS blocks, (
+    SELECT coalesce(sum(least(p.to_number, u.block_number) - greatest(p.from_number, c.first) + 1), 0)::float8
+    FROM chain_proofs p WHERE p.contract = c.address AND p.to_number >= c.first AND p.from_number <= u.block_number
+  ) AS proven
+  FROM (SELECT address, min(from_block) AS first FROM chain_contracts WHERE address = ANY($1::text[]) GROUP BY 1) c
+  CROSS JOIN chain_cursor u ORDER BY 1`;
+
+interface ProvenBlocks {
+  contract: string;
+  blocks: number;
+  proven: number;
+}
+
+/**
+ * Tells of each contract how it is known that no event of it is missing: by its numbers, which were compared, or by the
+ * headers and receipts that the indexer has proven its blocks by. Of other blocks only the endpoints' agreement says so.
+ */
+export async function tellCompleteness(
+  client: Client,
+  findings: Findings,
+  contracts: string[],
+  unnumbered: ReadonlySet<string>,
+): Promise<void> {
+  const without = contracts.filter((contract) => unnumbered.has(contract));
+  for (const contract of contracts)
+    if (!unnumbered.has(contract)) findings.tell(contract, 'events complete by their numbers');
+  if (without.length === 0) return;
+  const { rows } = await client.query<ProvenBlocks>(PROVEN_BLOCKS, [without]);
+  for (const { contract, blocks, proven } of rows) {
+    const open = Math.max(0, blocks - proven);
+    const told = `events complete by headers and receipts in ${proven} of ${blocks} blocks`;
+    findings.tell(contract, open === 0 ? told : `${told}, by agreement of endpoints alone in ${open}`);
+    if (open > 0)
+      findings.skip(`events of contract ${contract} in ${open} blocks: nothing proves that none is missing`);
+  }
+}

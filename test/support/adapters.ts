@@ -1,0 +1,10 @@
+import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
+import { adapterOf } from '#indexer/adapters/adapter';
+import { decoderOf } from '#indexer/adapters/decoder';
+import type { DecodeLog } from '#indexer/reading/decode';
+
+/** How the indexer reads contracts that have this adapter, the reference contracts' unless another is given. */
+export function decoderFor(contracts: readonly string[], adapter: object = new ReferencePool()): DecodeLog {
+  const adapted = adapterOf(adapter)!;
+  return decoderOf(new Map(contracts.map((contract) => [contract, adapted])));
+}

@@ -115,7 +115,7 @@ export class RpcProxy {
     }
   }
 
-  private async answer({ id, method, params }: Call, head: number): Promise<Answer> {
+  private async answer({ id, method, params = [] }: Call, head: number): Promise<Answer> {
     if (params[0] === 'safe' || params[0] === 'finalized') {
       const number = this.tags[params[0]]?.(Number(await this.ask('eth_blockNumber', [])));
       if (number === undefined) return { id, result: null };

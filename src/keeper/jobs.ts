@@ -1,8 +1,8 @@
-import { type Address, type Hex, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
-import type { PoolType } from '#values/types';
+import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { Attempts } from './attempts';
 import { Compounding } from './compounding';
 import type { KeeperNode } from './node';
+import type { Contracts, JobKind, Task } from './task';
 
 const DRAW = '(uint8 status, uint64 drawTime, uint64 pickBlock, uint96 tickets)';
 const abi = parseAbi([
@@ -15,21 +15,6 @@ const abi = parseAbi([
 const ACTIVE = 1;
 const DRAWING = 2;
 
-/** A call that seems due. Whether it is, a simulation says. */
-export interface Task {
-  kind: JobKind;
-  contract: Address;
-  data: Hex;
-  /** For the log. */
-  subject: string;
-  /** It is paid for only while less than this part of the budget is spent; all of it, if left out. */
-  budgetPart?: bigint;
-  /** The keeper is through with it, for now: it was sent, or would fail. */
-  ended?: (isSent: boolean) => void;
-}
-
-export type JobKind = 'complete_draw' | 'cancel_draw' | 'compound';
-export type Contracts = ReadonlyMap<PoolType, readonly string[]>;
 /** Finds what seems due of a kind: a few calls for each contract, however much there is on it. */
 type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promise<Task[]>;
 

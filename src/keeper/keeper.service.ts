@@ -12,10 +12,11 @@ import { ChainRpc } from '#ledger/chain/chain-rpc';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { KeeperSettings } from '#settings/keeper.settings';
 import { Attempts } from './attempts';
-import { type Task, jobs } from './jobs';
+import { jobs } from './jobs';
 import { KeeperNode } from './node';
 import { Sender } from './sender';
 import { Spending } from './spending';
+import type { Task } from './task';
 import { type KeeperState, KeeperTelemetry } from './telemetry';
 
 /** Time between two rounds, with half of it by chance: several keepers then seldom send the same at once. */

@@ -3,9 +3,9 @@ import { type Hash, type Hex, keccak256 } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { ChainUnavailable } from '#ledger/chain/chain-rpc';
 import type { Attempts } from './attempts';
-import type { Task } from './jobs';
 import type { Fees, KeeperNode } from './node';
 import type { Spending } from './spending';
+import type { Task } from './task';
 import type { KeeperState, KeeperTelemetry } from './telemetry';
 
 /** A transaction that waits for longer is replaced by one that pays more. */

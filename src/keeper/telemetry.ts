@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
-import type { JobKind } from './jobs';
+import type { JobKind } from './task';
 
 /** idle: nothing is due. sending: a transaction waits for its block. The others keep what is due from being done. */
 const STATES = ['idle', 'sending', 'over_budget', 'without_funds', 'disconnected'] as const;

@@ -23,7 +23,7 @@ export class Progress {
   private events = 0;
   private first = 0;
 
-  constructor(private readonly now: () => number = () => Date.now()) {}
+  constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Reading begins, or goes on elsewhere. */
   start(cursor: number, head: number): void {

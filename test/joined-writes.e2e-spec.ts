@@ -43,12 +43,19 @@ describe('calls of a statement', () => {
   });
   afterAll(() => admin.end());
 
-  const open = ({ url = app.database.url, lockMs = 0, limits = LIMITS } = {}): JoinedWrites => {
+  const openPool = ({
+    url = app.database.url,
+    lockMs = 0,
+    limits = LIMITS,
+    depth = 4,
+  } = {}): PipelinedPool => {
     const options = `-c lock_timeout=${lockMs}`;
     const pool = new DatabasePool({ connectionString: url, max: 3, pipeline: true, options });
     pools.push(pool);
-    return new JoinedWrites(new PipelinedPool(pool, { width: 3, depth: 4 }, limits), INSERT, limits);
+    return new PipelinedPool(pool, { width: 3, depth }, limits);
   };
+  const open = (options: Parameters<typeof openPool>[0] = {}): JoinedWrites =>
+    new JoinedWrites(openPool(options), INSERT, options.limits ?? LIMITS);
   const insert = (writes: JoinedWrites, ids: number[]): Promise<Row[]>[] =>
     ids.map((id) => writes.run<Row>([[id], [null]]));
   const stored = async (): Promise<number[]> =>
@@ -138,6 +145,30 @@ describe('calls of a statement', () => {
     await admin.query('COMMIT');
     await expect(locked).rejects.toMatchObject({ code: expect.stringMatching(/^(23505|55P03)$/) });
     expect(await stored()).toEqual(range(13));
+  });
+
+  it('that have waited for earlier ones still wait for a connection', async () => {
+    const pool = openPool({ depth: 1 });
+    const writes = new JoinedWrites(pool, INSERT);
+    const other = { name: 'wait_for_key', text: 'SELECT pg_advisory_xact_lock_shared(1)' };
+    await admin.query('SELECT pg_advisory_lock(1)');
+    await admin.query('BEGIN; LOCK TABLE item');
+    const begun = performance.now();
+    const results = insert(writes, [0]);
+    await until(() => writes.waiting === 0);
+    results.push(...insert(writes, [1]));
+    await until(() => writes.waiting === 0);
+    const others = range(3).map(() => pool.run(other, []));
+    results.push(...insert(writes, [2]));
+    await until(() => performance.now() - begun > LIMITS.sendMs + 100);
+    await admin.query('ROLLBACK');
+    await Promise.all(results.slice(0, 2));
+    await until(() => writes.waiting === 0);
+    // Time for the pool to refuse it.
+    for (let i = 0; i < 20; i++) await admin.query('SELECT');
+    await admin.query('SELECT pg_advisory_unlock(1)');
+    await Promise.all([...others, ...results]);
+    expect(await stored()).toEqual([0, 1, 2]);
   });
 
   it('that have waited too long are refused, but not those behind them', async () => {

@@ -18,6 +18,8 @@ export interface RunOptions {
   requested?: number;
   /** Whether it is that of several requests, so that a lock holds up one of them only. */
   isJoined?: boolean;
+  /** How long it waits while all connections are busy, in ms from the request; the pool's limit, if absent. */
+  sendMs?: number;
 }
 
 export interface PoolSize {
@@ -81,11 +83,11 @@ export abstract class StatementPool {
   run<Row extends QueryResultRow>(
     statement: Statement,
     values: unknown[],
-    { writes = true, requested = performance.now(), isJoined = false }: RunOptions = {},
+    { writes = true, requested = performance.now(), isJoined = false, sendMs }: RunOptions = {},
   ): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       const callback: Work['callback'] = (error, rows) => (error ? reject(error) : resolve(rows as Row[]));
-      this.accept({ statement, values, writes, requested, isJoined, callback });
+      this.accept({ statement, values, writes, requested, isJoined, sendMs, callback });
     });
   }
 

@@ -10,6 +10,8 @@ export interface Work extends BoundStatement {
   writes: boolean;
   requested: number;
   isJoined: boolean;
+  /** See `RunOptions`. */
+  sendMs?: number;
   callback: (error: Error | null, rows?: QueryResultRow[]) => void;
   /** How long it may wait, in ms from the request. Set when it begins to wait. */
   limitMs?: number;
@@ -41,7 +43,7 @@ export class WorkQueue {
 
   /** Behind those that were requested earlier, so that one that is sent again does not lose its place. */
   add(work: Work): void {
-    work.limitMs = this.limits.sendMs;
+    work.limitMs = work.sendMs ?? this.limits.sendMs;
     let place = this.waiting.length;
     while (place > 0 && this.waiting[place - 1].requested > work.requested) place--;
     this.waiting.splice(place, 0, work);

@@ -95,7 +95,8 @@ describe('a test event', () => {
     await app.sql(`UPDATE webhooks SET status = $2, retry_at = 'infinity' WHERE id = $1`, [id, status]);
     const answer = await webhooks.send('POST', `/webhooks/${id}/test`);
     expect([answer.status, answer.body.code]).toEqual([409, 'webhook_not_active']);
-    expect(await webhooks.deliveries(id)).toEqual([]);
+    // That it was paused may be told meanwhile.
+    expect((await webhooks.deliveries(id)).filter(({ topic }) => topic === 'test')).toEqual([]);
   });
 });
 

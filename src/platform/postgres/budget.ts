@@ -6,8 +6,8 @@
  *
  * - lock: a statement that was sent at once waits no longer for a row, so that there is time to try again
  * - standby: a read that has no answer of a standby goes to the primary, which still takes it
- * - sent: it is sent by then or never, if all connections are busy. A new connection, and the clock of its server, have
- *   as much time
+ * - sent: it is sent by then or never, if all connections are busy; one that waited for its turn with others before has as
+ *   much time from there. A new connection, and the clock of its server, have as much time, too
  * - again: what was certainly not done is sent again until then, and waits so long if the server answers nobody
  * - deadline: a write has ended on the server
  * - running: a read, sent at the latest moment, has ended on the server

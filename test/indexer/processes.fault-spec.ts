@@ -28,6 +28,8 @@ describe('processes', () => {
     for (let round = 0; round < 6; round += 1) {
       const indexer = bench.indexer();
       const at = (await bench.cursor())?.number ?? 0;
+      // So that there is something left, even if the round before read all.
+      await bench.mine(10);
       await eventually(
         'progress',
         () => bench.cursor(),

@@ -1,10 +1,7 @@
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '#platform/database/data-source';
+import { migrationSource } from '#platform/migrating/migrator';
 
 const { DATABASE_URL } = process.env;
 if (!DATABASE_URL) throw new Error('DATABASE_URL is required');
 
-/** For the TypeORM command line: migrations run with planner defaults and without a statement timeout. */
-export default new DataSource(
-  dataSourceOptions({ DATABASE_URL, DATABASE_POOL_SIZE: 2, statementTimeout: 0 }, 'indexer'),
-);
+/** For the TypeORM command line, which writes migrations. `src/migrate.ts` runs them. */
+export default migrationSource(DATABASE_URL);

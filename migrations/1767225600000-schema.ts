@@ -31,6 +31,13 @@ export class Schema1767225600000 implements MigrationInterface {
       CREATE DOMAIN transaction_type AS text COLLATE "C" CHECK (VALUE IN ('DEPOSIT', 'WITHDRAWAL', 'YIELD_CLAIM'));
       CREATE DOMAIN transaction_status AS text COLLATE "C" CHECK (VALUE IN ('PENDING', 'CONFIRMED', 'EXPIRED'));
 
+      -- Migrations that a version has to know, to work on the schema: those that take away or change what the version
+      -- before used. They add themselves; what only adds need not.
+      CREATE TABLE required_migrations (
+        name text COLLATE "C" NOT NULL,
+        CONSTRAINT required_migrations_pkey PRIMARY KEY (name)
+      );
+
       CREATE TABLE users (
         id uuid NOT NULL,
         address address NOT NULL,
@@ -217,7 +224,7 @@ export class Schema1767225600000 implements MigrationInterface {
 
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
-      DROP TABLE idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, owner_totals, account_days,
+      DROP TABLE required_migrations, idempotency_keys, pool_totals, yield_accruals, member_counts, member_streams, owner_totals, account_days,
         transactions, pool_members, pools, nonces, users;
       DROP DOMAIN address, amount, sum_from_zero, pool_type, pool_role, transaction_type, transaction_status;
       DROP FUNCTION iso, is_address;

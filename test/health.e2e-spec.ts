@@ -85,7 +85,7 @@ describe('health', () => {
 
   it('is live and ready', async () => {
     expect((await app.get('/health/live')).body).toEqual({ status: 'alive' });
-    const up = { database: { status: 'up' }, process: { status: 'up' } };
+    const up = { database: { status: 'up' }, process: { status: 'up' }, schema: { status: 'up' } };
     expect((await app.get('/health/ready')).body).toEqual({ status: 'ok', info: up, error: {}, details: up });
   });
 });

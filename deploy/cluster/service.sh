@@ -54,7 +54,7 @@ case ${1:-} in
       (cd "$SVC" && node -e "require('./dist/src/dev/deploy.js').deployContracts('$RPC_URL')
         .then((deployment) => require('fs').writeFileSync('$DEPLOYMENT', JSON.stringify(deployment)))")
     fi
-    (cd "$SVC" && DATABASE_URL=$RW_URL node node_modules/typeorm/cli.js -d dist/ormconfig.js migration:run -t each >"$STATE/migrate.log" 2>&1) ||
+    (cd "$SVC" && DATABASE_URL=$RW_URL node dist/src/migrate.js >"$STATE/migrate.log" 2>&1) ||
       fail "a migration failed, see $STATE/migrate.log"
     for name in ${SERVICES:-api1 api2 indexer1 indexer2}; do alive "$name" || start "$name"; done
     for name in ${SERVICES:-api1 api2}; do

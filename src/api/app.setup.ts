@@ -29,6 +29,7 @@ import { RouteLimits } from '#platform/limits/route-limits';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { canTrackCheaply, trackRequests } from '#platform/log/request-context';
+import { SchemaWatch } from '#platform/migrating/schema-watch';
 import { provideConstraints } from '#platform/validation/constraint-container';
 import { QueryParametersGuard } from '#platform/validation/query-parameters.guard';
 import { HttpMetrics } from '#features/metrics/http-metrics';
@@ -102,6 +103,7 @@ export async function createApp(
   fastify.addHook('onRequest', (request, _reply, done) =>
     done(isDecodable(request.originalUrl) ? hostProblem(request.raw) : malformedPath()),
   );
+  fastify.addHook('onRequest', app.get(SchemaWatch).onRequest);
   fastify.addHook('preParsing', forgetEmptyBody);
   fastify.addHook('onResponse', app.get(HttpMetrics).onResponse);
   if (environment.DOCS) serveDocs(app, environment);

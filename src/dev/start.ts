@@ -4,9 +4,8 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '#platform/database/data-source';
 import { redactText } from '#platform/log/redact';
+import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { localRpcUrl } from '#features/config/wallet-chain';
 import { type LocalChain, startChain } from './chain';
 import { serveDapp } from './dapp';
@@ -126,12 +125,9 @@ async function database(chain: LocalChain | undefined): Promise<string> {
 }
 
 async function migrate(url: string): Promise<void> {
-  const source = new DataSource(
-    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 }, 'indexer'),
-  );
-  await source.initialize();
+  const source = await migrationSource(url).initialize();
   try {
-    await source.runMigrations({ transaction: 'each' });
+    await new Migrator(source, () => undefined).run();
   } finally {
     await source.destroy();
   }

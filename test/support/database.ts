@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '#platform/database/data-source';
+import { Migrator, migrationSource as sourceFor } from '#platform/migrating/migrator';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { createDatabase } from '#dev/postgres';
 
@@ -96,16 +96,11 @@ export const tableLocks = (table: string): string => `
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND mode = 'AccessExclusiveLock' AND granted`;
 
-/** As `npm run migration:run` does it. */
-export async function migrationSource(url: string): Promise<DataSource> {
-  const options = dataSourceOptions(
-    { DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 },
-    'indexer',
-  );
-  return new DataSource(options).initialize();
-}
+/** For what runs migrations by itself. */
+export const migrationSource = (url: string): Promise<DataSource> => sourceFor(url).initialize();
 
+/** As `npm run migration:run` does it. */
 export async function migrate(url: string): Promise<void> {
   const source = await migrationSource(url);
-  await source.runMigrations({ transaction: 'each' }).finally(() => source.destroy());
+  await new Migrator(source, () => undefined).run().finally(() => source.destroy());
 }

@@ -11,6 +11,7 @@ import { DatabaseHealthIndicator } from './database.health';
 import { HealthReport, Liveness, ReadinessReport } from './health.dto';
 import { HealthService } from './health.service';
 import { ProcessHealthIndicator } from './process.health';
+import { SchemaHealthIndicator } from './schema.health';
 
 /** Probes. Their reports have no envelope. */
 @Controller('health')
@@ -24,6 +25,7 @@ export class HealthController {
     private readonly terminus: HealthCheckService,
     private readonly database: DatabaseHealthIndicator,
     private readonly process: ProcessHealthIndicator,
+    private readonly schema: SchemaHealthIndicator,
   ) {}
 
   /** 200 as long as the process serves; the body tells the truth about what it depends on. */
@@ -52,22 +54,24 @@ export class HealthController {
     return { status: 'alive' };
   }
 
-  /** Whether requests should be sent here: not without the database, and not while draining. */
+  /** Whether requests should be sent here: not without the database, on a schema of another version, or while draining. */
   @Get('ready')
   @ApiOperation({
     summary: 'Readiness probe',
-    description: 'Whether requests should be sent here: not without the database, and not while draining.',
+    description:
+      'Whether requests should be sent here: not without the database, before its migrations have run, or while draining.',
   })
   @ApiResponse({ status: 200, description: 'Ready', type: ReadinessReport })
   @ApiFailure(400)
   @ApiFailure(431)
-  @ApiFailure(503, 'Database out, or draining; `details` names which')
+  @ApiFailure(503, 'Database out, migrations not run, or draining; `details` names which')
   @HealthCheck({ noCache: true, swaggerDocumentation: false })
   async ready(): Promise<HealthCheckResult> {
     try {
       return await this.terminus.check([
         () => this.database.isHealthy('database'),
         () => this.process.isHealthy('process'),
+        () => this.schema.isHealthy('schema'),
       ]);
     } catch (error) {
       throw error instanceof HttpException ? notReady(error.getResponse() as HealthCheckResult) : error;

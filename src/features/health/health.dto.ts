@@ -14,7 +14,7 @@ const indicators = (description: string): ApiPropertyOptions => ({
     properties: { status: { type: 'string' } },
     additionalProperties: true,
   },
-  example: { database: { status: 'up' }, process: { status: 'up' } },
+  example: { database: { status: 'up' }, process: { status: 'up' }, schema: { status: 'up' } },
 });
 
 export class HealthServices {

@@ -47,18 +47,25 @@ export class Indexer implements OnApplicationBootstrap, BeforeApplicationShutdow
     return this.running;
   }
 
+  /** Once for each cause, however often it comes in a row. */
+  private warn(cause: string): void {
+    if (cause !== this.telemetry.cutOffBy) this.logger.warn(`starting over: ${cause}`);
+    this.telemetry.cutOffBy = cause;
+  }
+
   private async run(): Promise<void> {
     const { signal } = this.stop;
     while (!signal.aborted) {
       try {
         await this.connection.use(async (lead) => {
           this.telemetry.role = 'standby';
+          this.telemetry.cutOffBy = undefined;
           if (await becomeLeader(lead.client, () => signal.aborted)) await this.follower.lead(lead, signal);
         });
       } catch (error) {
         if (error instanceof WrongChain) throw error;
         this.telemetry.role = 'cut_off';
-        this.logger.warn(`starting over: ${(error as Error).message}`);
+        this.warn((error as Error).message);
         await pause(RESTART_MS, signal);
       }
     }

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { requireSchema } from '#platform/migrating/schema';
 import { checkSettings, startOptions } from '#platform/postgres/connection-settings';
 
 /** Key of the session advisory lock that the leading indexer holds. */
@@ -19,7 +20,7 @@ const SETTINGS = {
   enable_seqscan: 'on',
 };
 
-/** Opens the leader's connection. @throws Error when a pooler does not pass on its settings */
+/** Opens the leader's connection. @throws Error when a pooler does not pass on its settings, or the schema does not fit */
 export async function connect(url: string): Promise<Client> {
   const client = new Client({
     connectionString: url,
@@ -33,6 +34,7 @@ export async function connect(url: string): Promise<Client> {
   await client.connect();
   try {
     await checkSettings(client, SETTINGS);
+    await requireSchema(client);
     return client;
   } catch (error) {
     await client.end();

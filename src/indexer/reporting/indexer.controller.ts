@@ -20,10 +20,10 @@ export class IndexerController {
   /** 200, or 503 while it is halted, or without node or database. One contract in quarantine leaves the others well. */
   @Get('health')
   health(@Res({ passthrough: true }) reply: FastifyReply): object {
-    const { state, heights, speed, apart } = this.telemetry;
+    const { state, heights, speed, apart, cutOffBy: reason } = this.telemetry;
     const failing = state === 'halted' || state === 'disconnected';
     void reply.status(failing ? HttpStatus.SERVICE_UNAVAILABLE : HttpStatus.OK);
-    return { status: state, ...heights, ...speed, ...apart };
+    return { status: state, ...heights, ...speed, ...apart, reason };
   }
 
   /** Always 200: a restart mends nothing that the indexer could find wrong. */

@@ -25,6 +25,8 @@ const REPORT_MS = { terminal: 200, log: 5000 };
 export class IndexerTelemetry {
   /** Role of this process. Only the leader knows how current the ledger is. */
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
+  /** Why it could not lead, the last time that it tried. */
+  cutOffBy?: string;
   readonly finality = new FinalityWatch();
   readonly progress = new Progress();
   readonly registry = new Registry();

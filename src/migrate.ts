@@ -1,0 +1,74 @@
+import { Client } from 'pg';
+import '#platform/log/source-maps';
+import { redactText } from '#platform/log/redact';
+import { Migrator, migrationSource } from '#platform/migrating/migrator';
+import { problemOf } from '#platform/migrating/schema';
+import { CONNECT_MS } from '#platform/postgres/budget';
+
+const USAGE = 'usage: migrate [run | revert | wait | check]';
+const POLL_MS = 1000;
+
+/** An error of several addresses has no message of its own. */
+const causeOf = (error: Error & { code?: string }): string =>
+  redactText(error.message || (error.code ?? error.name));
+const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+
+/**
+ * `run`, the default, runs the migrations that the database lacks; `revert` undoes the last one; `wait` ends when this
+ * version can work on the schema, however long that takes; `check` says whether it can, by its exit code.
+ */
+async function main(): Promise<number> {
+  const [command = 'run', ...rest] = process.argv.slice(2);
+  const { DATABASE_URL } = process.env;
+  if (!DATABASE_URL) throw new Error('DATABASE_URL is required');
+  if (rest.length > 0) throw new Error(USAGE);
+  if (command === 'wait') return wait(DATABASE_URL);
+  if (command === 'check') return check(await asked(DATABASE_URL));
+  // Its errors say the cause; those of TypeORM's pool say that there is no connection.
+  await asked(DATABASE_URL);
+  const source = await migrationSource(DATABASE_URL).initialize();
+  try {
+    if (command === 'run') await new Migrator(source, tell).run();
+    else if (command === 'revert')
+      tell((await new Migrator(source, tell).revert()) ?? 'no migration has run');
+    else throw new Error(USAGE);
+    return 0;
+  } finally {
+    await source.destroy();
+  }
+}
+
+function check(problem?: string): number {
+  tell(problem ?? 'the schema has the migrations of this version');
+  return problem ? 1 : 0;
+}
+
+/** Tells each cause once, while it lasts. */
+async function wait(url: string): Promise<number> {
+  let told: string | undefined;
+  for (;;) {
+    const problem = await asked(url).catch(causeOf);
+    if (problem === undefined) return check();
+    if (problem !== told) tell(problem);
+    told = problem;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+async function asked(url: string): Promise<string | undefined> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+  try {
+    await client.connect();
+    return await problemOf(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    tell(causeOf(error));
+    process.exit(2);
+  },
+);

@@ -1,0 +1,2 @@
+/** Only migrations write it. */
+export const TABLES = ['required_migrations'] as const;

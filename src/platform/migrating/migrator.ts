@@ -1,0 +1,132 @@
+import { DatabaseError } from 'pg';
+import { DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
+import { dataSourceOptions } from '#platform/database/data-source';
+import { pause } from '#platform/timing/waits';
+
+/** Requests that queue behind a migration, which waits for its lock, wait no longer than this. */
+const LOCK_MS = 500;
+/** Between two tries to get a lock, half of it or more. Meanwhile requests that queued are served. */
+const RETRY_MS = 2000;
+const PATIENCE_MS = 10 * 60_000;
+const POLL_MS = 500;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** For migrations: planner defaults, no statement timeout, and one connection, since locks are the connection's. */
+export const migrationSource = (url: string): DataSource =>
+  new DataSource(
+    dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_SIZE: 1, statementTimeout: 0 }, 'indexer'),
+  );
+
+type Tell = (line: string) => void;
+
+const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`;
+
+/**
+ * Runs the migrations of this version on a database, one after the other. Of several at once one works, and the others
+ * wait for it. A migration that does not get a lock within half a second is undone and tried again, so that it never
+ * holds up requests for longer. It has to have its connection for itself: through a pooler of transactions the
+ * lock that keeps others out does not hold.
+ * @param patienceMs for how long a migration is tried again, and for how long another process may take
+ */
+export class Migrator {
+  constructor(
+    private readonly source: DataSource,
+    private readonly tell: Tell,
+    private readonly patienceMs = PATIENCE_MS,
+  ) {}
+
+  /** @returns the names of those that it ran */
+  run(): Promise<string[]> {
+    return this.alone(async (runner, executor) => {
+      const pending = await executor.getPendingMigrations();
+      for (const migration of pending)
+        await this.step(migration.name, () => this.apply(runner, executor, migration));
+      this.tell(pending.length > 0 ? `${pending.length} migrations have run` : 'no migration is pending');
+      return pending.map(({ name }) => name);
+    });
+  }
+
+  /** Undoes the last one. @returns its name; undefined where there is none */
+  revert(): Promise<string | undefined> {
+    return this.alone(async (runner, executor) => {
+      const [last] = await executor.getExecutedMigrations();
+      if (!last) return undefined;
+      await this.step(`undoing ${last.name}`, async () => {
+        await runner.query(`SET lock_timeout = ${LOCK_MS}`);
+        await executor.undoLastMigration();
+      });
+      return last.name;
+    });
+  }
+
+  /** One transaction, unless the migration asks for none. Then it may wait: what is built concurrently blocks nobody. */
+  private async apply(runner: QueryRunner, executor: MigrationExecutor, migration: Migration): Promise<void> {
+    if (migration.instance?.transaction === false) {
+      await runner.query('SET lock_timeout = 0');
+      await executor.executeMigration(migration);
+      return;
+    }
+    await runner.query(`SET lock_timeout = ${LOCK_MS}`);
+    await runner.startTransaction();
+    try {
+      await executor.executeMigration(migration);
+      await runner.commitTransaction();
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Tries until it gets its locks, and tells how long the last try took. */
+  private async step(name: string, work: () => Promise<void>): Promise<void> {
+    const began = performance.now();
+    for (;;) {
+      const from = performance.now();
+      try {
+        await work();
+        this.tell(`${name}: ${seconds(from)}`);
+        return;
+      } catch (error) {
+        if (!isLocked(error) || performance.now() - began > this.patienceMs)
+          throw new Error(`${name}: ${(error as Error).message}`, { cause: error });
+        this.tell(`${name}: others use what it changes; trying again`);
+        await pause(RETRY_MS * (0.5 + Math.random() / 2));
+      }
+    }
+  }
+
+  /** Polls, because a statement that waits would hold a snapshot, and an index that is built concurrently waits for those. */
+  private async alone<Result>(
+    work: (runner: QueryRunner, executor: MigrationExecutor) => Promise<Result>,
+  ): Promise<Result> {
+    const runner = this.source.createQueryRunner();
+    try {
+      const began = performance.now();
+      while (!(await tryLock(runner))) {
+        if (performance.now() - began > this.patienceMs)
+          throw new Error('another process has not ended its migrations');
+        if (performance.now() - began < POLL_MS) this.tell('waiting for another process that migrates');
+        await pause(POLL_MS);
+      }
+      const executor = new MigrationExecutor(this.source, runner);
+      executor.transaction = 'each';
+      return await work(runner, executor);
+    } finally {
+      // It also ends with the connection.
+      await runner.query(`SELECT pg_advisory_unlock_all()`).catch(() => undefined);
+      await runner.release();
+    }
+  }
+}
+
+async function tryLock(runner: QueryRunner): Promise<boolean> {
+  const [{ locked }] = (await runner.query(
+    `SELECT pg_try_advisory_lock(hashtextextended('migrations', 0)) AS locked`,
+  )) as { locked: boolean }[];
+  return locked;
+}
+
+function isLocked(error: unknown): boolean {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof DatabaseError && cause.code === LOCK_NOT_AVAILABLE;
+}

@@ -1,0 +1,71 @@
+import { readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { type ClientBase, DatabaseError } from 'pg';
+import type { MigrationInterface } from 'typeorm';
+import { statement } from '#platform/postgres/statement';
+
+interface SchemaRow {
+  /** Names of the migrations that have run. */
+  applied: string[];
+  /** Of those that a version has to know, to work on this schema. */
+  required: string[];
+}
+
+export const SCHEMA = statement<object, SchemaRow>(
+  'schema_state',
+  {},
+  `SELECT ARRAY(SELECT name::text FROM migrations ORDER BY id) AS applied,
+     ARRAY(SELECT name FROM required_migrations ORDER BY name) AS required`,
+);
+
+const MIGRATIONS = path.join(__dirname, '../../../migrations');
+const UNDEFINED_TABLE = '42P01';
+const load = createRequire(__filename);
+let known: readonly string[] | undefined;
+
+/** The names of this version's migrations, oldest first. */
+export function knownMigrations(): readonly string[] {
+  known ??= readdirSync(MIGRATIONS)
+    .filter((file) => /^\d+-.*(?<!\.d)\.[jt]s$/.test(file))
+    .sort()
+    .flatMap((file) => Object.values(load(path.join(MIGRATIONS, file)) as Record<string, Migration>))
+    .map((Class) => new Class().name ?? Class.name);
+  return known;
+}
+type Migration = new () => MigrationInterface;
+
+/**
+ * What keeps a version from working on a schema: it lacks migrations, or one that the version has to know has run
+ * without it. Other migrations of later versions do no harm, since they only add.
+ * @param names of the version's migrations
+ * @param row undefined: no migration has run
+ */
+export function schemaProblem(names: readonly string[], row?: SchemaRow): string | undefined {
+  const applied = new Set(row?.applied);
+  const pending = names.filter((name) => !applied.has(name));
+  if (pending.length > 0)
+    return `schema is behind: run the migrations (${pending.length} of ${names.length} have not run, first ${pending[0]})`;
+  const unknown = row?.required.find((name) => !names.includes(name));
+  return unknown && `schema is ahead: this version is too old for it (${unknown} has run)`;
+}
+
+/** The same of this version, and the database that `read` reads. @throws what it throws, unless no migration has run */
+export async function problemBy(read: () => Promise<SchemaRow | undefined>): Promise<string | undefined> {
+  try {
+    return schemaProblem(knownMigrations(), await read());
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === UNDEFINED_TABLE)
+      return schemaProblem(knownMigrations());
+    throw error;
+  }
+}
+
+export const problemOf = (client: ClientBase): Promise<string | undefined> =>
+  problemBy(async () => (await client.query<SchemaRow>(SCHEMA.text)).rows[0]);
+
+/** @throws Error where this version cannot work on the schema */
+export async function requireSchema(client: ClientBase): Promise<void> {
+  const problem = await problemOf(client);
+  if (problem) throw new Error(problem);
+}

@@ -30,7 +30,6 @@ COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules node_modules
 COPY --from=production /app/dist/src dist/src
 COPY --from=production /app/dist/migrations dist/migrations
-COPY --from=production /app/dist/ormconfig.js dist/
 COPY --from=production /app/.compile-cache .compile-cache
 ENV NODE_COMPILE_CACHE=/app/.compile-cache
 # The user `node` by number, so that Kubernetes can tell that it is not root. Nothing writes to the image.

@@ -1,9 +1,7 @@
-import { Client } from 'pg';
 import '#platform/log/source-maps';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
-import { problemOf } from '#platform/migrating/schema';
-import { CONNECT_MS } from '#platform/postgres/budget';
+import { schemaProblemAt } from '#platform/migrating/schema';
 
 const USAGE = 'usage: migrate [run | revert | wait | check]';
 const POLL_MS = 1000;
@@ -23,9 +21,9 @@ async function main(): Promise<number> {
   if (!DATABASE_URL) throw new Error('DATABASE_URL is required');
   if (rest.length > 0) throw new Error(USAGE);
   if (command === 'wait') return wait(DATABASE_URL);
-  if (command === 'check') return check(await asked(DATABASE_URL));
+  if (command === 'check') return check(await schemaProblemAt(DATABASE_URL));
   // Its errors say the cause; those of TypeORM's pool say that there is no connection.
-  await asked(DATABASE_URL);
+  await schemaProblemAt(DATABASE_URL);
   const source = await migrationSource(DATABASE_URL).initialize();
   try {
     if (command === 'run') await new Migrator(source, tell).run();
@@ -47,21 +45,11 @@ function check(problem?: string): number {
 async function wait(url: string): Promise<number> {
   let told: string | undefined;
   for (;;) {
-    const problem = await asked(url).catch(causeOf);
+    const problem = await schemaProblemAt(url).catch(causeOf);
     if (problem === undefined) return check();
     if (problem !== told) tell(problem);
     told = problem;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-}
-
-async function asked(url: string): Promise<string | undefined> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
-  try {
-    await client.connect();
-    return await problemOf(client);
-  } finally {
-    await client.end().catch(() => undefined);
   }
 }
 

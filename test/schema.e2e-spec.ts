@@ -6,6 +6,7 @@ import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { SCHEMA } from '#platform/migrating/schema';
 import { CHAIN_FACTS, CHAIN_STATE } from '#ledger/chain/chain.sql';
 import * as outbox from '#ledger/outbox/outbox.sql';
 import * as sessions from '#features/access/sessions.sql';
@@ -275,6 +276,8 @@ const CONSTANT = [
   'set_aside_counts',
   'outbox_consumers',
   'outbox_removed',
+  'migrations',
+  'required_migrations',
 ];
 /** Rows of one table that a statement may touch, far below the size of the tables. */
 const FEW = 400;
@@ -398,6 +401,7 @@ describe('a hot statement reads few rows, by index', () => {
     run(POOL_POSITION, { pool, caller }),
     run(LIST_POSITIONS, { caller, limit: 20, offset: 0 }),
     run(CHAIN_STATE, {}),
+    run(SCHEMA, {}),
     run(pools.LIST_POOLS, { caller, ...page }),
     run(pools.LIST_POOLS, { caller, ...page, type: 'lottery' }),
     run(pools.LIST_POOLS, { caller: address(OWNER), ...page, type: 'rotating' }),

@@ -1015,7 +1015,7 @@ export interface paths {
         };
         /**
          * Readiness probe
-         * @description Whether requests should be sent here: not without the database, and not while draining.
+         * @description Whether requests should be sent here: not without the database, before its migrations have run, or while draining.
          */
         get: operations["health_ready"];
         put?: never;
@@ -2646,6 +2646,9 @@ export interface components {
              *       },
              *       "process": {
              *         "status": "up"
+             *       },
+             *       "schema": {
+             *         "status": "up"
              *       }
              *     }
              */
@@ -2674,6 +2677,9 @@ export interface components {
              *         "status": "up"
              *       },
              *       "process": {
+             *         "status": "up"
+             *       },
+             *       "schema": {
              *         "status": "up"
              *       }
              *     }
@@ -12141,6 +12147,9 @@ export interface operations {
                      *         },
                      *         "process": {
                      *           "status": "up"
+                     *         },
+                     *         "schema": {
+                     *           "status": "up"
                      *         }
                      *       },
                      *       "error": {},
@@ -12149,6 +12158,9 @@ export interface operations {
                      *           "status": "up"
                      *         },
                      *         "process": {
+                     *           "status": "up"
+                     *         },
+                     *         "schema": {
                      *           "status": "up"
                      *         }
                      *       }
@@ -12184,7 +12196,7 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorResponse"];
                 };
             };
-            /** @description Database out, or draining; `details` names which */
+            /** @description Database out, migrations not run, or draining; `details` names which */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,8 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { type ClientBase, DatabaseError } from 'pg';
+import { Client, type ClientBase, DatabaseError } from 'pg';
 import type { MigrationInterface } from 'typeorm';
+import { CONNECT_MS } from '#platform/postgres/budget';
 import { statement } from '#platform/postgres/statement';
 
 interface SchemaRow {
@@ -63,6 +64,17 @@ export async function problemBy(read: () => Promise<SchemaRow | undefined>): Pro
 
 export const problemOf = (client: ClientBase): Promise<string | undefined> =>
   problemBy(async () => (await client.query<SchemaRow>(SCHEMA.text)).rows[0]);
+
+/** The same, on a connection of its own. @throws what `pg` throws, which says the cause */
+export async function schemaProblemAt(url: string): Promise<string | undefined> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_MS });
+  try {
+    await client.connect();
+    return await problemOf(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
 
 /** @throws Error where this version cannot work on the schema */
 export async function requireSchema(client: ClientBase): Promise<void> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type QueryResultRow, escapeIdentifier } from 'pg';
-import { DataSource } from 'typeorm';
+import { type DataSource } from 'typeorm';
 import { Migrator, migrationSource as sourceFor } from '#platform/migrating/migrator';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { createDatabase } from '#dev/postgres';

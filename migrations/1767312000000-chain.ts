@@ -106,6 +106,10 @@ export class Chain1767312000000 implements MigrationInterface {
         amount numeric(78,0),
         apr_bps bigint,
         draw_time timestamptz(3),
+        circle_id numeric(20,0),
+        collateral numeric(78,0),
+        period bigint,
+        place bigint,
         outcome text COLLATE "C" NOT NULL DEFAULT 'WAITING',
         reason text,
         transaction_id uuid,
@@ -118,6 +122,7 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
       CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
         WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
+      CREATE INDEX chain_events_circle_id_idx ON chain_events (contract, circle_id) WHERE circle_id IS NOT NULL;
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
         WHERE outcome NOT IN ('WAITING', 'APPLIED');

@@ -123,6 +123,7 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
         WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
       CREATE INDEX chain_events_circle_id_idx ON chain_events (contract, circle_id) WHERE circle_id IS NOT NULL;
+      CREATE INDEX chain_events_circle_opened_idx ON chain_events (pool_id) WHERE kind = 'CircleOpened';
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
         WHERE outcome NOT IN ('WAITING', 'APPLIED');

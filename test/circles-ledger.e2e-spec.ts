@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { v7 as uuidv7 } from 'uuid';
 import { Replay } from '#indexer/replaying/replay';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
 import { CircleSketch, COLLATERAL, CONTRIBUTION } from './support/circles';
 import { OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
@@ -25,6 +27,13 @@ const circle = async (db: Written): Promise<unknown> =>
 const replayed = async (db: Written): Promise<Record<string, number>> => {
   const contracts = new Map() as never;
   return (await new Replay(db.databaseUrl, { POOL_CONTRACTS: contracts }, () => undefined).run()).corrected;
+};
+const verified = async (db: Written, repair = false): Promise<Record<string, number>> => {
+  const options = { databaseUrl: db.databaseUrl, repair, limit: 20 };
+  const progress = new Progress({ isTTY: false, write: () => true });
+  const report = await new Verification(options, progress, new AbortController().signal).run();
+  expect(report.notChecked).toEqual([]);
+  return report.differences;
 };
 const NOTHING = { pools: 0, chain_events: 0, draws: 0 };
 
@@ -93,6 +102,7 @@ describe('circles in the ledger', () => {
       { balance: '0', deposit_count: 11, withdrawal_count: 6 },
     ]);
     expect(await replayed(db)).toMatchObject(NOTHING);
+    expect(await verified(db)).toEqual({});
   });
 
   it('give back what was paid when they are cancelled in the middle', async () => {
@@ -137,6 +147,7 @@ describe('circles in the ledger', () => {
     expect(await positions(db)).toEqual({ [SAVER]: COLLATERAL });
     expect(await db.sql('SELECT balance::text FROM pools')).toEqual([{ balance: `${COLLATERAL}` }]);
     expect(await replayed(db)).toMatchObject(NOTHING);
+    expect(await verified(db)).toEqual({});
     const before = await db.state();
     await db.rewind(chain.blocks[2]);
     await db.apply(chain);
@@ -185,6 +196,7 @@ describe('circles in the ledger', () => {
     expect(await db.sql('SELECT FROM positions')).toEqual([]);
     expect(await db.sql('SELECT FROM circle_members WHERE joined_at IS NOT NULL')).toHaveLength(1);
     expect(await replayed(db)).toMatchObject(NOTHING);
+    expect(await verified(db)).toEqual({});
   });
 
   it('are the same however the chain is cut into batches, and after any reorganisation', async () => {
@@ -206,7 +218,43 @@ describe('circles in the ledger', () => {
       { numRuns: 25 },
     );
     expect(await replayed(db)).toMatchObject(NOTHING);
+    expect(await verified(db)).toEqual({});
   }, 60_000);
+
+  it.each([
+    ['circles.contribution', `UPDATE circles SET contribution = 1`],
+    ['circles.pool_id', `UPDATE circles SET pool_id = gen_random_uuid()`],
+    ['circles.state', `UPDATE circles SET state = 'CANCELLED', round_end = NULL`],
+    ['circles.state', `DELETE FROM circles`],
+    ['circle_members.account|circle_members.place', `DELETE FROM circle_members WHERE place = 1`],
+    ['circle_members.circle_id', `UPDATE circle_members SET circle_id = 5 WHERE place = 1`],
+    ['circle_members.won', `UPDATE circle_members SET won = won + 1 WHERE place = 1`],
+    ['circle_rounds.paid_count', `UPDATE circle_rounds SET paid_count = 9 WHERE round = 2`],
+    ['positions.balance', `UPDATE positions SET balance = balance + 1 WHERE address = '${THIRD}'`],
+  ])('are held against their events, and mended: %s', async (kind, harm) => {
+    await db.addPool(pool);
+    for (const step of whole(sketch).slice(0, 7)) chain.add(step);
+    await db.apply(chain);
+    const before = await db.state();
+    await db.sql(harm);
+    expect(Object.keys(await verified(db, true))).toEqual(
+      expect.arrayContaining([expect.stringMatching(`^(${kind})$`)]),
+    );
+    expect(await verified(db)).toEqual({});
+    expect(await db.state()).toEqual(before);
+  });
+
+  it('are in doubt if events of another circle apply', async () => {
+    await db.addPool(pool);
+    const strange = new CircleSketch(compact(pool), [OTHER, THIRD], '7', OTHER);
+    chain.add([...strange.open(), ...strange.join(OTHER), ...sketch.open()]);
+    await db.apply(chain);
+    expect(await verified(db)).toEqual({});
+    await db.sql(`UPDATE chain_events SET outcome = 'APPLIED', reason = NULL WHERE circle_id = 7`);
+    expect(Object.keys(await verified(db))).toContain('chain_events.circle_id');
+    await db.sql(`UPDATE chain_events SET outcome = 'REFUSED', reason = 'x'`);
+    expect(Object.keys(await verified(db))).toContain('chain_events.outcome');
+  });
 
   it('are made anew by a replay if anything of them is wrong', async () => {
     await db.addPool(pool);

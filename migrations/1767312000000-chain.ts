@@ -39,6 +39,8 @@ export class Chain1767312000000 implements MigrationInterface {
         from_block bigint NOT NULL,
         -- The contract's smallest deposit. Null until it was read, or for good if it has none.
         minimum numeric(78,0),
+        -- Whether it holds savings circles. Null until it was read.
+        circles boolean,
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );

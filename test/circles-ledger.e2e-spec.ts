@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { Replay } from '#indexer/replaying/replay';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { CircleSketch, COLLATERAL, CONTRIBUTION } from './support/circles';
+import { CircleSketch, COLLATERAL, CONTRIBUTION } from './support/circle-sketch';
 import { OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from './support/paper-chain';
 
 const THIRD = `0x${'33'.repeat(20)}`;

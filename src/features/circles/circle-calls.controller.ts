@@ -17,7 +17,7 @@ export class CircleCallsController {
     summary: 'What a wallet sends to open the circle of a pool',
     description:
       "Only the owner of a rotating pool, once: anyone may open a circle for any pool, but only the first that its owner opens is the pool's. The terms never change.",
-    errors: [400, 401, 403, 404, 'no_circle', 'circle_exists', 'chain_unknown'],
+    errors: [400, 'below_minimum', 401, 403, 404, 'no_circle', 'circle_exists', 'chain_unknown'],
   })
   open(
     @CurrentUser() user: AuthenticatedUser,

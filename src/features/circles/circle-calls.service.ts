@@ -47,7 +47,7 @@ const REFUSALS: Record<CircleCall, (circle: CircleToCall) => Refusal | undefined
 
 const MAX_CIRCLE_AMOUNT = 2n ** 128n - 1n;
 /** Seconds. */
-const LONGEST_JOINING = 365 * 86_400;
+const LONGEST_JOINING = 366 * 86_400;
 
 /** Builds the calls that move a savings circle on, and the money of its members. */
 @Injectable()
@@ -74,6 +74,10 @@ export class CircleCallsService {
       if (amount > MAX_CIRCLE_AMOUNT) throw validationFailed({ field, message: 'must be at most 2^128-1' });
       return amount;
     });
+    if (contribution < BigInt(pool.minimum ?? 0))
+      throw namedError('below_minimum', {
+        details: [{ field: 'contribution', message: `must be at least ${pool.minimum}` }],
+      });
     const terms = { contribution, collateral, period: query.period, joinBy: BigInt(joinBy), members };
     return calls(chainIdOf(pool), openCircle(pool.contract as Address, id, terms));
   }

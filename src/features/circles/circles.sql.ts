@@ -21,12 +21,12 @@ const PAYOUT = 'm.won - m.paid_out';
 /** SQL: what the contract takes of the caller in the block after the last one that was read, as it stands there. */
 const CAN = {
   open: `c.circle_id IS NULL AND u.address = :caller AND ${HOLDS_CIRCLES}`,
-  join: `c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time < c.join_by`,
+  join: `c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by`,
   contribute: `c.state = 'RUNNING' AND m.paid = 0 AND last.time < c.round_end`,
   payout: `${PAYOUT} > 0`,
   refund: `${REFUND} > 0`,
   endRound: `c.state = 'RUNNING' AND (r.paid_count = c.places OR last.time >= c.round_end)`,
-  cancel: `c.state = 'JOINING' AND (c.organiser = :caller OR last.time >= c.join_by)`,
+  cancel: `c.state = 'JOINING' AND (c.organiser = :caller OR last.time > c.join_by)`,
 };
 /** In the order in which they come. */
 export const CIRCLE_ACTIONS = Object.keys(CAN) as (keyof typeof CAN)[];
@@ -67,6 +67,8 @@ export interface CircleToCall {
   readable: boolean;
   isOwner: boolean;
   contract: string;
+  /** Of the contract: the smallest contribution. Null until an indexer has read it. */
+  minimum: string | null;
   holdsCircles: boolean;
   /** Null until an indexer has read them. */
   chainId: string | null;
@@ -106,12 +108,13 @@ export const CIRCLE_TO_CALL = statement<
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
     SELECT ${READABLE} AS readable, u.address = :caller AS "isOwner", p.contract_address AS contract,
+      (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
       ${HOLDS_CIRCLES} AS "holdsCircles", chain.*,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')} AS "isCurrent",
       c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = :caller AS "isOrganiser",
       m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
       coalesce(${PAYOUT}, 0)::text AS payout, coalesce(${REFUND}, 0)::text AS refund,
-      coalesce(last.time >= c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
+      coalesce(last.time > c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
       coalesce(r.paid_count = c.places, false) AS "allPaid", coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
       t.account, t.status, t.amount::text, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p JOIN users u ON u.id = p.owner_id ${OF_POOL}

@@ -210,14 +210,8 @@ export class ChainComparison {
   }
 }
 
-interface Asked {
-  asked: Question[];
-  differing: Keyed[];
-}
-interface Keyed {
-  key: string;
-  difference: Difference;
-}
+type Asked = Record<'asked', Question[]> & Record<'differing', Keyed[]>;
+type Keyed = Record<'key', string> & Record<'difference', Difference>;
 
 function questionsOf({ id, contract, block, total, holders, circle }: Holding): Question[] {
   if (circle === true) return [];

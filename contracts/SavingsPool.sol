@@ -3,10 +3,9 @@ pragma solidity ^0.8.24;
 
 import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
-import {IERC20Permit} from "@openzeppelin/contracts/token/ERC20/extensions/IERC20Permit.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
-import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
+import {TokenPool} from "./TokenPool.sol";
 
 /// @title Savings pools over one ERC-20 token
 /// @notice Holds any number of pools, told apart by their 16-byte id. What an account puts in a pool, that account
@@ -28,10 +27,8 @@ import {Math} from "@openzeppelin/contracts/utils/math/Math.sol";
 /// Compounding rule: yield is paid in again only for an account that has said so itself, in the pool where it was
 /// earned, all of it at once, and only if it is at least `minimumDeposit`. Then anyone may send the call, and gains
 /// nothing by it: no token moves. From then on it is a deposit like any other, with no weight for the time before.
-/// @dev Tokens that take a fee on transfer are refused; rebasing tokens, and tokens with a supply of 2^128 units or
-/// more, must not be used. The guard needs transient storage (EIP-1153, Cancun).
-/// Balances, weights and claimable yield follow from the events, in their order, and the timestamps of their blocks.
-contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
+/// @dev Balances, weights and claimable yield follow from the events, in their order, and the timestamps of their blocks.
+contract SavingsPool is Ownable2Step, TokenPool {
     using SafeERC20 for IERC20;
 
     struct Pool {
@@ -81,14 +78,6 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     /// stays below 2^128: 10^9 tokens of 18 decimals for 10,000 years.
     uint256 private constant SCALE = 2 ** 128;
 
-    IERC20 public immutable token;
-
-    /// @notice Smallest deposit and, unless it empties the account, withdrawal, in token units.
-    uint256 public immutable minimumDeposit;
-
-    /// @notice Number of the last event. Events count from 1 without gaps, so a reader sees when one is missing.
-    uint64 public seq;
-
     mapping(bytes16 poolId => Pool) private _pools;
     mapping(bytes16 poolId => mapping(address account => Account)) private _accounts;
     /// Accruals count from 1. All are kept, because an account looks up the first one after its last change.
@@ -109,8 +98,6 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     event CompoundingStarted(bytes16 indexed poolId, address indexed account, uint64 seq);
     event CompoundingStopped(bytes16 indexed poolId, address indexed account, uint64 seq);
 
-    error ZeroAmount();
-    error BelowMinimum(uint256 minimum);
     error PoolFull();
     error LengthMismatch();
     error PoolsNotAscending();
@@ -119,12 +106,11 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
     error NothingToChange();
     error TooMany();
     error NoDeposits();
-    error UnsupportedToken();
 
-    constructor(IERC20 token_, address owner_, uint256 minimumDeposit_) Ownable(owner_) {
-        token = token_;
-        minimumDeposit = minimumDeposit_;
-    }
+    constructor(IERC20 token_, address owner_, uint256 minimumDeposit_)
+        Ownable(owner_)
+        TokenPool(token_, minimumDeposit_)
+    {}
 
     /// @notice Puts `amount` of the caller's tokens in a pool.
     /// @param ref Caller's reference, repeated in the event; zero if none. It is public and proves nothing.
@@ -325,10 +311,6 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         emit YieldClaimed(poolId, ref, holder, amount, _nextSeq());
     }
 
-    function _requireMinimum(uint256 amount) internal view {
-        if (amount < minimumDeposit) revert BelowMinimum(minimumDeposit);
-    }
-
     /// @dev The offset that gives an amount below 2^128 no weight now.
     function _offset(uint256 amount) private view returns (int256) {
         return int256(amount * block.timestamp);
@@ -365,24 +347,5 @@ contract SavingsPool is Ownable2Step, ReentrancyGuardTransient {
         owed += Math.mulDiv(_weight(balance, offset, first.time), first.yieldPerWeight, SCALE);
         owed += Math.mulDiv(balance, last.yieldPerUnit - first.yieldPerUnit, SCALE);
         offset = int256(balance * last.time);
-    }
-
-    /// @dev Uses the caller's signed allowance, before anything is booked. A permit can be used by whoever sees it in the
-    /// mempool, and then fails here, though the allowance is there. So its failure counts for nothing: `_pull` decides.
-    /// The token is only ever asked about the caller, so tokens that ignore unknown calls do no harm either.
-    function _permit(uint256 amount, uint256 deadline, uint8 v, bytes32 r, bytes32 s) internal {
-        try IERC20Permit(address(token)).permit(msg.sender, address(this), amount, deadline, v, r, s) {} catch {}
-    }
-
-    /// @dev Takes exactly `amount` from the caller. Comes last in every function, after balances are booked.
-    function _pull(uint256 amount) internal {
-        uint256 before = token.balanceOf(address(this));
-        token.safeTransferFrom(msg.sender, address(this), amount);
-        if (token.balanceOf(address(this)) - before != amount) revert UnsupportedToken();
-    }
-
-    /// @dev Every event of this contract and of contracts that extend it takes exactly one number.
-    function _nextSeq() internal returns (uint64) {
-        return ++seq;
     }
 }

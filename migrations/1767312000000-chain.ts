@@ -39,6 +39,8 @@ export class Chain1767312000000 implements MigrationInterface {
         from_block bigint NOT NULL,
         -- The contract's smallest deposit. Null until it was read, or for good if it has none.
         minimum numeric(78,0),
+        -- Whether it holds savings circles. Null until it was read.
+        circles boolean,
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );
@@ -106,6 +108,10 @@ export class Chain1767312000000 implements MigrationInterface {
         amount numeric(78,0),
         apr_bps bigint,
         draw_time timestamptz(3),
+        circle_id numeric(20,0),
+        collateral numeric(78,0),
+        period bigint,
+        place bigint,
         outcome text COLLATE "C" NOT NULL DEFAULT 'WAITING',
         reason text,
         transaction_id uuid,
@@ -118,6 +124,8 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
       CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
         WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
+      CREATE INDEX chain_events_circle_id_idx ON chain_events (contract, circle_id) WHERE circle_id IS NOT NULL;
+      CREATE INDEX chain_events_circle_opened_idx ON chain_events (pool_id) WHERE kind = 'CircleOpened';
       CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
       CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
         WHERE outcome NOT IN ('WAITING', 'APPLIED');

@@ -20,7 +20,7 @@ export class Outbox1767500000000 implements MigrationInterface {
       DROP FUNCTION publish_pools, publish_inserted_transactions, publish_updated_transactions,
         publish_deleted_transactions, publish_accruals, publish_deleted_accruals, publish_inserted_draw_events,
         publish_updated_draw_events, publish_deleted_draw_events CASCADE;
-      DROP FUNCTION draw_topic;
+      DROP FUNCTION draw_topic, circle_topic;
       DROP TABLE event_tickets, outbox_set_aside, outbox_consumers, outbox_removed, outbox_staged, outbox;
       DROP FUNCTION publish_staged, outbox_xid;
     `);
@@ -167,11 +167,11 @@ const stage = (direction: -1 | 0 | 1, events: string, item = 'to_json(event)'): 
   ) numbered GROUP BY ${ROW};`;
 const happened = (events: string): string => stage(1, events);
 const takenBack = (events: string): string => stage(-1, events);
-/** Null fields are left out here, and of draws. */
+/** Null fields are left out here, and of draws and circles. */
 const SPARSE = 'json_strip_nulls(to_json(event))';
 const beside = (events: string): string => stage(0, events, SPARSE);
-const happenedToDraws = (events: string): string => stage(1, events, SPARSE);
-const takenBackFromDraws = (events: string): string => stage(-1, events, SPARSE);
+const happenedSparsely = (events: string): string => stage(1, events, SPARSE);
+const takenBackSparsely = (events: string): string => stage(-1, events, SPARSE);
 
 const NOW = 'iso(clock_timestamp())';
 /** create_pools writes its event itself. */
@@ -280,6 +280,20 @@ const drawHappened = (from: string): string => `
 const drawReverted = (from: string): string => `
   SELECT ${REVERTED}, draw_topic(o.kind) AS reverted, ${drawEvent('o')}
   FROM ${from} o.draw_id IS NOT NULL AND o.outcome = 'APPLIED' AND draw_topic(o.kind) IS NOT NULL`;
+/** The fields of a circle's event. Other kinds than these have no topic of their own: payments are told as such. */
+const circleEvent = (
+  row: string,
+): string => `${row}.pool_id AS "poolId", ${row}.circle_id AS "circleId", ${row}.contract, ${row}.tx_hash AS "txHash",
+    ${row}.block_number AS "blockNumber", ${row}.log_index AS "logIndex",
+    CASE ${row}.kind WHEN 'RoundEnded' THEN ${row}.place END AS round,
+    CASE ${row}.kind WHEN 'RoundEnded' THEN ${row}.account END AS account,
+    CASE ${row}.kind WHEN 'RoundEnded' THEN ${row}.amount::text END AS amount`;
+const circleHappened = (from: string): string => `
+  SELECT circle_topic(e.kind) AS topic, iso(e.block_time) AS "occurredAt", ${circleEvent('e')}, ${final('e')}
+  FROM ${from} e.circle_id IS NOT NULL AND e.outcome = 'APPLIED' AND circle_topic(e.kind) IS NOT NULL`;
+const circleReverted = (from: string): string => `
+  SELECT ${REVERTED}, circle_topic(o.kind) AS reverted, ${circleEvent('o')}
+  FROM ${from} o.circle_id IS NOT NULL AND o.outcome = 'APPLIED' AND circle_topic(o.kind) IS NOT NULL`;
 const SAME_EVENT = 'o.block_number = e.block_number AND o.log_index = e.log_index';
 
 const DRAWS = `
@@ -292,9 +306,17 @@ const DRAWS = `
       WHEN 'Refunded' THEN 'draw.refunded' END
   $$;
 
+  CREATE FUNCTION circle_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE kind WHEN 'CircleStarted' THEN 'circle.started' WHEN 'RoundEnded' THEN 'circle.round_ended'
+      WHEN 'CircleCompleted' THEN 'circle.completed' WHEN 'CircleCancelled' THEN 'circle.cancelled' END
+  $$;
+
   CREATE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    ${happenedToDraws(drawHappened('added e WHERE'))}
+    ${happenedSparsely(drawHappened('added e WHERE'))}
+    IF EXISTS (SELECT FROM added WHERE circle_id IS NOT NULL) THEN
+      ${happenedSparsely(circleHappened('added e WHERE'))}
+    END IF;
     RETURN NULL;
   END $$;
   CREATE TRIGGER publish_inserted_draw_events AFTER INSERT ON chain_events REFERENCING NEW TABLE AS added
@@ -303,8 +325,12 @@ const DRAWS = `
   CREATE FUNCTION publish_updated_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF EXISTS (SELECT FROM added WHERE draw_id IS NOT NULL) THEN
-      ${takenBackFromDraws(drawReverted(`removed o JOIN added e ON ${SAME_EVENT} WHERE e.outcome <> 'APPLIED' AND`))}
-      ${happenedToDraws(drawHappened(`added e JOIN removed o ON ${SAME_EVENT} WHERE o.outcome <> 'APPLIED' AND`))}
+      ${takenBackSparsely(drawReverted(`removed o JOIN added e ON ${SAME_EVENT} WHERE e.outcome <> 'APPLIED' AND`))}
+      ${happenedSparsely(drawHappened(`added e JOIN removed o ON ${SAME_EVENT} WHERE o.outcome <> 'APPLIED' AND`))}
+    END IF;
+    IF EXISTS (SELECT FROM added WHERE circle_id IS NOT NULL) THEN
+      ${takenBackSparsely(circleReverted(`removed o JOIN added e ON ${SAME_EVENT} WHERE e.outcome <> 'APPLIED' AND`))}
+      ${happenedSparsely(circleHappened(`added e JOIN removed o ON ${SAME_EVENT} WHERE o.outcome <> 'APPLIED' AND`))}
     END IF;
     RETURN NULL;
   END $$;
@@ -313,7 +339,8 @@ const DRAWS = `
 
   CREATE FUNCTION publish_deleted_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
-    ${takenBackFromDraws(drawReverted('removed o WHERE'))}
+    ${takenBackSparsely(drawReverted('removed o WHERE'))}
+    ${takenBackSparsely(circleReverted('removed o WHERE'))}
     RETURN NULL;
   END $$;
   CREATE TRIGGER publish_deleted_draw_events AFTER DELETE ON chain_events REFERENCING OLD TABLE AS removed

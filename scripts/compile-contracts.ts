@@ -12,7 +12,12 @@ interface SolcOutput {
 
 const root = join(__dirname, '..');
 const artifactsFile = join(root, 'contracts/artifacts.json');
-const reference = ['contracts/SavingsPool.sol', 'contracts/LotteryPool.sol', 'contracts/TestToken.sol'];
+const reference = [
+  'contracts/SavingsPool.sol',
+  'contracts/LotteryPool.sol',
+  'contracts/RotatingPool.sol',
+  'contracts/TestToken.sol',
+];
 
 const readFromRoot = (file: string): string => readFileSync(join(root, file), 'utf8');
 

@@ -1,5 +1,6 @@
 import { type Abi, type AbiEvent, toEventSelector, toFunctionSignature } from 'viem';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { artifacts } from '#dev/deploy';
 import { compile } from '../scripts/compile-contracts';
 
@@ -24,16 +25,19 @@ describe('compiled contracts', () => {
     expect(artifacts).toEqual(compile());
   });
 
-  it('have the events and the view that the service reads', () => {
-    const abi = artifacts.LotteryPool.abi;
-    const events = contractAbi.filter((item) => item.type === 'event');
+  it.each([
+    ['LotteryPool', contractAbi],
+    ['RotatingPool', circleAbi],
+  ] as const)('of %s have the events and the view that the service reads', (contract, read) => {
+    const { abi } = artifacts[contract];
+    const events = (read as Abi).filter((item) => item.type === 'event');
     const ours = abi.filter(
       (item): item is AbiEvent => item.type === 'event' && !item.name.startsWith('Ownership'),
     );
     expect(events.map(describeEvent).sort()).toEqual(ours.map(describeEvent).sort());
 
     const functions = abi.filter((item) => item.type === 'function').map(toFunctionSignature);
-    const views = contractAbi.filter((item) => item.type === 'function').map(toFunctionSignature);
+    const views = (read as Abi).filter((item) => item.type === 'function').map(toFunctionSignature);
     expect(views).toEqual(['seq()']);
     expect(functions).toEqual(expect.arrayContaining(views));
   });
@@ -41,6 +45,7 @@ describe('compiled contracts', () => {
   it.each([
     ['SavingsPool', savingsPoolAbi],
     ['LotteryPool', lotteryPoolAbi],
+    ['RotatingPool', rotatingPoolAbi],
     ['TestToken', tokenAbi],
   ] as const)('have everything that %s clients are told of, by the same names', (contract, abi) => {
     const compiled = artifacts[contract].abi.map(bare);

@@ -14,6 +14,7 @@ import { AuthModule } from '#features/auth/auth.module';
 import { ClientConfigModule } from '#features/config/config.module';
 import { EventsModule } from '#features/events/events.module';
 import { HealthModule } from '#features/health/health.module';
+import { CirclesModule } from '#features/circles/circles.module';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { MetricsModule } from '#features/metrics/metrics.module';
 import { PaymentsModule } from '#features/payments/payments.module';
@@ -51,6 +52,7 @@ export class AppModule {
         PaymentsModule,
         ClientConfigModule,
         AnalyticsModule,
+        CirclesModule,
         LotteryModule,
         StartModule,
         WebhooksModule,

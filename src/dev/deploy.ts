@@ -21,7 +21,7 @@ import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import artifactsJson from '../../contracts/artifacts.json';
 
-export type ContractName = 'SavingsPool' | 'LotteryPool' | 'TestToken';
+export type ContractName = 'SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken';
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
 
 export interface Deployment {

@@ -3,6 +3,9 @@ export type PoolType = (typeof POOL_TYPES)[number];
 /** The type whose contracts hold draws and sell tickets for them. */
 export const TYPE_WITH_DRAWS = 'lottery' satisfies PoolType;
 
+/** The type whose contracts hold circles of savers who take turns. */
+export const TYPE_WITH_CIRCLES = 'rotating' satisfies PoolType;
+
 /** A value for each pool type. */
 export const byPoolType = <T>(value: (type: PoolType) => T): Record<PoolType, T> =>
   Object.fromEntries(POOL_TYPES.map((type) => [type, value(type)])) as Record<PoolType, T>;
@@ -15,3 +18,6 @@ export type TransactionStatus = (typeof TRANSACTION_STATUSES)[number];
 
 export const DRAW_STATUSES = ['ACTIVE', 'DRAWING', 'COMPLETED', 'CANCELLED'] as const;
 export type DrawStatus = (typeof DRAW_STATUSES)[number];
+
+export const CIRCLE_STATES = ['JOINING', 'RUNNING', 'COMPLETED', 'CANCELLED'] as const;
+export type CircleState = (typeof CIRCLE_STATES)[number];

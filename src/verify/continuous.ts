@@ -2,10 +2,10 @@ import { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from '#verify/checks/connection';
-import { DerivedComparison } from '#verify/checks/derived';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { type Difference, Findings } from '#verify/checks/findings';
 import { CREATE_MEMORY } from '#verify/checks/pools.sql';
+import { CircleComparison } from '#verify/circles/circles';
 import { type CappedChain, ChainWalk, FIRST_VALUE } from './chain-walk';
 import { Differing } from './differing';
 import type { VerifyMetrics } from './metrics';
@@ -96,7 +96,7 @@ export class ContinuousVerification {
       const findings = new Findings(MAX_LISTED);
       const mode = { repair: false, remember: false, hasEvents };
       try {
-        const next = await walk.compare(new DerivedComparison(client, findings, mode), key, hasEvents);
+        const next = await walk.compare(new CircleComparison(client, findings, mode), key, hasEvents);
         if (keys.includes(key)) done += 1;
         if (next !== undefined && keys.includes(key)) end = next;
       } catch (error) {

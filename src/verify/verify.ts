@@ -5,13 +5,14 @@ import { ChainComparison } from '#verify/checks/chain';
 import { CONTRACTS } from '#verify/checks/chain.sql';
 import { type Value, connect, lockRepair } from '#verify/checks/connection';
 import { NEXT_ADDRESSES } from '#verify/checks/days.sql';
-import { DerivedComparison, type DrawKey } from '#verify/checks/derived';
+import type { DerivedComparison, DrawKey } from '#verify/checks/derived';
 import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { HAS_CURSOR } from '#verify/checks/events.sql';
 import { Findings, type VerifyReport } from '#verify/checks/findings';
 import { NEXT_DRAWS } from '#verify/checks/lottery.sql';
 import * as sql from '#verify/checks/pools.sql';
 import { NEXT_POOLS as NEXT_POSITIONS } from '#verify/checks/positions.sql';
+import { CircleComparison } from '#verify/circles/circles';
 import { tellCompleteness } from '#verify/completeness/completeness';
 import { ToldComparison } from '#verify/told/told';
 import { KeyBatchSize } from '#verify/walking/batches';
@@ -82,7 +83,7 @@ export class Verification {
     const { rows } = await this.client.query<{ hasCursor: boolean }>(HAS_CURSOR);
     const [{ hasCursor }] = rows;
     const mode = { repair: this.options.repair, remember: true, hasEvents: hasCursor };
-    const derived = new DerivedComparison(this.client, this.findings, mode);
+    const derived = new CircleComparison(this.client, this.findings, mode);
     if (hasCursor) {
       await this.events(derived);
       await this.blocks();

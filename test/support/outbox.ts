@@ -87,6 +87,10 @@ export const TOLD = `
       WHEN 'PrizePaid' THEN 'prize.paid' WHEN 'Refunded' THEN 'draw.refunded' ELSE 'tickets.issued' END
       || ' ' || contract || ' ' || draw_id || ' ' || tx_hash FROM chain_events
     WHERE outcome = 'APPLIED' AND draw_id IS NOT NULL AND kind <> 'PrizeFunded'
+    UNION ALL SELECT CASE kind WHEN 'CircleStarted' THEN 'circle.started' WHEN 'RoundEnded' THEN 'circle.round_ended'
+      WHEN 'CircleCompleted' THEN 'circle.completed' ELSE 'circle.cancelled' END
+      || ' ' || contract || ' ' || circle_id || ' ' || pool_id || ' ' || tx_hash FROM chain_events
+    WHERE outcome = 'APPLIED' AND kind IN ('CircleStarted', 'RoundEnded', 'CircleCompleted', 'CircleCancelled')
   ) told ORDER BY what COLLATE "C"`;
 
 /** Those of any topic. */
@@ -98,6 +102,8 @@ function describe(topic: string, event: Fields): string {
     'deposit.expired': ['transactionId', 'amount'],
     'yield.accrued': ['poolId', 'amount', 'blockNumber'],
   };
+  if (topic.startsWith('circle.'))
+    return [topic, event.contract, event.circleId, event.poolId, event.txHash].join(' ');
   const isDraw = /^(draw|tickets|prize)\./.test(topic);
   const fields =
     parts[topic] ?? (isDraw ? ['contract', 'drawId', 'txHash'] : ['transactionId', 'amount', 'txHash']);

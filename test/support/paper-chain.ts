@@ -80,6 +80,10 @@ export class PaperChain {
         amount: null,
         aprBps: null,
         drawTime: null,
+        circleId: null,
+        collateral: null,
+        period: null,
+        place: null,
         ...sketch,
       };
     });
@@ -192,6 +196,9 @@ export class Written {
         ORDER BY block_number, log_index`,
       draws: 'SELECT * FROM lottery_draws ORDER BY contract, draw_id',
       tickets: 'SELECT * FROM lottery_tickets ORDER BY contract, draw_id, account',
+      circles: 'SELECT * FROM circles ORDER BY contract, circle_id',
+      circleMembers: 'SELECT * FROM circle_members ORDER BY contract, circle_id, place',
+      circleRounds: 'SELECT * FROM circle_rounds ORDER BY contract, circle_id, round',
       positions: 'SELECT * FROM positions ORDER BY pool_id, address',
       weights: 'SELECT * FROM pool_weights ORDER BY pool_id',
       rates: 'SELECT * FROM accrual_rates ORDER BY pool_id, number',

@@ -33,6 +33,11 @@ const RULES: { readonly [Name in Topic]: Rule<Name> } = {
   // Not told: what is left to be paid out.
   'prize.paid': read,
   'draw.refunded': read,
+  'circle.started': nothing,
+  // Not told: what each member has paid.
+  'circle.round_ended': read,
+  'circle.completed': nothing,
+  'circle.cancelled': nothing,
   'webhook.paused': nothing,
   'webhook.disabled': nothing,
   'webhook.resumed': nothing,

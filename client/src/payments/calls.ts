@@ -28,6 +28,25 @@ export async function callsOf(
       const params = { path: { id: request.pool }, query: { enabled } as const };
       return (await api.GET('/pools/{id}/calls/compounding', { params, signal })).data!.data.calls;
     }
+    case 'join':
+    case 'contribute': {
+      const { pool: id, transaction, kind } = request;
+      const params = { path: { id }, query: { transaction } };
+      return (await api.GET(`/pools/{id}/calls/${kind}`, { params, signal })).data!.data.calls;
+    }
+    case 'claimPayout':
+    case 'claimRefund':
+    case 'endRound':
+    case 'cancelCircle': {
+      const params = { path: { id: request.pool } };
+      return (await api.GET(CIRCLE_CALLS[request.kind], { params, signal })).data!.data.calls;
+    }
+    case 'openCircle': {
+      const { pool: id, contribution, collateral, period, joinBy } = request;
+      const members = request.members.join(',');
+      const params = { path: { id }, query: { contribution, collateral, period, joinBy, members } };
+      return (await api.GET('/pools/{id}/calls/open', { params, signal })).data!.data.calls;
+    }
     case 'buyTickets': {
       const params = { query: { count: request.count } };
       return (await api.GET('/lottery/calls/tickets', { params, signal })).data!.data.calls;
@@ -42,6 +61,13 @@ export async function callsOf(
     }
   }
 }
+
+const CIRCLE_CALLS = {
+  claimPayout: '/pools/{id}/calls/payout',
+  claimRefund: '/pools/{id}/calls/refund',
+  endRound: '/pools/{id}/calls/endRound',
+  cancelCircle: '/pools/{id}/calls/cancel',
+} as const;
 
 const DRAW_CALLS = {
   claimPrize: '/lottery/calls/claim',

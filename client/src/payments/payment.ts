@@ -14,6 +14,26 @@ export type PaymentRequest =
   | { readonly kind: 'claimYield'; readonly pool: string }
   /** Whether the wallet's yield in the pool is to be paid in again. */
   | { readonly kind: 'startCompounding' | 'stopCompounding'; readonly pool: string }
+  /** What moves a savings circle, and the money of its members. */
+  | {
+      readonly kind: 'join' | 'contribute';
+      readonly pool: string;
+      /** The pending deposit that this pays. */
+      readonly transaction?: string;
+    }
+  | { readonly kind: 'claimPayout' | 'claimRefund' | 'endRound' | 'cancelCircle'; readonly pool: string }
+  | {
+      readonly kind: 'openCircle';
+      readonly pool: string;
+      readonly contribution: string;
+      readonly collateral?: string;
+      /** Of a round, in seconds. */
+      readonly period: number;
+      /** ISO 8601, UTC. */
+      readonly joinBy: string;
+      /** In the order of their turns. */
+      readonly members: readonly string[];
+    }
   | { readonly kind: 'buyTickets'; readonly count: string }
   | {
       readonly kind: 'claimPrize' | 'refund' | 'completeDraw' | 'cancelDraw';

@@ -30,6 +30,7 @@ const TAGS: Record<string, string> = {
   Config: 'What a frontend has to know of the chain, the contracts and the rules of sign-in',
   Pools: 'Savings pools: those that the caller owns or is a member of, and what they hold and yield',
   Calls: 'What a wallet has to send to pay in, take out, claim and buy tickets, ready to sign',
+  Circles: 'Savings circles of rotating pools: rounds, turns, and what a wallet has to send',
   Positions: 'What the caller holds and can claim, as the contracts count it',
   Transactions: 'Deposits, withdrawals and claims, announced or seen on the chain',
   Analytics: 'Totals over all pools, and of the caller',

@@ -3,12 +3,18 @@ import type { FastifyReply } from 'fastify';
 import { JsonText } from '#platform/answers/json-text';
 import { ApiData } from '#platform/openapi/api-docs';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { Public } from '#features/access/auth.guard';
 import { ClientConfig, ContractAbis } from './config.dto';
 import { ClientConfigService } from './config.service';
 
 const ABIS = new JsonText<ContractAbis>(
-  JSON.stringify({ savingsPool: savingsPoolAbi, lotteryPool: lotteryPoolAbi, token: tokenAbi }),
+  JSON.stringify({
+    savingsPool: savingsPoolAbi,
+    lotteryPool: lotteryPoolAbi,
+    rotatingPool: rotatingPoolAbi,
+    token: tokenAbi,
+  }),
 );
 
 @Controller('config')

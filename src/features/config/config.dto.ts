@@ -101,8 +101,9 @@ export class ClientConfig {
 }
 
 export class ContractAbis {
-  @ApiProperty({ ...ABI, description: 'Contracts of pools without draws' })
+  @ApiProperty({ ...ABI, description: 'Contracts of pools without draws and circles' })
   savingsPool: unknown[];
   @ApiProperty({ ...ABI, description: 'Lottery contracts' }) lotteryPool: unknown[];
+  @ApiProperty({ ...ABI, description: 'Contracts of savings circles' }) rotatingPool: unknown[];
   @ApiProperty({ ...ABI, description: 'What paying takes of the ERC-20 token' }) token: unknown[];
 }

@@ -1,6 +1,13 @@
 import type { TransactionStatus } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK_TIME, isApart, isCompounding } from '#ledger/chain/chain.sql';
+import {
+  HEAD,
+  HOLDS_CIRCLES,
+  KNOWN_CHAIN,
+  LAST_BLOCK_TIME,
+  isApart,
+  isCompounding,
+} from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
@@ -17,6 +24,8 @@ interface PoolRow extends ChainRow {
   contract: string;
   /** Of the contract: the smallest deposit, and withdrawal that leaves something. Null until an indexer has read it. */
   minimum: string | null;
+  /** Whether the contract holds circles, so that money moves by their calls alone. */
+  holdsCircles: boolean;
 }
 
 export interface PoolToPay extends PoolRow {
@@ -42,7 +51,8 @@ export interface PoolToPayOut extends PoolRow {
 }
 
 const MINIMUM = `
-  (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum`;
+  (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+  ${HOLDS_CIRCLES} AS "holdsCircles"`;
 
 /** No row: the pool does not exist. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(

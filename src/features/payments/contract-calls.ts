@@ -1,9 +1,15 @@
 import { type Address, type Hex, encodeFunctionData } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 
 const DRAW_CALLS = ['claimPrize', 'refund', 'completeDraw', 'cancelDraw'] as const;
 export type DrawCall = (typeof DRAW_CALLS)[number];
+
+/** Calls that name a circle, and may name the pending deposit that they pay. */
+const CIRCLE_PAYMENTS = ['join', 'contribute', 'claimPayout', 'claimRefund'] as const;
+const CIRCLE_MOVES = ['endRound', 'cancelCircle'] as const;
+export type CircleCall = (typeof CIRCLE_PAYMENTS)[number] | (typeof CIRCLE_MOVES)[number];
 
 export const CALL_NAMES = [
   'approve',
@@ -14,6 +20,9 @@ export const CALL_NAMES = [
   'stopCompounding',
   'buyTickets',
   ...DRAW_CALLS,
+  'openCircle',
+  ...CIRCLE_PAYMENTS,
+  ...CIRCLE_MOVES,
 ] as const;
 export type CallName = (typeof CALL_NAMES)[number];
 
@@ -89,3 +98,38 @@ export const ofDraw = (name: DrawCall, contract: Address, drawId: bigint): Encod
   to: contract,
   data: encodeFunctionData({ abi: lotteryPoolAbi, functionName: name, args: [drawId] }),
 });
+
+/** What the members of a circle agree on. Amounts in smallest token units, times in seconds. */
+export interface CircleTerms {
+  contribution: bigint;
+  collateral: bigint;
+  period: number;
+  joinBy: bigint;
+  /** In the order of their turns. */
+  members: Address[];
+}
+
+export const openCircle = (contract: Address, pool: string, terms: CircleTerms): EncodedCall => ({
+  name: 'openCircle',
+  to: contract,
+  data: encodeFunctionData({
+    abi: rotatingPoolAbi,
+    functionName: 'openCircle',
+    args: [bytes16(pool), terms.contribution, terms.collateral, terms.period, terms.joinBy, terms.members],
+  }),
+});
+
+/** @param transaction id of the pending deposit that it pays */
+export const ofCircle = (
+  name: CircleCall,
+  contract: Address,
+  circleId: bigint,
+  transaction?: string,
+): EncodedCall => {
+  const ref = transaction === undefined ? NO_REFERENCE : bytes16(transaction);
+  const data =
+    name === 'endRound' || name === 'cancelCircle'
+      ? encodeFunctionData({ abi: rotatingPoolAbi, functionName: name, args: [circleId] })
+      : encodeFunctionData({ abi: rotatingPoolAbi, functionName: name, args: [circleId, ref] });
+  return { name, to: contract, data };
+};

@@ -11,11 +11,13 @@ const digits = (id: string): string => id.slice(2);
 
 /** What all fields of a happening are called. */
 type Fields = Partial<
-  Record<'poolId' | 'ref' | 'account', string> & Record<'drawId' | 'amount' | 'drawTime', bigint>
-> & { kind: Kind; aprBps?: number };
+  Record<'poolId' | 'ref' | 'account', string> &
+    Record<'drawId' | 'amount' | 'drawTime' | 'circleId' | 'collateral' | 'time', bigint> &
+    Record<'aprBps' | 'period' | 'place', number>
+> & { kind: Kind };
 
 /** The most digits that the columns of `chain_events` take. */
-const MOST_DIGITS = { drawId: 20, amount: 78 };
+const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78 };
 const ID_LENGTH = 32;
 const ADDRESS_LENGTH = 42;
 
@@ -46,13 +48,11 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
   };
 }
 
-function eventOf(
-  log: RawLog,
-  time: number,
-  contract: string,
-  seq: number,
-  { kind, poolId, ref, drawId, account, amount, aprBps, drawTime }: Fields,
-): ChainEvent {
+const numberOf = (value: number | undefined): number | null => (value === undefined ? null : small(value));
+
+function eventOf(log: RawLog, time: number, contract: string, seq: number, fields: Fields): ChainEvent {
+  const { kind, poolId, ref, drawId, account, amount, circleId, collateral } = fields;
+  const ends = fields.drawTime ?? fields.time;
   return {
     blockNumber: Number(log.blockNumber),
     logIndex: small(Number(log.logIndex)),
@@ -67,21 +67,27 @@ function eventOf(
     drawId: drawId === undefined ? null : drawId.toString(),
     account: account ?? null,
     amount: amount === undefined ? null : amount.toString(),
-    aprBps: aprBps === undefined ? null : small(aprBps),
-    drawTime: drawTime === undefined ? null : Math.min(small(drawTime), LATEST_TIME_S),
+    aprBps: numberOf(fields.aprBps),
+    drawTime: ends === undefined ? null : Math.min(small(ends), LATEST_TIME_S),
+    circleId: circleId === undefined ? null : circleId.toString(),
+    collateral: collateral === undefined ? null : collateral.toString(),
+    period: numberOf(fields.period),
+    place: numberOf(fields.place),
   };
 }
 
 /** One that the database could not store would stop all others. @throws Error */
 function checked(event: ChainEvent): ChainEvent {
-  const { kind, poolId, ref, drawId, account, amount } = event;
+  const { kind, poolId, ref, drawId, account } = event;
   const fits =
     (poolId === null) !== (drawId === null) &&
     (poolId === null || poolId.length === ID_LENGTH) &&
     (ref === null || ref.length === ID_LENGTH) &&
     (account === null || account.length === ADDRESS_LENGTH) &&
-    (drawId === null || (drawId.length <= MOST_DIGITS.drawId && !drawId.startsWith('-'))) &&
-    (amount === null || (amount.length <= MOST_DIGITS.amount && !amount.startsWith('-')));
+    (['drawId', 'circleId', 'amount', 'collateral'] as const).every((name) => {
+      const digitsOf = event[name];
+      return digitsOf === null || (digitsOf.length <= MOST_DIGITS[name] && !digitsOf.startsWith('-'));
+    });
   if (!fits)
     throw new Error(`what it returned for ${kind} is not of a pool or a draw, or does not fit its field`);
   return event;

@@ -8,7 +8,7 @@ import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Lead } from './lead-connection';
-import { readMinimums } from './minimums';
+import { type ContractFacts, readContractFacts } from './contract-facts';
 import { type Token, readToken } from './token';
 
 /** Checks that settings, database and chain fit each other before anything is read. */
@@ -16,7 +16,7 @@ import { type Token, readToken } from './token';
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
   private token?: Token;
-  private minimums?: (string | null)[];
+  private contracts?: ContractFacts[];
   /** The chain's token is another than that of the ledger, as a later attempt found. */
   refusal?: WrongChain;
   private tried = false;
@@ -51,7 +51,7 @@ export class Preflight {
 
   /** Whether anything could not be read at the start, and still has not been. */
   get lacksFacts(): boolean {
-    return this.tried && (this.token === undefined || this.minimums === undefined);
+    return this.tried && (this.token === undefined || this.contracts === undefined);
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
@@ -69,15 +69,20 @@ export class Preflight {
     const first = !this.tried;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
-    this.minimums = await readMinimums(heard, this.endpoints.contracts);
+    this.contracts = await readContractFacts(heard, this.endpoints.contracts);
     this.tried = true;
     if (this.token) await refuseChange(client, this.token);
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
     const { address = null, symbol = null, decimals = null } = this.token ?? {};
     await client.query(KEEP, [this.epoch, address, symbol, decimals]);
-    if (this.minimums)
-      await client.query(KEEP_MINIMUMS, [this.epoch, this.endpoints.contracts, this.minimums]);
+    if (this.contracts)
+      await client.query(KEEP_CONTRACTS, [
+        this.epoch,
+        this.endpoints.contracts,
+        this.contracts.map(({ minimum }) => minimum),
+        this.contracts.map(({ circles }) => circles),
+      ]);
   }
 }
 
@@ -91,9 +96,10 @@ const KEEP = `
     token_symbol = coalesce(excluded.token_symbol, f.token_symbol),
     token_decimals = coalesce(excluded.token_decimals, f.token_decimals)`;
 
-const KEEP_MINIMUMS = `
-  UPDATE chain_contracts c SET minimum = m.minimum FROM unnest($2::text[], $3::numeric[]) AS m(address, minimum)
-  WHERE c.address = m.address AND c.minimum IS DISTINCT FROM m.minimum
+const KEEP_CONTRACTS = `
+  UPDATE chain_contracts c SET minimum = m.minimum, circles = m.circles
+  FROM unnest($2::text[], $3::numeric[], $4::boolean[]) AS m(address, minimum, circles)
+  WHERE c.address = m.address AND (c.minimum, c.circles) IS DISTINCT FROM (m.minimum, m.circles)
     AND EXISTS (SELECT FROM chain_cursor WHERE epoch = $1)`;
 
 /** @throws WrongChain when the ledger holds amounts of another token */

@@ -26,11 +26,15 @@ const event = (kind: Kind, amount: string, fields: Partial<ChainEvent> = {}): It
     amount,
     aprBps: null,
     drawTime: null,
+    circleId: null,
+    collateral: null,
+    period: null,
+    place: null,
     ...fields,
   },
 });
 const pools = (announced: PoolState['announced'] = [], balance = 0n): Map<string, PoolState> =>
-  new Map([[POOL, { contract: CONTRACT, ownerId: 'owner', owner: SAVER, balance, announced }]]);
+  new Map([[POOL, { contract: CONTRACT, ownerId: 'owner', owner: SAVER, circle: null, balance, announced }]]);
 const row = (id: string, requested = '100', account = SAVER): PoolState['announced'][number] => ({
   id,
   requested,

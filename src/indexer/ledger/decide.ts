@@ -1,5 +1,5 @@
 import type { TransactionType } from '#values/types';
-import type { DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
+import type { CircleKind, DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
 import { type ChainEvent, transactionId } from '#indexer/reading/decode';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
@@ -18,6 +18,8 @@ export interface PoolState {
   contract: string;
   ownerId: string;
   owner: string;
+  /** The number of its circle at the contract; null while it has none. */
+  circle: string | null;
   /** Balance on the chain: confirmed deposits less withdrawals. */
   balance: bigint;
   /** Oldest first. */
@@ -46,7 +48,7 @@ export interface Rules {
 }
 
 /** JavaScript cannot read larger ids from JSON exactly. */
-const LARGEST_DRAW = BigInt(Number.MAX_SAFE_INTEGER);
+const LARGEST_ID = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** The type of the row in `transactions` that an event of a pool has; null if it moves no money. */
 export const MOVEMENTS = {
@@ -56,6 +58,17 @@ export const MOVEMENTS = {
   YieldAccrued: null,
   CompoundingStarted: null,
   CompoundingStopped: null,
+  CircleOpened: null,
+  MemberNamed: null,
+  Joined: 'DEPOSIT',
+  CircleStarted: null,
+  Contributed: 'DEPOSIT',
+  CollateralUsed: null,
+  RoundEnded: null,
+  CircleCompleted: null,
+  CircleCancelled: null,
+  PaidOut: 'WITHDRAWAL',
+  CircleRefunded: 'WITHDRAWAL',
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
 /**
@@ -73,8 +86,24 @@ export const DRAW_CHANGES = {
   PrizePaid: 'stage',
 } as const satisfies Record<DrawKind, 'draw' | 'tickets' | 'paidIn' | 'refunded' | 'stage'>;
 
+/** The events of a circle. */
+export const CIRCLE_KINDS = {
+  CircleOpened: true,
+  MemberNamed: true,
+  Joined: true,
+  CircleStarted: true,
+  Contributed: true,
+  CollateralUsed: true,
+  RoundEnded: true,
+  CircleCompleted: true,
+  CircleCancelled: true,
+  PaidOut: true,
+  CircleRefunded: true,
+} as const satisfies Record<CircleKind, true>;
+
 /** False for kinds of a version that is not this one: the database may hold such events. */
 export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
+export const isCircleKind = (kind: Kind): kind is CircleKind => Object.hasOwn(CIRCLE_KINDS, kind);
 export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_CHANGES, kind);
 
 /**
@@ -102,7 +131,7 @@ function decideDraw(
 ): Pick<Decision, 'outcome' | 'reason'> {
   if (!isDrawKind(kind)) return { outcome: 'REFUSED', reason: 'unknown kind of event' };
   if (!rules.lotteries.has(contract)) return { outcome: 'REFUSED', reason: 'not a lottery contract' };
-  if (BigInt(drawId!) > LARGEST_DRAW) return { outcome: 'REFUSED', reason: 'draw id beyond 2^53 - 1' };
+  if (BigInt(drawId!) > LARGEST_ID) return { outcome: 'REFUSED', reason: 'draw id beyond 2^53 - 1' };
   return { outcome: 'APPLIED' };
 }
 
@@ -113,20 +142,37 @@ function decideMovement(item: Item, pool: PoolState | undefined): Decision {
     return { ...item, outcome: 'REFUSED', reason: 'the pool is of another contract' };
   const { kind } = event;
   if (!isPoolKind(kind)) return { ...item, outcome: 'REFUSED', reason: 'unknown kind of event' };
-  const movement = MOVEMENTS[kind];
+  const refusal = isCircleKind(kind) ? refuseInCircle(event, pool) : undefined;
+  if (refusal) return { ...item, outcome: 'REFUSED', reason: refusal };
+  // Who joins a circle without collateral pays nothing.
+  const movement = isCircleKind(kind) && event.amount === '0' ? null : MOVEMENTS[kind];
   if (movement && event.amount === null) return { ...item, outcome: 'REFUSED', reason: 'no amount' };
   const id = transactionId(event);
   if (id === undefined) return { ...item, outcome: 'REFUSED', reason: 'block or log number out of range' };
-  if (kind === 'Withdrawn') {
+  if (movement === 'WITHDRAWAL') {
     const balance = pool.balance - BigInt(event.amount!);
     if (balance < 0n) return { ...item, outcome: 'OVERDRAW', reason: `the pool holds ${pool.balance}` };
     pool.balance = balance;
-  } else if (kind === 'Deposited') {
+  } else if (movement === 'DEPOSIT') {
     pool.balance += BigInt(event.amount!);
     const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
     if (matched) return { ...item, outcome: 'APPLIED', transactionId: matched.id, matched, pool };
   }
   return { ...item, outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
+}
+
+/**
+ * Why an event of a circle is not one of the pool's: anyone may open a circle for any pool. A pool has one circle, the
+ * first that its owner has opened for it.
+ */
+function refuseInCircle({ kind, circleId, account }: ChainEvent, pool: PoolState): string | undefined {
+  if (circleId === null) return 'no circle';
+  if (kind !== 'CircleOpened') return pool.circle === circleId ? undefined : "another circle than the pool's";
+  if (pool.circle !== null) return 'the pool has a circle already';
+  if (account !== pool.owner) return "not opened by the pool's owner";
+  if (BigInt(circleId) > LARGEST_ID) return 'circle id beyond 2^53 - 1';
+  pool.circle = circleId;
+  return undefined;
 }
 
 /** What a contract gives as the reference of yield that it pays in again: "compound" in ASCII. */

@@ -12,6 +12,7 @@ interface DrawKey {
 export interface Undone {
   contract: string;
   drawId: string | null;
+  circleId: string | null;
   outcome: EventOutcome;
   count: number;
 }

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import type { ChainEvent } from '#indexer/reading/decode';
 import {
   type Announced,
@@ -56,8 +57,8 @@ export class EventApplier {
     const { pools, appeared } = await this.loadPools(items, found);
     if (appeared.length > 0)
       items = inChainOrder([...items, ...(await this.load(sql.LOAD_APPEARED, appeared))]);
-    await this.write(items, pools, rules, tally);
-    tally.note('position', await applyToPositions(this.client, items, pools, reach));
+    const after = await this.write(items, pools, rules, tally);
+    tally.note('position', await applyToPositions(this.client, items, after, reach));
     await tally.keep(this.client);
     return tally;
   }
@@ -176,5 +177,7 @@ export class EventApplier {
       ]);
     await this.client.query(sql.writeEvents(decisions));
     await applyToDraws(this.client, decisions);
+    const applied = decisions.filter(({ outcome }) => outcome === 'APPLIED');
+    await makeCircles(this.client, circlesOf(applied.map(({ event }) => event)));
   }
 }

@@ -19,10 +19,15 @@ export interface EventRow {
   amount: string | null;
   apr_bps: string | null;
   draw_time: Date | null;
+  circle_id: string | null;
+  collateral: string | null;
+  period: string | null;
+  place: string | null;
   outcome: EventOutcome;
 }
 
 const compact = (id: string | null): string | null => id && id.replaceAll('-', '');
+const number = (text: string | null): number | null => (text === null ? null : Number(text));
 const seconds = (time: Date): number => time.getTime() / 1000;
 
 /** Turns a stored event back into the form in which it was read from the chain. */
@@ -41,8 +46,12 @@ export function keptItem(row: EventRow): Item {
     drawId: row.draw_id,
     account: row.account,
     amount: row.amount,
-    aprBps: row.apr_bps === null ? null : Number(row.apr_bps),
+    aprBps: number(row.apr_bps),
     drawTime: row.draw_time && seconds(row.draw_time),
+    circleId: row.circle_id,
+    collateral: row.collateral,
+    period: number(row.period),
+    place: number(row.place),
   };
   return { event, before: row.outcome };
 }

@@ -1,3 +1,4 @@
+import { CIRCLE_OF_POOL } from '#indexer/circles/circles.sql';
 import { type Decision, MOVEMENTS } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
@@ -22,6 +23,10 @@ const COLUMNS: Column[] = [
   ['amount', 'numeric', ({ event }) => event.amount],
   ['apr_bps', 'bigint', ({ event }) => event.aprBps],
   ['draw_time', 'time', ({ event }) => event.drawTime],
+  ['circle_id', 'numeric', ({ event }) => event.circleId],
+  ['collateral', 'numeric', ({ event }) => event.collateral],
+  ['period', 'bigint', ({ event }) => event.period],
+  ['place', 'bigint', ({ event }) => event.place],
   ['outcome', 'text', ({ outcome }) => outcome],
   ['reason', 'text', ({ reason }) => reason && JSON.stringify(reason)],
   ['transaction_id', 'uuid', ({ transactionId }) => transactionId],
@@ -92,7 +97,7 @@ export const LOAD_POOLS = {
   name: 'load_pools',
   text: `
     SELECT replace(p.id::text, '-', '') AS id, p.contract_address AS contract, p.owner_id AS "ownerId",
-      u.address AS owner, (p.balance - p.pending_balance)::text AS balance,
+      u.address AS owner, ${CIRCLE_OF_POOL} AS circle, (p.balance - p.pending_balance)::text AS balance,
       EXISTS (SELECT FROM chain_events e WHERE e.pool_id = p.id AND e.outcome = 'UNKNOWN_POOL') AS appeared,
       (SELECT json_agg(json_build_object('id', replace(t.id::text, '-', ''), 'account', t.account,
           'requested', t.requested_amount::text) ORDER BY t.id)
@@ -165,6 +170,8 @@ export const REVIVE_DEPOSITS = `
 /** SQL: of the contract that parameter 2 names, or of any. */
 const OF_CONTRACT = 'e.contract = coalesce($2::text, e.contract)';
 
+const UNDONE = `contract, draw_id AS "drawId", circle_id AS "circleId", outcome, count(*)::int AS count`;
+
 /** Undoes the effect of all blocks after parameter 1. Parameter 2: the contract whose events alone are meant, or null. */
 export const UNDO = {
   createdRows: `
@@ -179,21 +186,21 @@ export const UNDO = {
     DELETE FROM yield_accruals y USING chain_events e
     WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
-  /** Rows, here and below: the number of events by outcome and draw. */
+  /** Rows, here and below: the number of events by outcome, and by draw or circle. */
   events: `
     WITH gone AS (
-      DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, outcome)
-    SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM gone GROUP BY 1, 2, 3`,
+      DELETE FROM chain_events e WHERE e.block_number > $1 AND ${OF_CONTRACT} RETURNING contract, draw_id, circle_id, outcome)
+    SELECT ${UNDONE} FROM gone GROUP BY 1, 2, 3, 4`,
   /** Events that stay stored but no longer have enough confirmations. */
   confirmations: `
     WITH applied AS MATERIALIZED (
-      SELECT block_number, log_index, contract, draw_id, outcome FROM chain_events e
+      SELECT block_number, log_index, contract, draw_id, circle_id, outcome FROM chain_events e
       WHERE block_number > $1 AND ${OF_CONTRACT} AND outcome <> 'WAITING'
     ), waiting AS (
       UPDATE chain_events e SET outcome = 'WAITING', reason = NULL, transaction_id = NULL
       FROM applied a WHERE e.block_number = a.block_number AND e.log_index = a.log_index
     )
-    SELECT contract, draw_id AS "drawId", outcome, count(*)::int AS count FROM applied GROUP BY 1, 2, 3`,
+    SELECT ${UNDONE} FROM applied GROUP BY 1, 2, 3, 4`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
   /** Nothing is proven of blocks that are gone, or of a contract's events that were taken back. */
   proofs: `

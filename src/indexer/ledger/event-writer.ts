@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import type { Confirmations } from '#settings/indexer.settings';
 import { keptFrom } from '#indexer/blocks/finality';
 import { KeptBlocks } from '#indexer/blocks/kept-blocks';
+import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import { LATEST_TIME_S } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { type BlockBatch, WINDOW_BLOCKS } from '#indexer/reading/block-batch';
@@ -159,6 +160,7 @@ export class EventWriter {
     for (const { outcome, count } of undone) tally.change(outcome, -count);
     await tally.keep(this.client);
     await rebuildDraws(this.client, drawsOf(undone));
+    await makeCircles(this.client, circlesOf(undone.filter(({ outcome }) => outcome === 'APPLIED')));
     await rebuildPositions(this.client, lost);
     return gone.rows.reduce((sum, { count }) => sum + count, 0);
   }

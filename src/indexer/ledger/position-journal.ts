@@ -8,7 +8,7 @@ import {
   toPosition,
   toWeights,
 } from './position-rows';
-import { type PositionEvent, noWeights } from './positions';
+import { type PositionEvent, accountsOf, noWeights } from './positions';
 import * as sql from './positions.sql';
 
 /** The address under which the journal stores the pool's own row. */
@@ -29,11 +29,13 @@ export class FormerRows {
   private readonly rows = new Map<string, Former>();
 
   /** Call it before applying each event of a block that may be undone. */
-  keep(pool: LoadedPool, { blockNumber, account }: PositionEvent): void {
+  keep(pool: LoadedPool, event: PositionEvent): void {
+    const { blockNumber } = event;
     this.keepOnce(blockNumber, pool.id, POOL, () => (pool.exists ? toJson(pool.weights) : null));
-    if (account === null) return;
-    const position = pool.positions.get(account);
-    this.keepOnce(blockNumber, pool.id, account, () => (position ? toJson(position) : null));
+    for (const account of accountsOf(event)) {
+      const position = pool.positions.get(account);
+      this.keepOnce(blockNumber, pool.id, account, () => (position ? toJson(position) : null));
+    }
   }
 
   private keepOnce(block: number, pool: string, address: string, row: () => string | null): void {

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
+import { membersOf } from '#indexer/circles/circles';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Item, type PoolState, isPoolKind } from './decide';
+import { type Item, type PoolState, isCircleKind, isPoolKind } from './decide';
 import { FormerRows } from './position-journal';
 import {
   type LoadedPool,
@@ -11,7 +12,7 @@ import {
   toPosition,
   toWeights,
 } from './position-rows';
-import { type PositionEvent, applyEvent, changesPositions, noWeights } from './positions';
+import { type PositionEvent, accountsOf, applyEvent, changesPositions, noWeights } from './positions';
 import * as sql from './positions.sql';
 
 /** Which blocks take effect, and which of those may still be undone. */
@@ -26,18 +27,19 @@ const REBUILT_AT_ONCE = 100;
 
 /**
  * Every confirmed event of a known pool from the pool's own contract counts, even if the ledger rejected it, because the
- * contract has counted it too.
+ * contract has counted it too. Those of a circle that is not the pool's have nothing to do with the pool.
  */
 export const countsForPositions = (
   event: ChainEvent,
-  pool: Pick<PoolState, 'contract'> | undefined,
+  pool: Pick<PoolState, 'contract' | 'circle'> | undefined,
   effective: number,
 ): event is ChainEvent & PositionEvent =>
   event.poolId !== null &&
   event.blockNumber <= effective &&
   pool?.contract === event.contract &&
   isPoolKind(event.kind) &&
-  changesPositions(event.kind);
+  changesPositions(event.kind) &&
+  (!isCircleKind(event.kind) || (event.circleId === pool.circle && event.amount !== '0'));
 
 /**
  * Brings positions up to date with events, in chain order.
@@ -52,7 +54,14 @@ export async function applyToPositions(
   const events = items
     .map(({ event }) => event)
     .filter((event) => countsForPositions(event, pools.get(event.poolId ?? ''), effective));
-  return events.length > 0 ? replay(client, events, journalAbove) : 0;
+  if (events.length === 0) return 0;
+  const turns = events.filter(({ kind }) => kind === 'RoundEnded').map(({ poolId }) => poolId);
+  if (turns.length === 0) return replay(client, events, journalAbove);
+  const members = await membersOf(client, turns);
+  const complete = events.map((event) =>
+    event.kind === 'RoundEnded' ? { ...event, members: members.get(event.poolId) } : event,
+  );
+  return replay(client, complete, journalAbove);
 }
 
 /** Rebuilds the positions of pools that have no rows from their events. */
@@ -82,7 +91,7 @@ async function replay(client: Client, events: PositionEvent[], journalAbove: num
     pool.exists = true;
     let accounts = changed.get(pool);
     if (!accounts) changed.set(pool, (accounts = new Set()));
-    if (event.account !== null) accounts.add(event.account);
+    for (const account of accountsOf(event)) accounts.add(account);
   }
   await former.save(client, journalAbove);
   await savePositions(client, changed);
@@ -91,10 +100,11 @@ async function replay(client: Client, events: PositionEvent[], journalAbove: num
 
 async function load(client: Client, events: PositionEvent[]): Promise<Map<string, LoadedPool>> {
   const accounts = new Map<string, Set<string>>();
-  for (const { poolId, account } of events) {
+  for (const event of events) {
+    const { poolId } = event;
     let touched = accounts.get(poolId);
     if (!touched) accounts.set(poolId, (touched = new Set()));
-    if (account !== null) touched.add(account);
+    for (const account of accountsOf(event)) touched.add(account);
   }
   const pools = new Map<string, LoadedPool>();
   for (const id of accounts.keys())

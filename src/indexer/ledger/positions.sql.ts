@@ -1,4 +1,5 @@
 import { MOVEMENTS } from './decide';
+import { POSITION_KINDS } from './positions';
 
 /** The statements that store positions and the data for computing their yield. Ids are given as 32 hex digits. */
 
@@ -8,6 +9,11 @@ const KIND = `CASE t.type ${Object.entries(MOVEMENTS)
   .join(' ')} END`;
 
 const compact = (column: string): string => `replace(${column}::text, '-', '')`;
+
+const CHANGING = POSITION_KINDS.map((kind) => `'${kind}'`).join(', ');
+/** SQL: whether event `e` counts: if it is of a circle, that is its pool's, and it moves something. */
+const OF_ITS_CIRCLE = `(e.circle_id IS NULL OR e.amount > 0 AND EXISTS (SELECT FROM circles c
+        WHERE c.contract = e.contract AND c.circle_id = e.circle_id AND c.pool_id = e.pool_id))`;
 
 /** Parameter: pool ids. */
 export const LOAD_WEIGHTS = {
@@ -71,13 +77,19 @@ export const KEEP_FORMER = `
  */
 export const FIND_FORMER = `
   WITH gone AS MATERIALIZED (
-    SELECT e.pool_id, e.account AS address, min(e.block_number) AS block_number
+    SELECT e.pool_id, e.account AS address, e.kind, e.contract, e.circle_id, min(e.block_number) AS block_number
     FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
-    WHERE e.block_number > $1 AND e.contract = coalesce($2::text, e.contract) AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL') GROUP BY 1, 2
+    WHERE e.block_number > $1 AND e.contract = coalesce($2::text, e.contract) AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL')
+      AND e.kind IN (${CHANGING}) AND ${OF_ITS_CIRCLE} GROUP BY 1, 2, 3, 4, 5
   ), touched AS (
     SELECT pool_id, '' AS address, min(block_number) AS block_number FROM gone GROUP BY 1
     UNION ALL
-    SELECT pool_id, address, block_number FROM gone WHERE address IS NOT NULL
+    SELECT pool_id, address, min(block_number) FROM (
+      SELECT pool_id, address, block_number FROM gone WHERE address IS NOT NULL
+      UNION ALL
+      SELECT g.pool_id, m.account, g.block_number
+      FROM gone g JOIN circle_members m USING (contract, circle_id) WHERE g.kind = 'RoundEnded'
+    ) each GROUP BY 1, 2
   )
   SELECT ${compact('t.pool_id')} AS pool, CASE WHEN bool_and(j.pool_id IS NOT NULL)
     THEN json_agg(json_build_object('address', t.address, 'former', j.former)) END AS rows
@@ -113,18 +125,21 @@ const ITS_EVENT = 'LEFT JOIN chain_events e USING (block_number, log_index)';
 export const OPEN_EVENTS = `
   DECLARE pool_events NO SCROLL CURSOR FOR
   SELECT ${compact('pool_id')} AS "poolId", kind, account, amount::text, extract(epoch FROM time)::float8 AS time,
-    block_number::float8 AS "blockNumber"
+    block_number::float8 AS "blockNumber", members
   FROM (
     SELECT t.pool_id, ${KIND} AS kind, t.account, t.amount, coalesce(e.block_time, t.confirmed_at) AS time, block_number,
-      log_index::bigint
+      log_index::bigint, NULL::text[] AS members
     FROM transactions t ${ITS_EVENT} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
-    SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, coalesce(e.block_time, y.accrued_at), block_number, log_index
+    SELECT y.pool_id, 'YieldAccrued', NULL, y.amount, coalesce(e.block_time, y.accrued_at), block_number, log_index, NULL
     FROM yield_accruals y ${ITS_EVENT} WHERE y.pool_id = ANY($1::uuid[])
     UNION ALL
-    SELECT e.pool_id, e.kind, e.account, e.amount, e.block_time, e.block_number, e.log_index
+    SELECT e.pool_id, e.kind, e.account, e.amount, e.block_time, e.block_number, e.log_index, CASE e.kind
+      WHEN 'RoundEnded' THEN (SELECT array_agg(m.account) FROM circle_members m
+        WHERE m.contract = e.contract AND m.circle_id = e.circle_id) END
     FROM chain_events e JOIN pools p ON p.id = e.pool_id AND p.contract_address = e.contract
-    WHERE e.pool_id = ANY($1::uuid[]) AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')
+    WHERE e.pool_id = ANY($1::uuid[]) AND e.kind IN (${CHANGING}) AND ${OF_ITS_CIRCLE}
+      AND (e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED') OR e.kind = 'RoundEnded' AND e.outcome = 'APPLIED')
   ) events ORDER BY pool_id, block_number, log_index`;
 export const NEXT_EVENTS = 'FETCH 10000 FROM pool_events';
 export const CLOSE_EVENTS = 'CLOSE pool_events';

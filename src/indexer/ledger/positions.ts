@@ -52,16 +52,41 @@ export interface PoolPositions {
   positions: Map<string, Position>;
 }
 
-/** Events that say what is to become of yield. They change nothing that the contract counts. */
-const CONSENT = ['CompoundingStarted', 'CompoundingStopped'] as const satisfies PoolKind[];
-type PositionKind = Exclude<PoolKind, (typeof CONSENT)[number]>;
-export const changesPositions = (kind: PoolKind): kind is PositionKind =>
-  !(CONSENT as readonly string[]).includes(kind);
+/** Which events change what the contract counts for accounts. What pays for a round stays with who had it until its end. */
+const CHANGES = {
+  Deposited: true,
+  Withdrawn: true,
+  YieldClaimed: true,
+  YieldAccrued: true,
+  CompoundingStarted: false,
+  CompoundingStopped: false,
+  CircleOpened: false,
+  MemberNamed: false,
+  Joined: true,
+  CircleStarted: false,
+  Contributed: true,
+  CollateralUsed: false,
+  RoundEnded: true,
+  CircleCompleted: false,
+  CircleCancelled: false,
+  PaidOut: true,
+  CircleRefunded: true,
+} as const satisfies Record<PoolKind, boolean>;
+type PositionKind = { [Kind in PoolKind]: (typeof CHANGES)[Kind] extends true ? Kind : never }[PoolKind];
+export const changesPositions = (kind: PoolKind): kind is PositionKind => CHANGES[kind];
+export const POSITION_KINDS = (Object.keys(CHANGES) as PoolKind[]).filter(changesPositions);
 
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;
   kind: PositionKind;
+  /** Of RoundEnded: the members of the circle, each of whom pays the same part of the pot. */
+  members?: string[] | null;
 }
+
+/** All accounts whose positions the event may change. */
+export const accountsOf = ({ account, members }: Pick<PositionEvent, 'account' | 'members'>): string[] => [
+  ...new Set([...(account === null ? [] : [account]), ...(members ?? [])]),
+];
 
 export const noWeights = (): Weights => ({
   total: 0n,
@@ -97,13 +122,17 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
   switch (kind) {
     case 'YieldAccrued':
       return accrue(pool, amount, time);
-    case 'Deposited': {
+    case 'Deposited':
+    case 'Joined':
+    case 'Contributed': {
       const position = settled(pool, event.account!);
       move(pool.weights, position, amount, time);
       position.deposited += amount;
       return 'exact';
     }
-    case 'Withdrawn': {
+    case 'Withdrawn':
+    case 'PaidOut':
+    case 'CircleRefunded': {
       if (amount > (pool.positions.get(event.account!)?.balance ?? 0n)) return 'impossible';
       const position = settled(pool, event.account!);
       move(pool.weights, position, -amount, time);
@@ -117,10 +146,23 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
       position.owed = amount < position.owed ? position.owed - amount : 0n;
       return exact ? 'exact' : 'odd';
     }
+    case 'RoundEnded':
+      return endRound(pool, event, amount, time);
     default:
       kind satisfies never;
       return 'impossible';
   }
+}
+
+/** Every member's part of the pot becomes the money of the account. Nothing is paid in or out. */
+function endRound(pool: PoolPositions, event: PositionEvent, pot: bigint, time: bigint): Effect {
+  const members = event.members ?? [];
+  const part = members.length > 0 ? pot / BigInt(members.length) : 0n;
+  if (members.length === 0 || part * BigInt(members.length) !== pot) return 'impossible';
+  if (members.some((member) => (pool.positions.get(member)?.balance ?? 0n) < part)) return 'impossible';
+  for (const member of members) move(pool.weights, settled(pool, member), -part, time);
+  move(pool.weights, settled(pool, event.account!), pot, time);
+  return 'exact';
 }
 
 /** Adds the change to both balances, and takes off the weight that it would have had before `time`. */

@@ -34,7 +34,14 @@ export interface ChainEvent {
   account: string | null;
   amount: string | null;
   aprBps: number | null;
+  /** When something ends: a sale of tickets, the time for joining a circle, a round. */
   drawTime: number | null;
+  circleId: string | null;
+  collateral: string | null;
+  /** Seconds. */
+  period: number | null;
+  /** A member's place in a circle, the number of a round, or how many members there are. */
+  place: number | null;
 }
 
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */

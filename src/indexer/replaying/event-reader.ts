@@ -35,6 +35,10 @@ export function storedItem(row: (string | null)[]): StoredItem {
     aprBps: number(row[10]),
     drawTime: number(row[11]),
     seq: Number(row[15]),
+    circleId: row[16],
+    collateral: row[17],
+    period: number(row[18]),
+    place: number(row[19]),
     blockHash: '',
     txHash: '',
   };
@@ -71,11 +75,13 @@ export function decideAgain(
 /** Adds a row of POOLS to the pool's state, as it was before its first event. */
 export function addToPool(
   pools: Map<string, PoolState>,
-  [id, contract, deposit, account, requested]: Row,
+  [id, contract, deposit, account, requested, owner]: Row,
 ): void {
   let pool = pools.get(id);
-  // Who owns it decides nothing.
-  if (!pool)
-    pools.set(id, (pool = { contract: contract!, ownerId: '', owner: '', balance: 0n, announced: [] }));
+  if (!pool) {
+    // The id of its owner decides nothing.
+    pool = { contract: contract!, ownerId: '', owner: owner!, circle: null, balance: 0n, announced: [] };
+    pools.set(id, pool);
+  }
   if (deposit !== null) pool.announced.push({ id: deposit, account: account!, requested: requested! });
 }

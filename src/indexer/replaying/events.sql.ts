@@ -2,7 +2,7 @@
 
 const EVENT = `pool_id::text, block_number::text, log_index::text, extract(epoch FROM block_time)::bigint::text, contract,
   kind, ref::text, draw_id::text, account, amount::text, apr_bps::text, extract(epoch FROM draw_time)::bigint::text,
-  outcome, reason, transaction_id::text, seq::text`;
+  outcome, reason, transaction_id::text, seq::text, circle_id::text, collateral::text, period::text, place::text`;
 
 /** Of one snapshot. */
 export const EVENTS = `
@@ -16,8 +16,8 @@ export const EVENTS_OF_NONE = `
   ORDER BY e.block_number, e.log_index LIMIT $3`;
 
 const pools = (where: string): string => `
-  SELECT p.id::text, p.contract_address::text, t.id::text, t.account::text, t.requested_amount::text
-  FROM pools p LEFT JOIN transactions t
+  SELECT p.id::text, p.contract_address::text, t.id::text, t.account::text, t.requested_amount::text, u.address::text
+  FROM pools p JOIN users u ON u.id = p.owner_id LEFT JOIN transactions t
     ON t.pool_id = p.id AND t.requested_amount IS NOT NULL AND t.type = 'DEPOSIT'
   ${where} ORDER BY p.id, t.id`;
 /** With all deposits that were ever announced, as before any was paid: the oldest first. */

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { makeCirclesOf } from '#indexer/circles/circles';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { UPDATE_KEPT } from '#indexer/ledger/event-writer.sql';
 import { CLEAR_POOLS } from '#indexer/ledger/positions.sql';
@@ -84,6 +85,7 @@ export class PoolCorrection {
     if (ledger.length > 0) await this.makeRows(ledger);
     await client.query(SET_POOLS, [ids]);
     for (const statement of SET_STREAMS) await client.query(statement, [ids]);
+    await makeCirclesOf(client, ids);
     const positions = group
       .filter(({ id, positions: wrong }) => wrong || ledger.includes(id))
       .map(({ id }) => id);

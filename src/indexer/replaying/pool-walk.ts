@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { WRONG_CIRCLES } from '#indexer/circles/circles.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { countsForPositions } from '#indexer/ledger/position-writer';
 import * as sql from './events.sql';
@@ -30,7 +31,7 @@ const BESIDE = {
   journal: sql.JOURNAL,
 };
 /** Found by the database, meanwhile. */
-const FOUND = { rows: WRONG_ROWS, sums: WRONG_POOLS, streams: WRONG_STREAMS };
+const FOUND = { rows: WRONG_ROWS, sums: WRONG_POOLS, streams: WRONG_STREAMS, circles: WRONG_CIRCLES };
 
 type Names<T> = { [K in keyof T]: OrderedRows };
 
@@ -88,12 +89,18 @@ export class PoolWalk {
     const replay = new PositionReplay();
     await queries.journal.each(id, ([, key, former]) => replay.expect(key!, former));
     let [ledger, failed] = [false, false];
+    /** Of the pool's circle. */
+    const members: string[] = [];
     const events = await queries.events.each(id, (row) => {
       const item = storedItem(row);
       if (item.before === 'FAILED') failed = true;
       ledger = decideAgain(item, pools, this.rules, false).isChanged || ledger;
       const { event } = item;
-      if (countsForPositions(event, pools.get(id), this.rules.effective)) replay.apply(event);
+      const pool = pools.get(id);
+      const { kind, account, circleId } = event;
+      if (kind === 'MemberNamed' && circleId === pool?.circle) members.push(account!);
+      if (countsForPositions(event, pool, this.rules.effective))
+        replay.apply(kind === 'RoundEnded' ? { ...event, members } : event);
     });
     this.events += events;
     await queries.positions.each(id, ([, address, text]) => replay.comparePosition(address!, text!));
@@ -101,13 +108,14 @@ export class PoolWalk {
     await queries.rates.each(id, ([, key, text]) => replay.compareRate(Number(key), text!));
     const rows = await queries.rows.each(id, ignore);
     const kept = (await queries.sums.each(id, ignore)) + (await queries.streams.each(id, ignore));
+    const circles = await queries.circles.each(id, ignore);
     return {
       id,
       events,
       ledger: ledger || rows > 0,
       failed,
       positions: replay.isWrong,
-      kept: kept > 0,
+      kept: kept + circles > 0,
     };
   }
 }

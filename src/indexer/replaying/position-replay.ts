@@ -4,6 +4,7 @@ import {
   type Position,
   type PositionEvent,
   type Weights,
+  accountsOf,
   applyEvent,
   noWeights,
 } from '#indexer/ledger/positions';
@@ -43,7 +44,8 @@ export class PositionReplay {
   }
 
   /** Of each block the rows as they were before its first event. */
-  private compareFormer({ blockNumber, account }: PositionEvent): void {
+  private compareFormer(event: PositionEvent): void {
+    const { blockNumber } = event;
     const { pool, former } = this;
     const take = (address: string, row: Weights | Position | undefined): void => {
       const key = `${blockNumber} ${address}`;
@@ -56,7 +58,7 @@ export class PositionReplay {
       if (!isDeepStrictEqual(stored, right)) this.isDifferent = true;
     };
     take('', this.exists ? pool.weights : undefined);
-    if (account !== null) take(account, pool.positions.get(account));
+    for (const account of accountsOf(event)) take(account, pool.positions.get(account));
   }
 
   comparePosition(address: string, text: string): void {

@@ -53,10 +53,52 @@ interface ToDraws {
   Refunded: OfAccount;
 }
 
-type Happenings = ToPools & ToDraws;
+interface InCircle {
+  circleId: bigint;
+  /** 16 bytes: the pool that the circle says it is of. */
+  poolId: Hex;
+}
 
+/** Money of a member, in the token's smallest unit. */
+interface OfMember extends InCircle {
+  account: Hex;
+  amount: bigint;
+}
+
+interface InRound extends OfMember {
+  /** Its number, from 0: it is the turn of the member with this place. */
+  place: number;
+}
+
+/** What happens to a circle of savers, who take turns. Times are in seconds. */
+interface ToCircles {
+  /** By the account. `amount` is what each member pays in a round, `place` the number of members. */
+  CircleOpened: InRound & { collateral: bigint; period: number; time: bigint };
+  /** The account is a member; its turn is in the round with the number `place`. Moves nothing. */
+  MemberNamed: Omit<InRound, 'amount'>;
+  /** Locked as collateral. Zero where a circle asks for none. */
+  Joined: OfMember & Referring;
+  /** All have joined; `time` ends the first round. */
+  CircleStarted: InCircle & { time: bigint };
+  Contributed: InRound & Referring;
+  /** Taken from the collateral of a member who has not paid. */
+  CollateralUsed: InRound;
+  /** The pot of the round is now the account's. `time` ends the next round, and is zero after the last. */
+  RoundEnded: InRound & { time: bigint };
+  CircleCompleted: InCircle;
+  CircleCancelled: InCircle;
+  /** Pots, paid out. */
+  PaidOut: OfMember & Referring;
+  /** What is left of the collateral and, of a cancelled circle, what was paid for its last round. */
+  CircleRefunded: OfMember & Referring;
+}
+
+type Happenings = ToPools & ToDraws & ToCircles;
+
+/** Events of one circle, which is a pool's. */
+export type CircleKind = keyof ToCircles;
 /** Events of one pool. */
-export type PoolKind = keyof ToPools;
+export type PoolKind = keyof ToPools | CircleKind;
 /** Events of one draw. */
 export type DrawKind = keyof ToDraws;
 /** The ledger stores these names in `chain_events`. It knows them, and no event of any contract. */

@@ -34,6 +34,10 @@ export const isCompounding = (pool: string, address: string): string => `
       AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
     ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false)`;
 
+/** SQL: whether the contract of pool `p` holds circles, as the indexer has read it. */
+export const HOLDS_CIRCLES = `
+  coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false)`;
+
 /** SQL: the contracts of a type, `address` and `position`; the newest has the highest position. */
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;

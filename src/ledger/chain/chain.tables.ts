@@ -1,5 +1,6 @@
 /**
- * Tables of this room without an entity: how far the indexer is, what it follows, and what it has read. Only the indexer
+ * Tables of this room without an entity: how far the indexer is, what it follows, what it has read,
+ * and the circles that it makes of that. Only the indexer
  * writes them.
  */
 export const TABLES = [
@@ -9,4 +10,7 @@ export const TABLES = [
   'chain_contracts_apart',
   'chain_events',
   'chain_proofs',
+  'circles',
+  'circle_members',
+  'circle_rounds',
 ];

@@ -74,9 +74,28 @@ class PayoutPayload extends DrawPayload {
   @ApiProperty(AMOUNT) amount: string;
 }
 
+class CirclePayload extends ChainPayload {
+  @ApiProperty({ format: 'uuid' }) poolId: string;
+  @ApiProperty({ type: 'integer', description: 'Its number at the contract' }) circleId: number;
+  @ApiProperty(ADDRESS) contract: string;
+  @ApiProperty() txHash: string;
+}
+
+class RoundPayload extends CirclePayload {
+  @ApiProperty({ type: 'integer', description: 'From 0' }) round: number;
+  @ApiProperty({ ...ADDRESS, description: 'Whose turn it was' }) account: string;
+  @ApiProperty({ ...AMOUNT, description: 'The pot, which the account may claim' }) amount: string;
+}
+
 /** The other fields are those of the event that was taken back. */
 class RevertedPayload extends PartialType(
-  OmitType(IntersectionType(TransactionPayload, IntersectionType(TicketsPayload, WinnerPayload)), ['final']),
+  OmitType(
+    IntersectionType(
+      IntersectionType(TransactionPayload, RoundPayload),
+      IntersectionType(TicketsPayload, WinnerPayload),
+    ),
+    ['final'],
+  ),
 ) {
   @ApiProperty({ enum: TOPICS, enumName: 'Topic', example: 'deposit.confirmed' }) reverted: Topic;
 }
@@ -126,6 +145,13 @@ export const PAYLOADS = {
   'draw.refunded': [
     PayoutPayload,
     'Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts',
+  ],
+  'circle.started': [CirclePayload, 'All have joined a circle: its first round begins'],
+  'circle.round_ended': [RoundPayload, 'A round of a circle is over. The pot is whose turn it was'],
+  'circle.completed': [CirclePayload, 'Every member of a circle has had a turn'],
+  'circle.cancelled': [
+    CirclePayload,
+    'A circle is over before its time. What its members have in it can be claimed',
   ],
   'webhook.paused': [
     FailurePayload,

@@ -54,6 +54,7 @@ export const ERRORS = {
   cross_site_request: named(403, 'Forbidden', 'A web page of a foreign origin had the browser send it'),
   not_found: named(404, 'Not found', 'There is no such thing'),
   no_open_draw: named(404, 'Not found', 'No lottery draw is open'),
+  no_circle: named(404, 'Not found', 'The pool has no savings circle, or is of a type that has none'),
   idempotency_in_progress: named(
     409,
     'A request with this Idempotency-Key is still running',
@@ -91,6 +92,28 @@ export const ERRORS = {
     409,
     'It is so already',
     'The contract would refuse it: whether yield is paid in again is as the caller wants it',
+  ),
+  uses_circle: named(
+    409,
+    'Money moves by the calls of the circle',
+    'The contract of the pool holds a savings circle: its members join, contribute and claim',
+  ),
+  circle_exists: named(409, 'The pool has a circle already', 'A pool has one savings circle'),
+  wrong_circle_state: named(
+    409,
+    'The circle is in another state',
+    'The call needs a circle that is joined still, that runs, or that is over',
+  ),
+  already_done: named(
+    409,
+    'It is done already',
+    'The caller has joined the circle already, or paid for its round',
+  ),
+  too_late: named(409, 'It is too late', 'The time for joining the circle, or of its round, is over'),
+  nothing_in_circle: named(
+    409,
+    'There is nothing to claim from the circle',
+    'No pot of the circle and nothing that it gives back is due to the caller',
   ),
   pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
   webhook_not_active: named(

@@ -13,6 +13,10 @@ export const COLUMNS = [
   'amount',
   'apr_bps',
   'draw_time',
+  'circle_id',
+  'collateral',
+  'period',
+  'place',
 ] as const;
 export type EventColumn = (typeof COLUMNS)[number];
 

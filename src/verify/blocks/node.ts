@@ -46,20 +46,35 @@ const uuid = (bytes: string): string =>
 const lower = (text: unknown): string => String(text).toLowerCase();
 
 type Parameter = (typeof eventsAbi)[number]['inputs'][number]['name'];
+const END: [EventColumn, (value: unknown) => string] = [
+  'draw_time',
+  (value) => least(value as bigint, LAST_SECOND).toString(),
+];
 /** For each parameter of an event, the column that has it, and its text there. */
 const PARAMETERS: Record<Parameter, [EventColumn, (value: unknown) => string | null]> = {
   poolId: ['pool_id', (value) => uuid(value as string)],
   ref: ['ref', (value) => (ZERO.test(value as string) ? null : uuid(value as string))],
   drawId: ['draw_id', String],
+  circleId: ['circle_id', String],
   account: ['account', lower],
+  organiser: ['account', lower],
   funder: ['account', lower],
   winner: ['account', lower],
   amount: ['amount', String],
   ticketPrice: ['amount', String],
   count: ['amount', String],
+  contribution: ['amount', String],
+  collateral: ['collateral', String],
+  period: ['period', String],
+  members: ['place', String],
+  place: ['place', String],
+  round: ['place', String],
   prize: ['amount', String],
   aprBps: ['apr_bps', String],
-  drawTime: ['draw_time', (value) => least(value as bigint, LAST_SECOND).toString()],
+  drawTime: END,
+  joinBy: END,
+  roundEnd: END,
+  nextEnd: END,
   seq: ['seq', (value) => least(value as bigint, BigInt(Number.MAX_SAFE_INTEGER)).toString()],
 };
 

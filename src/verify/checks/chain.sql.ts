@@ -37,6 +37,14 @@ const MOVED = `
 const isOfPart = (account: string): string =>
   `${account} > p.after AND ($4::text[] IS NULL OR ${account} = ANY($4))`;
 
+const OVER = `c.state IN ('COMPLETED', 'CANCELLED')`;
+/** The circle of pool `p`, with what its contract must tell of its members. */
+const CIRCLE = `(SELECT json_build_object('id', c.circle_id::text, 'members', coalesce((
+    SELECT json_agg(json_build_object('account', m.account, 'payout', (m.won - m.paid_out)::text,
+      'refund', (CASE WHEN ${OVER} THEN m.collateral + m.paid - m.refunded ELSE 0 END)::text))
+    FROM circle_members m WHERE m.contract = c.contract AND m.circle_id = c.circle_id AND ${isOfPart('m.account')}), '[]'))
+  FROM circles c WHERE c.pool_id = p.id AND c.contract = p.contract_address)`;
+
 /**
  * The balances that the chain must have for pools at the last block in effect: confirmed deposits less withdrawals of
  * each account, and events set aside, which moved money on the chain but not in the ledger. Also the positions, unless
@@ -69,7 +77,9 @@ export const LEDGER_HOLDINGS = `
     least(greatest(c.effective, 0), ${lastBlockOf('p.contract_address')}) AS block,
     CASE WHEN p.is_begin THEN (SELECT coalesce(sum(amount), 0)::text FROM (${MOVED}) m) END AS total,
     coalesce((SELECT json_agg(json_build_object('account', account, 'amount', amount, 'position', position))
-      FROM holders WHERE id = p.id), '[]') AS holders
+      FROM holders WHERE id = p.id), '[]') AS holders,
+    coalesce(${CIRCLE}, to_json(coalesce((SELECT bool_or(k.circles) FROM chain_contracts k
+      WHERE k.address = p.contract_address), false))) AS circle
   FROM asked p CROSS JOIN c`;
 
 /** The contracts that are followed. */

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Hex, encodeFunctionData, parseAbi } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import { type StoredCircle, circleViews } from '#verify/contract/circle-views';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import { type EndpointRotation, lacksFunction } from './endpoint-rotation';
 import type { Difference, Findings } from './findings';
@@ -35,6 +36,8 @@ interface Holding extends AtCursor {
   /** Null in a part that does not begin the pool. */
   total: string | null;
   holders: { account: string; amount: string | null; position: StoredPosition | null }[];
+  /** True: the contract holds circles, and the pool has none. */
+  circle: StoredCircle | boolean;
 }
 interface Question {
   kind: string;
@@ -54,7 +57,6 @@ export const MIN_SIGHTINGS = 3;
 
 export const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
 const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
-const address = (text: string): Hex => text as Hex;
 
 /** Compares the ledger with the contracts' own state at the ledger's block. */
 export class ChainComparison {
@@ -208,21 +210,17 @@ export class ChainComparison {
   }
 }
 
-interface Asked {
-  asked: Question[];
-  differing: Keyed[];
-}
-interface Keyed {
-  key: string;
-  difference: Difference;
-}
+type Asked = Record<'asked', Question[]> & Record<'differing', Keyed[]>;
+type Keyed = Record<'key', string> & Record<'difference', Difference>;
 
-function questionsOf({ id, contract, block, total, holders }: Holding): Question[] {
+function questionsOf({ id, contract, block, total, holders, circle }: Holding): Question[] {
+  if (circle === true) return [];
+  if (circle) return circleViews(id, circle, total, (data) => ethCall(contract, data, block));
   const poolId = bytes16(id);
   const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
   type View = 'balanceOf' | 'claimableOf';
   const ask = (kind: string, view: View, account: string, wanted: bigint): Question => {
-    const data = encodeFunctionData({ abi, functionName: view, args: [poolId, address(account)] });
+    const data = encodeFunctionData({ abi, functionName: view, args: [poolId, account as Hex] });
     return { kind, id: `${id} ${account}`, wanted, call: ethCall(contract, data, block) };
   };
   const call = ethCall(contract, totalOf, block);
@@ -244,7 +242,7 @@ function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | s
   if (answer instanceof Error) return `${kind} of contract ${to}: ${answer.message}`;
   // Without a contract there is no balance.
   if (answer === '0x' && wanted === 0n) return 0n;
-  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(answer))
+  if (typeof answer !== 'string' || !/^0x[0-9a-f]{1,128}$/i.test(answer))
     return `${kind} of contract ${to}: it does not tell`;
   return BigInt(answer);
 }

@@ -1,18 +1,27 @@
 import { eventsAbi } from '#verify/contract/events.abi';
 
-/** The kinds of events that name a pool, or a draw. */
-const kindsOf = (id: 'poolId' | 'drawId'): string =>
+/** The kinds of events that name a pool, a draw, or a circle of a pool. */
+const kindsOf = (id: 'poolId' | 'drawId' | 'circleId'): string =>
   eventsAbi.flatMap(({ name, inputs: [first] }) => (first.name === id ? `'${name}'` : [])).join(', ');
-const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.kind IN (${kindsOf('poolId')})
+const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NULL AND e.kind IN (${kindsOf('poolId')})
+  OR e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NOT NULL AND e.kind IN (${kindsOf('circleId')})
   OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
-const MOVES = `e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')`;
+/** Who joins a circle without collateral moves nothing. */
+const MOVES = `(e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')
+  OR e.kind IN ('Joined', 'Contributed', 'PaidOut', 'CircleRefunded') AND e.amount > 0)`;
+/** The circle of pool `p`: the first that its owner has opened for it. */
+const ITS_CIRCLE = `(SELECT o.circle_id FROM chain_events o JOIN users u ON u.id = p.owner_id
+  WHERE o.kind = 'CircleOpened' AND o.pool_id = p.id AND o.contract = p.contract_address AND o.account = u.address
+    AND o.circle_id <= 9007199254740991 AND o.outcome NOT IN ('WAITING', 'UNKNOWN_POOL', 'FAILED')
+  ORDER BY o.block_number, o.log_index LIMIT 1)`;
 
 /** The ledger row that an event should have. */
 const MOVEMENT = `
   t.status = 'CONFIRMED' AND t.pool_id = e.pool_id AND t.account = e.account AND t.amount = e.amount
   AND t.tx_hash = e.tx_hash AND t.block_number = e.block_number AND t.log_index = e.log_index
-  AND t.type = CASE e.kind WHEN 'Deposited' THEN 'DEPOSIT' WHEN 'Withdrawn' THEN 'WITHDRAWAL'
-    WHEN 'YieldClaimed' THEN 'YIELD_CLAIM' END`;
+  AND t.type = CASE WHEN e.kind IN ('Deposited', 'Joined', 'Contributed') THEN 'DEPOSIT'
+    WHEN e.kind IN ('Withdrawn', 'PaidOut', 'CircleRefunded') THEN 'WITHDRAWAL'
+    WHEN e.kind = 'YieldClaimed' THEN 'YIELD_CLAIM' END`;
 const ACCRUAL = `y.amount = e.amount AND y.apr_bps = e.apr_bps`;
 
 const KEY = `concat_ws(' ', e.block_number, e.log_index)`;
@@ -53,11 +62,15 @@ const WRONG = [
    FROM batch e CROSS JOIN chain_cursor c LEFT JOIN pools p ON p.id = e.pool_id
    WHERE e.outcome = 'WAITING' AND e.block_number <= c.applied_number
      OR e.outcome IN ('UNKNOWN_POOL', 'OVERDRAW') AND e.draw_id IS NOT NULL
-     OR e.outcome = 'REFUSED' AND ${KNOWN} AND (p.contract_address = e.contract AND e.amount IS NOT NULL
+     OR e.outcome = 'REFUSED' AND ${KNOWN} AND (p.contract_address = e.contract AND CASE WHEN e.circle_id IS NULL THEN e.amount IS NOT NULL
+          ELSE e.circle_id = ${ITS_CIRCLE} END
        OR e.draw_id <= 9007199254740991
          AND EXISTS (SELECT FROM chain_contracts l WHERE l.type = 'lottery' AND l.address = e.contract))`,
   `SELECT 'chain_events.contract', ${KEY}, p.contract_address, e.contract, ${OWN}
    FROM batch e JOIN pools p ON p.id = e.pool_id WHERE e.outcome = 'APPLIED' AND p.contract_address <> e.contract`,
+  `SELECT 'chain_events.circle_id', ${KEY}, ${ITS_CIRCLE}::text, e.circle_id::text, ${OWN}
+   FROM batch e JOIN pools p ON p.id = e.pool_id
+   WHERE e.outcome = 'APPLIED' AND e.circle_id IS NOT NULL AND e.circle_id IS DISTINCT FROM ${ITS_CIRCLE}`,
   `SELECT 'chain_events.reason', ${KEY}, CASE WHEN e.reason IS NULL THEN 'a reason' END, e.reason, ARRAY[]::text[]
    FROM batch e WHERE (e.reason IS NULL) <> (e.outcome IN ('WAITING', 'APPLIED'))`,
   `SELECT 'chain_events.transaction_id', ${KEY}, NULL, e.transaction_id::text, ${OWN}

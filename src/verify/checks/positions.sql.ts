@@ -72,18 +72,32 @@ export const openEvents = (times: 'block' | 'ledger'): string => {
     `LEFT JOIN chain_events e ON e.block_number = ${row}.block_number AND e.log_index = ${row}.log_index`;
   return `
   DECLARE verified_events NO SCROLL CURSOR FOR
-  SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block FROM (
+  SELECT pool, kind, account, amount::text, extract(epoch FROM time)::bigint::text AS time, block_number AS block,
+    members
+  FROM (
     SELECT t.pool_id AS pool, t.block_number, t.log_index, t.account, t.amount, ${time('t.confirmed_at')} AS time,
       CASE t.type WHEN 'DEPOSIT' THEN 'Deposited' WHEN 'WITHDRAWAL' THEN 'Withdrawn'
-        WHEN 'YIELD_CLAIM' THEN 'YieldClaimed' END AS kind
+        WHEN 'YIELD_CLAIM' THEN 'YieldClaimed' END AS kind, NULL::text[] AS members
     FROM transactions t ${itsEvent('t')} WHERE t.pool_id = ANY($1::uuid[]) AND t.status = 'CONFIRMED'
     UNION ALL
-    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, ${time('y.accrued_at')}, 'YieldAccrued'
+    SELECT y.pool_id, y.block_number, y.log_index, NULL, y.amount, ${time('y.accrued_at')}, 'YieldAccrued',
+      NULL
     FROM yield_accruals y ${itsEvent('y')} WHERE y.pool_id = ANY($1::uuid[])
     UNION ALL
-    SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time, e.kind
+    SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time,
+      CASE WHEN e.kind IN ('Joined', 'Contributed') THEN 'Deposited'
+        WHEN e.kind IN ('PaidOut', 'CircleRefunded') THEN 'Withdrawn' ELSE e.kind END, NULL
     FROM pools p JOIN chain_events e ON e.pool_id = p.id AND e.contract = p.contract_address
     WHERE p.id = ANY($1::uuid[]) AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')
+      AND (e.circle_id IS NULL OR e.kind <> 'RoundEnded' AND e.amount > 0 AND EXISTS (SELECT FROM chain_events o
+        WHERE o.kind = 'CircleOpened' AND o.outcome = 'APPLIED' AND o.pool_id = p.id AND o.circle_id = e.circle_id))
+    UNION ALL
+    SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time, e.kind,
+      (SELECT array_agg(n.account) FROM chain_events n WHERE n.contract = e.contract AND n.circle_id = e.circle_id
+        AND n.kind = 'MemberNamed' AND n.outcome = 'APPLIED')
+    FROM chain_events o JOIN chain_events e ON e.contract = o.contract AND e.circle_id = o.circle_id
+    WHERE o.pool_id = ANY($1::uuid[]) AND o.kind = 'CircleOpened' AND o.outcome = 'APPLIED'
+      AND e.kind = 'RoundEnded' AND e.outcome NOT IN ('WAITING', 'UNKNOWN_POOL')
   ) events ORDER BY pool, block_number, log_index`;
 };
 export const NEXT_EVENTS = 'FETCH 5000 FROM verified_events';

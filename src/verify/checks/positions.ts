@@ -48,18 +48,22 @@ async function replayed(
   };
   await client.query(sql.openEvents(times), [ids]);
   for (;;) {
-    const { rows } = await client.query<Record<keyof PoolEvent | 'block', string>>(sql.NEXT_EVENTS);
+    const { rows } = await client.query<
+      Record<Exclude<keyof PoolEvent, 'members'> | 'block', string> & { members: string[] | null }
+    >(sql.NEXT_EVENTS);
     if (rows.length === 0) break;
     events += rows.length;
-    for (const { kind, pool, account, amount, time, block } of rows) {
+    for (const { kind, pool, account, amount, time, block, members } of rows) {
       note(block, pool, '');
       if (account !== null) note(block, pool, account);
+      for (const member of members ?? []) note(block, pool, member);
       model.apply({
         kind: kind as PoolEvent['kind'],
         pool,
         account,
         amount: BigInt(amount ?? 0),
         time: BigInt(time),
+        members,
       });
     }
   }

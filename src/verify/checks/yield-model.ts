@@ -26,13 +26,15 @@
 const SCALE = 2n ** 128n;
 
 export interface PoolEvent {
-  kind: 'Deposited' | 'Withdrawn' | 'YieldClaimed' | 'YieldAccrued';
+  kind: 'Deposited' | 'Withdrawn' | 'YieldClaimed' | 'YieldAccrued' | 'RoundEnded';
   pool: string;
   /** Missing in YieldAccrued. */
   account?: string;
   amount: bigint;
   /** Timestamp of the block. */
   time: bigint;
+  /** Of RoundEnded: those who each pay their part of the amount to the account. */
+  members?: string[] | null;
 }
 
 export interface Accrual {
@@ -78,8 +80,10 @@ export class YieldModel {
    * @returns false if SavingsPool cannot have emitted the event. A withdrawal beyond the balance, an accrual without any
    * weight and an event of another kind change nothing. A claim of another amount than is owed takes off what it can.
    */
-  apply({ kind, pool: id, account: holder, amount, time }: PoolEvent): boolean {
+  apply(event: PoolEvent): boolean {
+    const { kind, pool: id, account: holder, amount, time } = event;
     const pool = this.pools.get(id) ?? newPool();
+    if (kind === 'RoundEnded') return takeTurn(pool, event);
     if (kind === 'YieldAccrued') {
       if (pool.total * time <= pool.offset) return false;
       accrue(pool, amount, time);
@@ -141,6 +145,23 @@ function accrue(pool: Pool, amount: bigint, time: bigint): void {
   const perUnit = last ? last.perUnit + perWeight * (time - last.time) : 0n;
   pool.accruals.push({ time, perWeight, perUnit });
   pool.offset = pool.total * time;
+}
+
+/** Nothing changes unless every member has an equal part to give. */
+function takeTurn(pool: Pool, { account: winner, amount, time, members }: PoolEvent): boolean {
+  const count = BigInt(members?.length ?? 0);
+  if (count === 0n || amount % count !== 0n) return false;
+  const change = (holder: string, by: bigint): void => {
+    const account = settled(pool, holder);
+    account.balance += by;
+    account.offset += by * time;
+    pool.accounts.set(holder, account);
+  };
+  const part = amount / count;
+  if (members!.some((member) => (pool.accounts.get(member)?.balance ?? 0n) < part)) return false;
+  for (const member of members!) change(member, -part);
+  change(winner!, amount);
+  return true;
 }
 
 /** A copy of the account with all accruals so far. */

@@ -15,7 +15,17 @@ const described = (fields: Record<string, string>): string =>
     .map(([name, value]) => `'${name}', ${value}`)
     .join(', ')}))`;
 const FIELDS = [
-  ...['poolId', 'transactionId', 'drawId', 'contract', 'txHash', 'blockNumber', 'logIndex'],
+  ...[
+    'poolId',
+    'transactionId',
+    'drawId',
+    'circleId',
+    'contract',
+    'txHash',
+    'blockNumber',
+    'logIndex',
+    'round',
+  ],
   ...['account', 'amount', 'tickets', 'winner', 'prize'],
 ];
 const told = (rows: string): string => `
@@ -27,23 +37,29 @@ const told = (rows: string): string => `
   CROSS JOIN LATERAL json_array_elements(CASE json_typeof(o.items) WHEN 'array' THEN o.items ELSE '[]' END) i
   WHERE (i ->> 'blockNumber')::bigint >= `;
 
-const TOPIC = `coalesce(CASE e.kind WHEN 'Deposited' THEN 'deposit.confirmed' WHEN 'Withdrawn' THEN 'withdrawal.confirmed'
-  WHEN 'YieldClaimed' THEN 'yield.claimed' WHEN 'YieldAccrued' THEN 'yield.accrued' END, draw_topic(e.kind))`;
+const TOPIC = `coalesce(CASE WHEN e.circle_id IS NOT NULL AND e.amount = 0 THEN NULL
+  WHEN e.kind IN ('Deposited', 'Joined', 'Contributed') THEN 'deposit.confirmed'
+  WHEN e.kind IN ('Withdrawn', 'PaidOut', 'CircleRefunded') THEN 'withdrawal.confirmed'
+  WHEN e.kind = 'YieldClaimed' THEN 'yield.claimed' WHEN e.kind = 'YieldAccrued' THEN 'yield.accrued' END,
+  draw_topic(e.kind), circle_topic(e.kind))`;
 const when = (kinds: string, column: string): string =>
   `CASE WHEN e.kind IN (${kinds}) THEN e.${column}::text END`;
 const DRAWS = 'e.draw_id IS NOT NULL';
+const CIRCLES = 'circle_topic(e.kind) IS NOT NULL';
 /** What has to be told of event `e`. */
 const EVENT = described({
   topic: TOPIC,
   poolId: 'e.pool_id::text',
   transactionId: 'e.transaction_id::text',
   drawId: 'e.draw_id::text',
-  contract: `CASE WHEN ${DRAWS} THEN e.contract END`,
-  txHash: `CASE WHEN ${DRAWS} OR e.transaction_id IS NOT NULL THEN e.tx_hash END`,
+  circleId: `CASE WHEN ${CIRCLES} THEN e.circle_id::text END`,
+  contract: `CASE WHEN ${DRAWS} OR ${CIRCLES} THEN e.contract END`,
+  txHash: `CASE WHEN ${DRAWS} OR ${CIRCLES} OR e.transaction_id IS NOT NULL THEN e.tx_hash END`,
   blockNumber: 'e.block_number::text',
   logIndex: 'e.log_index::text',
   account: `CASE WHEN NOT ${DRAWS} OR e.kind IN ('TicketsIssued', 'PrizePaid', 'Refunded') THEN e.account END`,
   amount: `CASE WHEN NOT ${DRAWS} OR e.kind IN ('PrizePaid', 'Refunded') THEN e.amount::text END`,
+  round: when(`'RoundEnded'`, 'place'),
   tickets: when(`'TicketsIssued'`, 'amount'),
   winner: when(`'DrawCompleted'`, 'account'),
   prize: when(`'DrawCompleted'`, 'amount'),

@@ -1,4 +1,3 @@
-import { POOL_TYPES } from '#values/types';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { contractAbi } from '#ledger/chain/contract.abi';
@@ -7,7 +6,7 @@ type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof contractAbi, 
 const On = eventsOf(contractAbi);
 
 /** contracts/SavingsPool.sol, and contracts/LotteryPool.sol, which is one with draws. */
-@PoolContract({ types: POOL_TYPES, abi: contractAbi, numberedBy: 'seq' })
+@PoolContract({ types: ['individual', 'cooperative', 'lottery'], abi: contractAbi, numberedBy: 'seq' })
 export class ReferencePool {
   @On('Deposited')
   deposited({ poolId, ref, account, amount }: Event<'Deposited'>): Happening {

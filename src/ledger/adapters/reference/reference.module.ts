@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { ReferenceCircles } from './reference-circles';
 import { ReferencePool } from './reference-pool';
 
 /** The contracts of this repository. */
-@Module({ providers: [ReferencePool] })
+@Module({ providers: [ReferencePool, ReferenceCircles] })
 export class ReferenceModule {}

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import type { Address } from 'viem';
+import { Database } from '#platform/database/database';
+import { type ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
+import { knownForm } from '#platform/errors/readable';
+import type { AuthenticatedUser } from '#features/access/current-user';
+import type { ContractCalls } from '#features/payments/calls.dto';
+import { type CircleCall, approve, ofCircle, openCircle } from '#features/payments/contract-calls';
+import { calls, chainIdOf } from '#features/payments/on-chain';
+import type { OpenCircleQuery } from './circle-calls.dto';
+import { CIRCLE_TO_CALL, type CircleToCall } from './circles.sql';
+
+type Refusal =
+  'wrong_circle_state' | 'already_done' | 'too_early' | 'too_late' | 'nothing_in_circle' | 'forbidden';
+
+/**
+ * Why the contract would refuse the call in the block after the last one that was read. Asked only while the ledger is at
+ * the head: otherwise the chain decides.
+ */
+const REFUSALS: Record<CircleCall, (circle: CircleToCall) => Refusal | undefined> = {
+  join: ({ state, isMember, joined, joinEnded }) => {
+    if (!isMember) return 'forbidden';
+    if (joined) return 'already_done';
+    if (state !== 'JOINING') return 'wrong_circle_state';
+    return joinEnded ? 'too_late' : undefined;
+  },
+  contribute: ({ state, isMember, paid, roundOver }) => {
+    if (!isMember) return 'forbidden';
+    if (state !== 'RUNNING') return 'wrong_circle_state';
+    if (paid) return 'already_done';
+    return roundOver ? 'too_late' : undefined;
+  },
+  endRound: ({ state, allPaid, roundOver }) => {
+    if (state !== 'RUNNING') return 'wrong_circle_state';
+    return allPaid || roundOver ? undefined : 'too_early';
+  },
+  claimPayout: ({ payout }) => (payout === '0' ? 'nothing_in_circle' : undefined),
+  claimRefund: ({ state, refund }) => {
+    if (state !== 'COMPLETED' && state !== 'CANCELLED') return 'wrong_circle_state';
+    return refund === '0' ? 'nothing_in_circle' : undefined;
+  },
+  cancelCircle: ({ state, isOrganiser, joinEnded }) => {
+    if (state !== 'JOINING') return 'wrong_circle_state';
+    return isOrganiser || joinEnded ? undefined : 'too_early';
+  },
+};
+
+const MAX_CIRCLE_AMOUNT = 2n ** 128n - 1n;
+/** Seconds. */
+const LONGEST_JOINING = 366 * 86_400;
+
+/** Builds the calls that move a savings circle on, and the money of its members. */
+@Injectable()
+export class CircleCallsService {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * @throws ApiError 403 for others than the owner; 404 for an unknown pool and a contract without circles; 409 if the pool
+   * has one; 400 for terms that the contract would refuse
+   */
+  async open(caller: AuthenticatedUser, id: string, query: OpenCircleQuery): Promise<ContractCalls> {
+    const pool = await this.find(caller, id);
+    if (!pool.isOwner) throw forbidden();
+    if (pool.circleId !== null) throw namedError('circle_exists');
+    const members = query.members.toLowerCase().split(',') as Address[];
+    if (new Set(members).size < members.length || members.some((each) => /^0x0+$/.test(each)))
+      throw validationFailed({ field: 'members', message: 'must be different, and not zero' });
+    const joinBy = Math.floor(Date.parse(query.joinBy) / 1000);
+    const now = pool.now || Date.now() / 1000;
+    if (!(joinBy > now && joinBy <= now + LONGEST_JOINING))
+      throw validationFailed({ field: 'joinBy', message: 'must be in the future, at most a year' });
+    const [contribution, collateral] = (['contribution', 'collateral'] as const).map((field) => {
+      const amount = BigInt(query[field] ?? 0);
+      if (amount > MAX_CIRCLE_AMOUNT) throw validationFailed({ field, message: 'must be at most 2^128-1' });
+      return amount;
+    });
+    if (contribution < BigInt(pool.minimum ?? 0))
+      throw namedError('below_minimum', {
+        details: [{ field: 'contribution', message: `must be at least ${pool.minimum}` }],
+      });
+    const terms = { contribution, collateral, period: query.period, joinBy: BigInt(joinBy), members };
+    return calls(chainIdOf(pool), openCircle(pool.contract as Address, id, terms));
+  }
+
+  /**
+   * A call to the circle of the pool, and before it the approval of what it takes.
+   * @param transaction id of the pending deposit that it pays
+   * @throws ApiError 404 for an unknown pool and one without a circle; 403 if the caller may not read it, or has to be a
+   * member; 409 if the contract would refuse; 503 while the chain is unknown
+   */
+  async call(
+    name: CircleCall,
+    caller: AuthenticatedUser,
+    id: string,
+    transaction?: string,
+  ): Promise<ContractCalls> {
+    if (transaction !== undefined) knownForm(transaction);
+    const circle = await this.find(caller, id, transaction);
+    if (circle.circleId === null) throw namedError('no_circle');
+    const chainId = chainIdOf(circle);
+    const refusal = circle.isCurrent ? REFUSALS[name](circle) : undefined;
+    if (refusal) throw namedError(refusal);
+    const due = BigInt(
+      (name === 'join' ? circle.collateral : name === 'contribute' && circle.contribution) || 0,
+    );
+    if (transaction !== undefined) requirePending(circle, caller, due);
+    const call = ofCircle(name, circle.contract as Address, BigInt(circle.circleId), transaction);
+    if (due === 0n) return calls(chainId, call);
+    if (circle.token === null) throw namedError('chain_unknown');
+    return calls(chainId, approve(circle.token as Address, circle.contract as Address, due), call);
+  }
+
+  private async find(caller: AuthenticatedUser, id: string, transaction?: string): Promise<CircleToCall> {
+    const values = { pool: knownForm(id), caller: caller.address, transaction: transaction ?? null };
+    const pool = await this.database.read(CIRCLE_TO_CALL, values);
+    if (!pool) throw notFound();
+    if (!pool.readable) throw forbidden();
+    if (!pool.holdsCircles) throw namedError('no_circle');
+    return pool;
+  }
+}
+
+/** @throws ApiError if the call does not pay this announced deposit */
+function requirePending(
+  { account, status, amount, isSubmitted }: CircleToCall,
+  caller: AuthenticatedUser,
+  due: bigint,
+): void {
+  const refusal = ((): ApiError | undefined => {
+    if (account === null) return notFound();
+    if (account !== caller.address) return forbidden();
+    if (status !== 'PENDING') return namedError('transaction_not_pending');
+    if (isSubmitted) return namedError('deposit_submitted');
+    if (BigInt(amount!) !== due)
+      return validationFailed({ field: 'transaction', message: `must be of ${due}, which the call pays` });
+    return undefined;
+  })();
+  if (refusal) throw refusal;
+}

@@ -1,0 +1,155 @@
+/** An applied event of a circle. Amounts in token units, times as the database writes them. */
+export interface CircleEvent {
+  kind: string;
+  contract: string;
+  circle: string;
+  pool: string;
+  account: string | null;
+  amount: string | null;
+  collateral: string | null;
+  period: string | null;
+  /** Of a member, the number of a round, or how many members there are. */
+  place: string | null;
+  /** What the event says of a time: when joining or a round ends. */
+  until: string | null;
+  /** Of the block. */
+  time: string;
+}
+
+export type Row = Record<string, string | null>;
+export interface Rows {
+  circles: Row[];
+  circle_members: Row[];
+  circle_rounds: Row[];
+}
+
+interface Member {
+  place: number;
+  joinedAt: string | null;
+  collateral: bigint;
+  /** In the round that runs, or was the last. */
+  paid: bigint;
+  missed: number;
+  won: bigint;
+  paidOut: bigint;
+  refunded: bigint;
+}
+
+interface Round {
+  account: string;
+  paid: Set<string>;
+  endsAt: string | null;
+  pot: string | null;
+  endedAt: string | null;
+}
+
+/**
+ * What becomes of one circle, event by event, as contracts/RotatingPool.sol has it: members join by locking their
+ * collateral; when all have, rounds run. In each of them every member pays once, or his collateral does; then the pot is
+ * the account's whose turn it was, and nothing is paid in the next round yet.
+ */
+export class CircleModel {
+  private opened?: CircleEvent;
+  private state = 'JOINING';
+  private ended = 0;
+  private readonly members = new Map<string, Member>();
+  private readonly rounds = new Map<number, Round>();
+
+  apply(event: CircleEvent): void {
+    const { kind, account, until } = event;
+    const [amount, place] = [BigInt(event.amount ?? 0), Number(event.place ?? 0)];
+    const member = this.members.get(account ?? '');
+    if (kind === 'CircleOpened') this.opened ??= event;
+    else if (kind === 'MemberNamed') this.name(account!, place);
+    else if (kind === 'CircleStarted') this.start(until);
+    else if (kind === 'RoundEnded') this.endRound(event, amount, place);
+    else if (kind === 'CircleCompleted') this.state = 'COMPLETED';
+    else if (kind === 'CircleCancelled') this.state = 'CANCELLED';
+    else if (!member) return;
+    else if (kind === 'Joined') {
+      member.joinedAt ??= event.time;
+      member.collateral += amount;
+    } else if (kind === 'Contributed') this.pay(account!, member, amount, place);
+    else if (kind === 'CollateralUsed') {
+      member.collateral -= amount;
+      member.missed += 1;
+      this.pay(account!, member, amount, place);
+    } else if (kind === 'PaidOut') member.paidOut += amount;
+    else if (kind === 'CircleRefunded') member.refunded += amount;
+  }
+
+  private name(account: string, place: number): void {
+    if (this.rounds.has(place) || this.members.has(account)) return;
+    const sums = { collateral: 0n, paid: 0n, missed: 0, won: 0n, paidOut: 0n, refunded: 0n };
+    this.members.set(account, { place, joinedAt: null, ...sums });
+    this.rounds.set(place, { account, paid: new Set(), endsAt: null, pot: null, endedAt: null });
+  }
+
+  private start(until: string | null): void {
+    this.state = 'RUNNING';
+    const first = this.rounds.get(0);
+    if (first) first.endsAt = until;
+  }
+
+  private pay(account: string, member: Member, amount: bigint, place: number): void {
+    this.rounds.get(place)?.paid.add(account);
+    if (place === this.ended) member.paid += amount;
+  }
+
+  private endRound({ account, until, time }: CircleEvent, pot: bigint, place: number): void {
+    const round = this.rounds.get(place);
+    if (round) Object.assign(round, { pot: `${pot}`, endedAt: time });
+    const next = this.rounds.get(place + 1);
+    if (next) next.endsAt = until;
+    this.ended += 1;
+    for (const member of this.members.values()) member.paid = 0n;
+    const winner = this.members.get(account ?? '');
+    if (winner) winner.won += pot;
+  }
+
+  /** As text, by the names of the columns; none of a circle that nobody opened. */
+  rows(): Rows {
+    const { opened } = this;
+    if (!opened) return { circles: [], circle_members: [], circle_rounds: [] };
+    const key = { contract: opened.contract, circle_id: opened.circle };
+    return {
+      circles: [
+        {
+          ...key,
+          pool_id: opened.pool,
+          organiser: opened.account,
+          contribution: opened.amount,
+          collateral: opened.collateral,
+          period: opened.period,
+          places: opened.place,
+          join_by: opened.until,
+          state: this.state,
+          rounds_ended: `${this.ended}`,
+          round_end: this.state === 'RUNNING' ? (this.rounds.get(this.ended)?.endsAt ?? null) : null,
+          opened_at: opened.time,
+        },
+      ],
+      circle_members: [...this.members].map(([account, member]) => ({
+        ...key,
+        account,
+        place: `${member.place}`,
+        joined_at: member.joinedAt,
+        collateral: `${member.collateral}`,
+        paid: `${member.paid}`,
+        missed: `${member.missed}`,
+        won: `${member.won}`,
+        paid_out: `${member.paidOut}`,
+        refunded: `${member.refunded}`,
+      })),
+      circle_rounds: [...this.rounds].map(([round, { account, paid, endsAt, pot, endedAt }]) => ({
+        ...key,
+        round: `${round}`,
+        account,
+        paid_count: `${paid.size}`,
+        ends_at: endsAt,
+        pot,
+        ended_at: endedAt,
+      })),
+    };
+  }
+}

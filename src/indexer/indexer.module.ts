@@ -43,9 +43,9 @@ const PARTS = [
   RpcEndpoints,
   {
     provide: SequenceCheck,
-    inject: [RpcEndpoints, IndexerSettings],
-    useFactory: ({ contracts }: RpcEndpoints, { START_BLOCK }: IndexerSettings) =>
-      new SequenceCheck(contracts, START_BLOCK),
+    inject: [RpcEndpoints, IndexerSettings, ContractAdapters],
+    useFactory: ({ contracts }: RpcEndpoints, { START_BLOCK }: IndexerSettings, adapters: ContractAdapters) =>
+      new SequenceCheck(contracts, START_BLOCK, (contract) => adapters.of(contract)?.isNumbered ?? true),
   },
   Recovery,
   WindowFill,

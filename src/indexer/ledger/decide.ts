@@ -56,6 +56,7 @@ export const MOVEMENTS = {
   YieldAccrued: null,
   CompoundingStarted: null,
   CompoundingStopped: null,
+  PoolOpened: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
 /**

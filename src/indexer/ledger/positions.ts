@@ -52,11 +52,11 @@ export interface PoolPositions {
   positions: Map<string, Position>;
 }
 
-/** Events that say what is to become of yield. They change nothing that the contract counts. */
-const CONSENT = ['CompoundingStarted', 'CompoundingStopped'] as const satisfies PoolKind[];
-type PositionKind = Exclude<PoolKind, (typeof CONSENT)[number]>;
+/** Events that move nothing: what is to become of yield, and that a pool is there. */
+const UNMOVING = ['CompoundingStarted', 'CompoundingStopped', 'PoolOpened'] as const satisfies PoolKind[];
+type PositionKind = Exclude<PoolKind, (typeof UNMOVING)[number]>;
 export const changesPositions = (kind: PoolKind): kind is PositionKind =>
-  !(CONSENT as readonly string[]).includes(kind);
+  !(UNMOVING as readonly string[]).includes(kind);
 
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;

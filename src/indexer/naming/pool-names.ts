@@ -1,9 +1,14 @@
 import type { Client } from 'pg';
 import type { ChainEvent } from '#indexer/reading/decode';
-import type { Item } from '#indexer/ledger/decide';
 import * as sql from './pool-names.sql';
 
 type Named = ChainEvent & { poolName: string; poolId: string };
+
+/** An event, and what is stored of it, if anything is. */
+interface Item {
+  event: ChainEvent;
+  before?: string;
+}
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 /** How many events without a pool one search reads. */

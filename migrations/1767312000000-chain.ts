@@ -39,9 +39,13 @@ export class Chain1767312000000 implements MigrationInterface {
         from_block bigint NOT NULL,
         -- The contract's smallest deposit. Null until it was read, or for good if it has none.
         minimum numeric(78,0),
-        -- How its events name pools, and whether they are numbered: what its adapter says.
+        -- How its events name pools, and whether they are numbered: what its adapter, a class, says;
+        -- with the functions that give an account's balance and the pool's.
         pools_by text COLLATE "C" NOT NULL DEFAULT 'reference',
         numbered boolean NOT NULL DEFAULT true,
+        adapter text NOT NULL DEFAULT 'ReferencePool',
+        balance_view text,
+        total_view text,
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );

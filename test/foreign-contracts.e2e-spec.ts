@@ -1,3 +1,4 @@
+import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { randomUUID } from 'node:crypto';
 import pino from 'pino';
@@ -5,8 +6,11 @@ import { v7 as newId } from 'uuid';
 import { type Abi, type Address, maxUint256 } from 'viem';
 import { type DevClient, deploy, receiptOf } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
+import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
+import { Rewind } from '#indexer/leading/rewind';
 import { Replay } from '#indexer/replaying/replay';
+import { endpointsOf } from '#indexer/verification';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { compile } from '../scripts/compile-contracts';
@@ -50,7 +54,12 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
        SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
       [id, type, contract, addressOf(owner)],
     );
-    await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [id, addressOf(owner), 'OWNER', type]);
+    await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [
+      id,
+      addressOf(owner),
+      'OWNER',
+      type,
+    ]);
     if (deposit !== undefined)
       await bench.sql(
         `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
@@ -93,12 +102,36 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
       ].map((text) => bench.sql(text)),
     )),
   ];
-  const verified = (): Promise<unknown> =>
-    new Verification(
-      { databaseUrl: bench.database.url, repair: false, limit: 10 },
+  /** What is found to be wrong, or could not be compared. */
+  const verified = async (): Promise<unknown[]> => {
+    const { RPC_URL } = settings(bench.database.url, { ...bench.settings() });
+    const endpoints = endpointsOf({ RPC_URL, RPC_REQUESTS_PER_SECOND: [0] });
+    const { listed, notChecked, checked } = await new Verification(
+      { databaseUrl: bench.database.url, repair: false, limit: 10, endpoints },
       new Progress({ isTTY: false, write: () => true }),
       new AbortController().signal,
     ).run();
+    expect(checked['balances on the chain']).toBeGreaterThan(0);
+    return [...listed, ...notChecked];
+  };
+
+  /** What a replay had to make anew. */
+  const replayed = async (): Promise<string[]> => {
+    const settingsOf = { POOL_CONTRACTS: new PoolContracts() };
+    const { corrected, refused } = await new Replay(bench.database.url, settingsOf, () => undefined).run();
+    expect(refused).toEqual([]);
+    return Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : []));
+  };
+  /** As the command does. */
+  async function rewind(to: number): Promise<void> {
+    const environment = settings(bench.database.url, { ...bench.settings() });
+    const context = await NestFactory.createApplicationContext(
+      RewindModule.register(environment, [ForeignModule]),
+      { logger: false, abortOnError: false },
+    );
+    await context.get(Rewind).to(to);
+    await context.close();
+  }
 
   beforeAll(async () => {
     const [owner] = [bench.owner];
@@ -146,7 +179,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     ]);
     // What was announced is what was paid.
     expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
-    expect(await verified()).toMatchObject({ notChecked: [], differences: {} });
+    expect(await verified()).toEqual([]);
   });
 
   it('find pools that are made in the service after their events, the first first', async () => {
@@ -162,15 +195,23 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect(await bench.sql(unknown)).toEqual([{ count: 5 }]);
     const second = await addPool(other, clubs);
     const held = async (id: string): Promise<string[] | undefined> => (await positions())[id];
-    await eventually('its money', () => held(second), (found) => found !== undefined);
+    await eventually(
+      'its money',
+      () => held(second),
+      (found) => found !== undefined,
+    );
     const third = await addPool(other, clubs);
     const own = await addPool(other, savings);
     await bench.mine(1);
-    await eventually('no event without a pool', () => bench.sql(unknown), ([{ count }]) => count === 0);
+    await eventually(
+      'no event without a pool',
+      () => bench.sql(unknown),
+      ([{ count }]) => count === 0,
+    );
     expect([await held(second), await held(third), await held(own)]).toEqual(
       [2n, 3n, 4n].map((paid) => [`other ${paid * unit} ${paid * unit} 0 0`]),
     );
-    expect(await verified()).toMatchObject({ notChecked: [], differences: {} });
+    expect(await verified()).toEqual([]);
   });
 
   it('go back and forth with the chain, and are made anew from their events', async () => {
@@ -193,12 +234,48 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     expect((await positions())[club]).toEqual([`saver ${2n * unit} ${2n * unit} 0 0`]);
     await stop();
     const after = await state();
-    const { corrected, refused } = await new Replay(
-      bench.database.url,
-      { POOL_CONTRACTS: new PoolContracts() },
-      () => undefined,
-    ).run();
-    expect([Object.values(corrected).filter(Boolean), refused]).toEqual([[], []]);
+    expect(await replayed()).toEqual([]);
     expect(await state()).toEqual(after);
+    await rewind((await bench.cursor())!.number - 3);
+    expect((await bench.sql('SELECT FROM pool_names WHERE pool_id = $1', [club])).length).toBe(0);
+    await start();
+    await bench.atHead();
+    expect(await state()).toEqual(after);
+  });
+
+  it.each([
+    ['stand_in', 'stand_in = gen_random_uuid()', 'pool_names.stand_in'],
+    ['contract', `contract = '0x${'ee'.repeat(20)}'`, 'pool_names.stand_in'],
+    ['name', `name = '77'`, 'pool_names.stand_in'],
+    [
+      'pool_id',
+      `pool_id = (SELECT id FROM pools WHERE id <> n.pool_id AND type = 'lottery')`,
+      'pool_names.pool_id',
+    ],
+    ['block_number', 'block_number = block_number + 1', 'pool_names.block_number'],
+    ['log_index', 'log_index = log_index + 1', 'pool_names.block_number'],
+  ])('name a wrong %s of a name, and a replay makes it anew', async (_, change, kind) => {
+    await bench.sql(`INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+      SELECT gen_random_uuid(), 'lottery', id, '0x${'dd'.repeat(20)}', now(), now() FROM users LIMIT 1`);
+    const before = await state();
+    await bench.sql(`SET session_replication_role = replica`);
+    await bench.sql(`UPDATE pool_names n SET ${change} WHERE name = '1'`);
+    await bench.sql(`SET session_replication_role = origin`);
+    expect(await verified()).toContainEqual(expect.objectContaining({ kind }));
+    expect(await replayed()).toContain('pool_names');
+    expect(await state()).toEqual(before);
+    await bench.sql(`DELETE FROM pools WHERE type = 'lottery'`);
+    expect(await verified()).toEqual([]);
+  });
+
+  it('name an event that has another pool than its name, and a replay puts it back', async () => {
+    const before = await state();
+    await bench.sql(
+      `UPDATE chain_events SET pool_id = gen_random_uuid() WHERE kind = 'Deposited' AND pool_name = '1'`,
+    );
+    expect(await verified()).toContainEqual(expect.objectContaining({ kind: 'chain_events.pool_id' }));
+    expect(await replayed()).toContain('pool_names');
+    expect(await state()).toEqual(before);
+    expect(await verified()).toEqual([]);
   });
 });

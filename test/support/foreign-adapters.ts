@@ -8,10 +8,11 @@ const savingsAbi = parseAbi([
   'event Unsaved(address indexed account, uint256 amount)',
   'event RewardPaid(address indexed account, uint256 amount, uint256 fee)',
 ]);
+const SAVINGS = { balance: 'savings(address account)', total: 'savings(address pool)' };
 const OnSavings = eventsOf(savingsAbi);
 
 /** AccountSavings of ForeignPools.sol: an account's savings are its pool. */
-@PoolContract({ name: 'savings', types: ['individual'], abi: savingsAbi, poolsBy: 'account' })
+@PoolContract({ name: 'savings', types: ['individual'], abi: savingsAbi, poolsBy: 'account', views: SAVINGS })
 export class AccountSavings {
   @OnSavings('Saved')
   saved({ account, amount }: EventOf<typeof savingsAbi, 'Saved'>): Happening {
@@ -35,10 +36,11 @@ const clubsAbi = parseAbi([
   'event TakenOut(uint256 indexed id, address indexed member, uint256 amount)',
   'event YieldPaid(uint256 indexed id, address indexed member, uint256 amount, uint256 fee)',
 ]);
+const CLUBS = { balance: 'shares(uint256 pool, address account)' };
 const OnClubs = eventsOf(clubsAbi);
 
 /** Clubs of ForeignPools.sol, which have numbers. */
-@PoolContract({ name: 'clubs', types: ['cooperative'], abi: clubsAbi, poolsBy: 'number' })
+@PoolContract({ name: 'clubs', types: ['cooperative'], abi: clubsAbi, poolsBy: 'number', views: CLUBS })
 export class Clubs {
   @OnClubs('PoolCreated')
   created({ id, creator }: EventOf<typeof clubsAbi, 'PoolCreated'>): Happening {

@@ -22,7 +22,7 @@ export interface AdaptedEvent {
 }
 
 /** What the indexer knows of the contracts of one kind. */
-export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types'> {
+export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views'> {
   className: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;
@@ -37,7 +37,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   const { constructor } = instance;
   const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
   if (!options) return undefined;
-  const { name, types, abi, numberedBy, poolsBy = 'reference' } = options;
+  const { name, types, abi, numberedBy, poolsBy = 'reference', views } = options;
   const className = constructor.name;
   const events = new Map<Hex, AdaptedEvent>();
   const methods = instance as Record<string, AdaptedEvent['translate']>;
@@ -58,7 +58,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
-  return { className, name, types, poolsBy, isNumbered: numberedBy !== undefined, events };
+  return { className, name, types, views, poolsBy, isNumbered: numberedBy !== undefined, events };
 }
 
 const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>

@@ -90,9 +90,7 @@ export class SequenceCheck {
     const last = this.after(events);
     // A contract without a count proves nothing once it has events.
     return contracts.every((contract, i) =>
-      counts[i] === null || !this.isNumbered(contract)
-        ? last.get(contract) === 0
-        : counts[i] !== undefined,
+      counts[i] === null || !this.isNumbered(contract) ? last.get(contract) === 0 : counts[i] !== undefined,
     );
   }
 

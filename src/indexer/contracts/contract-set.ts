@@ -30,7 +30,7 @@ export async function followContracts(
   cursor: ChainCursor,
   { POOL_CONTRACTS, START_BLOCK }: Pick<IndexerSettings, 'POOL_CONTRACTS' | 'START_BLOCK'>,
   logger: Logger,
-  adapterOf: (address: string) => Pick<Adapter, 'poolsBy' | 'isNumbered'> | undefined = () => undefined,
+  adapterOf: (address: string) => Adapter | undefined = () => undefined,
 ): Promise<void> {
   const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
     addresses.map((address, position) => ({ type, address, position })),
@@ -61,6 +61,9 @@ export async function followContracts(
     [...late.values()].map(({ time }) => time),
     wanted.map(({ address }) => adapterOf(address)?.poolsBy ?? 'reference'),
     wanted.map(({ address }) => adapterOf(address)?.isNumbered ?? true),
+    wanted.map(({ address }) => adapterOf(address)?.className ?? 'ReferencePool'),
+    wanted.map(({ address }) => adapterOf(address)?.views?.balance),
+    wanted.map(({ address }) => adapterOf(address)?.views?.total),
   ]);
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
@@ -69,9 +72,9 @@ export async function followContracts(
 const REPLACE = `
   WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
   wanted AS MATERIALIZED (
-    SELECT type, address, position, pools_by, numbered
-    FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[])
-      AS w(type, address, position, pools_by, numbered)
+    SELECT *
+    FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[], $12::text[], $13::text[],
+      $14::text[]) AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view)
     WHERE EXISTS (SELECT FROM led)
   ), begins AS MATERIALIZED (
     SELECT address, number, hash, time
@@ -88,10 +91,13 @@ const REPLACE = `
     FROM wanted JOIN begins USING (address)
     ON CONFLICT DO NOTHING
   ), followed AS (
-    INSERT INTO chain_contracts (type, address, position, from_block, pools_by, numbered)
-    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered FROM wanted LEFT JOIN begins USING (address)
+    INSERT INTO chain_contracts (type, address, position, from_block, pools_by, numbered, adapter,
+      balance_view, total_view)
+    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view
+    FROM wanted LEFT JOIN begins USING (address)
     ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
-      pools_by = excluded.pools_by, numbered = excluded.numbered
+      pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
+      balance_view = excluded.balance_view, total_view = excluded.total_view
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 

@@ -62,7 +62,8 @@ export class BlockProof {
       (contract, i) => batch.counts[i] === null || !isNumbered(contract),
     );
     batch.contracts.forEach((contract, i) => {
-      if (typeof batch.counts[i] === 'number' && isNumbered(contract)) this.standings.set(contract, { completeness: 'numbers' });
+      if (typeof batch.counts[i] === 'number' && isNumbered(contract))
+        this.standings.set(contract, { completeness: 'numbers' });
     });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;

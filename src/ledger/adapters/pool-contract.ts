@@ -20,6 +20,12 @@ export interface PoolContractOptions {
   numberedBy?: string;
   /** How its events name a pool. Without it: 'reference'. */
   poolsBy?: PoolsBy;
+  /**
+   * The contract's functions that give the balance of an account in a pool, and of all of the pool, such as
+   * `shares(uint256 pool, address account)`: `verify` asks them. The parameters are called `pool` and `account`. Without them
+   * only the events tell.
+   */
+  views?: { balance?: string; total?: string };
 }
 
 /**

@@ -9,4 +9,5 @@ export const TABLES = [
   'chain_contracts_apart',
   'chain_events',
   'chain_proofs',
+  'pool_names',
 ];

@@ -41,6 +41,13 @@ export class Chain1767312000000 implements MigrationInterface {
         minimum numeric(78,0),
         -- Whether it holds savings circles. Null until it was read.
         circles boolean,
+        -- How its events name pools, and whether they are numbered: what its adapter, a class, says;
+        -- with the functions that give an account's balance and the pool's.
+        pools_by text COLLATE "C" NOT NULL DEFAULT 'reference',
+        numbered boolean NOT NULL DEFAULT true,
+        adapter text NOT NULL DEFAULT 'ReferencePool',
+        balance_view text,
+        total_view text,
         CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
         CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
       );
@@ -101,11 +108,16 @@ export class Chain1767312000000 implements MigrationInterface {
         contract text COLLATE "C" NOT NULL,
         seq bigint NOT NULL,
         kind text COLLATE "C" NOT NULL,
+        -- Without a pool for its name, an id that stands for it: see pool_stand_in.
         pool_id uuid,
+        -- The contract's own name for the pool, a number or an account. Null where its events have the pool's id.
+        pool_name text COLLATE "C",
         ref uuid,
         draw_id numeric(20,0),
         account text COLLATE "C",
         amount numeric(78,0),
+        -- What the contract kept of a claim, beside the amount.
+        fee numeric(78,0),
         apr_bps bigint,
         draw_time timestamptz(3),
         circle_id numeric(20,0),
@@ -121,6 +133,12 @@ export class Chain1767312000000 implements MigrationInterface {
           CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED', 'FAILED'))
       );
       CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
+      -- Events of pools that have a name alone, and the openings of these by their accounts.
+      CREATE INDEX chain_events_unnamed_idx ON chain_events (pool_id)
+        WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL;
+      CREATE INDEX chain_events_unopened_idx ON chain_events (contract, account)
+        WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened';
+      CREATE INDEX chain_events_named_idx ON chain_events (block_number, log_index) WHERE pool_name IS NOT NULL;
       CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
       CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
         WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
@@ -138,6 +156,25 @@ export class Chain1767312000000 implements MigrationInterface {
       CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
         WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
       CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
+
+      CREATE FUNCTION pool_stand_in(contract text, name text) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        SELECT substr(encode(sha256(convert_to(contract || ' ' || name, 'UTF8')), 'hex'), 1, 32)::uuid
+      $$;
+      COMMENT ON FUNCTION pool_stand_in IS 'The id that events have whose contract names the pool, while no pool has the name';
+
+      CREATE TABLE pool_names (
+        stand_in uuid NOT NULL,
+        contract text COLLATE "C" NOT NULL,
+        name text COLLATE "C" NOT NULL,
+        pool_id uuid NOT NULL,
+        block_number bigint NOT NULL,
+        log_index bigint NOT NULL,
+        CONSTRAINT pool_names_pkey PRIMARY KEY (stand_in),
+        CONSTRAINT pool_names_pool_id_key UNIQUE (pool_id),
+        CONSTRAINT pool_names_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id)
+      );
+      CREATE INDEX pool_names_block_number_idx ON pool_names (block_number);
+      COMMENT ON TABLE pool_names IS 'Derived: the pools that contracts know by a number or an account, from the event that opened each, or that was its first';
 
       CREATE TABLE receipt_waits (
         block_number bigint NOT NULL,
@@ -169,7 +206,8 @@ export class Chain1767312000000 implements MigrationInterface {
   async down(queryRunner: QueryRunner): Promise<void> {
     await queryRunner.query(`
       DROP INDEX transactions_expired_idx;
-      DROP TABLE set_aside_counts, verify_walks, receipt_waits, chain_events, chain_blocks, chain_facts,
+      DROP FUNCTION pool_stand_in;
+      DROP TABLE set_aside_counts, verify_walks, receipt_waits, pool_names, chain_events, chain_blocks, chain_facts,
         chain_contracts_apart, chain_contracts, chain_cursor, chain_proofs;
     `);
   }

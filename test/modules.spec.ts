@@ -177,6 +177,7 @@ const WRITTEN_BY_INDEXER = [
   'chain_proofs',
   'lottery_draws',
   'lottery_tickets',
+  'pool_names',
   'pool_weights',
   'positions',
   'submissions',

@@ -43,9 +43,9 @@ const PARTS = [
   RpcEndpoints,
   {
     provide: SequenceCheck,
-    inject: [RpcEndpoints, IndexerSettings],
-    useFactory: ({ contracts }: RpcEndpoints, { START_BLOCK }: IndexerSettings) =>
-      new SequenceCheck(contracts, START_BLOCK),
+    inject: [RpcEndpoints, IndexerSettings, ContractAdapters],
+    useFactory: ({ contracts }: RpcEndpoints, { START_BLOCK }: IndexerSettings, adapters: ContractAdapters) =>
+      new SequenceCheck(contracts, START_BLOCK, (contract) => adapters.of(contract)?.isNumbered ?? true),
   },
   Recovery,
   WindowFill,
@@ -55,10 +55,11 @@ const PARTS = [
 /** For the command `rewind`. */
 @Module({})
 export class RewindModule {
-  static register(environment: Environment): DynamicModule {
+  /** @param modules beside those of the service: the adapters of its contracts */
+  static register(environment: Environment, modules: IndexerImports = []): DynamicModule {
     return {
       module: RewindModule,
-      imports: [SettingsModule.register(AREAS, environment), ...ADAPTERS],
+      imports: [SettingsModule.register(AREAS, environment), ...ADAPTERS, ...modules],
       providers: [...PARTS, Rewind],
     };
   }

@@ -90,6 +90,7 @@ export class Verification {
       await this.told();
       await this.draws(derived);
       await derived.counts();
+      await derived.names();
     }
     await this.pools(derived);
     await derived.unpaid(MOST_UNPAID);

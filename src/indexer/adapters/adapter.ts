@@ -1,7 +1,12 @@
 import { MetadataScanner } from '@nestjs/core';
 import { type Hex, type AbiEvent, toEventSelector } from 'viem';
 import type { Happening } from '#ledger/adapters/happening';
-import { CONTRACT_EVENT, POOL_CONTRACT, type PoolContractOptions } from '#ledger/adapters/pool-contract';
+import {
+  CONTRACT_EVENT,
+  POOL_CONTRACT,
+  type PoolContractOptions,
+  type PoolsBy,
+} from '#ledger/adapters/pool-contract';
 import { type Layout, type Parameters, layoutOf } from './parameters';
 
 /** An event that an adapter reads. */
@@ -10,15 +15,17 @@ export interface AdaptedEvent {
   /** Class and method. */
   place: string;
   read: Layout['read'];
-  /** Its number among the contract's events. */
-  number: ReturnType<Layout['numberAt']>;
-  /** What happened. May throw what the adapter throws. */
-  translate: (parameters: Parameters) => Happening;
+  /** Its number among the contract's events; undefined if the contract does not number them. */
+  number?: ReturnType<Layout['numberAt']>;
+  /** What happened, if anything did. May throw what the adapter throws. */
+  translate: (parameters: Parameters) => Happening | undefined;
 }
 
 /** What the indexer knows of the contracts of one kind. */
-export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types'> {
+export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views'> {
   className: string;
+  poolsBy: PoolsBy;
+  isNumbered: boolean;
   /** By first topic. */
   events: ReadonlyMap<string, AdaptedEvent>;
 }
@@ -30,7 +37,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   const { constructor } = instance;
   const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
   if (!options) return undefined;
-  const { name, types, abi, numberedBy } = options;
+  const { name, types, abi, numberedBy, poolsBy = 'reference', views } = options;
   const className = constructor.name;
   const events = new Map<Hex, AdaptedEvent>();
   const methods = instance as Record<string, AdaptedEvent['translate']>;
@@ -41,16 +48,17 @@ export function adapterOf(instance: object): Adapter | undefined {
     const item = eventIn(abi, event, place);
     const topic = toEventSelector(item);
     if (events.has(topic)) throw new Error(`${place}: another method reads ${event} already`);
-    if (!hasParameter(item, numberedBy))
+    if (numberedBy !== undefined && !hasParameter(item, numberedBy))
       throw new Error(`${place}: ${event} has no parameter ${numberedBy}, by which it would be numbered`);
     const { read, numberAt } = layoutOf(item);
     const translate = methods[method].bind(instance);
-    events.set(topic, { name: event, place, read, number: numberAt(numberedBy), translate });
+    const number = numberedBy === undefined ? undefined : numberAt(numberedBy);
+    events.set(topic, { name: event, place, read, number, translate });
   }
-  for (const item of abi)
-    if (item.type === 'event' && hasParameter(item, numberedBy) && !events.has(toEventSelector(item)))
+  for (const item of numberedBy === undefined ? [] : abi)
+    if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
-  return { className, name, types, events };
+  return { className, name, types, views, poolsBy, isNumbered: numberedBy !== undefined, events };
 }
 
 const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>

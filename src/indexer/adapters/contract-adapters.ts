@@ -9,6 +9,7 @@ import { decoderOf } from './decoder';
 @Injectable()
 export class ContractAdapters implements OnModuleInit {
   private decoder: DecodeLog;
+  private byAddress: ReadonlyMap<string, Adapter> = new Map();
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -17,6 +18,9 @@ export class ContractAdapters implements OnModuleInit {
 
   /** Not before the module has started. */
   readonly decode: DecodeLog = (log, time) => this.decoder(log, time);
+
+  /** The adapter of a followed contract. Undefined before the module has started. */
+  readonly of = (contract: string): Adapter | undefined => this.byAddress.get(contract);
 
   /** @throws Error when POOL_CONTRACTS names an adapter that is not there, and when an adapter is not as it must be */
   onModuleInit(): void {
@@ -30,7 +34,8 @@ export class ContractAdapters implements OnModuleInit {
       const adapter = adapterOf(instance);
       if (adapter) found.push(adapter);
     }
-    this.decoder = decoderOf(adaptersByAddress(this.settings.POOL_CONTRACTS, found));
+    this.byAddress = adaptersByAddress(this.settings.POOL_CONTRACTS, found);
+    this.decoder = decoderOf(this.byAddress);
   }
 }
 

@@ -87,6 +87,8 @@ describe('the reference adapter', () => {
         seen.add(event!.kind);
         expect(event).toEqual({
           ...expected(log),
+          poolName: null,
+          fee: null,
           blockNumber: 16,
           logIndex: 3,
           blockHash: PLACE.blockHash,

@@ -1,6 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { Kind } from '#ledger/adapters/happening';
+import type { PoolsBy } from '#ledger/adapters/pool-contract';
+import { standIn } from '#indexer/naming/stand-in';
 import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
+import { MAX_LOG_INDEX } from '#indexer/reading/raw-chain';
 import type { AdaptedEvent, Adapter } from './adapter';
 
 const logger = new Logger('Adapters');
@@ -11,13 +14,23 @@ const digits = (id: string): string => id.slice(2);
 
 /** What all fields of a happening are called. */
 type Fields = Partial<
-  Record<'poolId' | 'ref' | 'account', string> &
-    Record<'drawId' | 'amount' | 'drawTime' | 'circleId' | 'collateral' | 'time', bigint> &
+  Record<'poolId' | 'poolAccount' | 'ref' | 'account', string> &
+    Record<'poolNumber' | 'drawId' | 'amount' | 'fee' | 'drawTime', bigint> &
+    Record<'circleId' | 'collateral' | 'time', bigint> &
     Record<'aprBps' | 'period' | 'place', number>
 > & { kind: Kind };
 
 /** The most digits that the columns of `chain_events` take. */
-const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78 };
+const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78, fee: 78 };
+/** Without a number, its place on the chain orders an event among those of its contract. */
+const placeOf = ({ blockNumber, logIndex }: RawLog): number =>
+  small(Number(blockNumber) * MAX_LOG_INDEX + Number(logIndex));
+
+const NAMES = {
+  reference: () => null,
+  number: ({ poolNumber }) => poolNumber?.toString() ?? null,
+  account: ({ poolAccount }) => poolAccount ?? null,
+} satisfies Record<PoolsBy, (fields: Fields) => string | null>;
 const ID_LENGTH = 32;
 const ADDRESS_LENGTH = 42;
 
@@ -30,12 +43,16 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
   const logged = new Set<AdaptedEvent>();
   return (log, time) => {
     const contract = log.address.toLowerCase();
-    const adapted = adapters.get(contract)?.events.get(log.topics[0]);
+    const adapter = adapters.get(contract);
+    const adapted = adapter?.events.get(log.topics[0]);
     const parameters = adapted?.read(log);
     if (!parameters) return undefined;
-    const seq = small(adapted!.number(log, parameters));
+    const { number } = adapted!;
+    const seq = number ? small(number(log, parameters)) : placeOf(log);
     try {
-      return checked(eventOf(log, time, contract, seq, adapted!.translate(parameters)));
+      const happening = adapted!.translate(parameters);
+      if (happening === undefined && !number) return undefined;
+      return checked(eventOf(log, time, contract, seq, happening!, adapter!.poolsBy));
     } catch (error) {
       // Whoever can make one such event can make many.
       if (!logged.has(adapted!))
@@ -43,16 +60,25 @@ export function decoderOf(adapters: ReadonlyMap<string, Adapter>): DecodeLog {
           `${adapted!.place} failed at an event of ${log.transactionHash}: ${(error as Error).message}`,
         );
       logged.add(adapted!);
-      return eventOf(log, time, contract, seq, { kind: adapted!.name as Kind });
+      return eventOf(log, time, contract, seq, { kind: adapted!.name as Kind }, 'reference');
     }
   };
 }
 
 const numberOf = (value: number | undefined): number | null => (value === undefined ? null : small(value));
 
-function eventOf(log: RawLog, time: number, contract: string, seq: number, fields: Fields): ChainEvent {
-  const { kind, poolId, ref, drawId, account, amount, circleId, collateral } = fields;
+function eventOf(
+  log: RawLog,
+  time: number,
+  contract: string,
+  seq: number,
+  fields: Fields,
+  poolsBy: PoolsBy,
+): ChainEvent {
+  const { kind, poolId, ref, drawId, account, amount, fee, circleId, collateral } = fields;
   const ends = fields.drawTime ?? fields.time;
+  const poolName = NAMES[poolsBy](fields);
+  const own = poolId === undefined ? null : digits(poolId);
   return {
     blockNumber: Number(log.blockNumber),
     logIndex: small(Number(log.logIndex)),
@@ -62,11 +88,13 @@ function eventOf(log: RawLog, time: number, contract: string, seq: number, field
     contract,
     seq,
     kind,
-    poolId: poolId === undefined ? null : digits(poolId),
+    poolId: poolsBy === 'reference' ? own : poolName && standIn(contract, poolName),
+    poolName,
     ref: ref === undefined || /^0x0*$/.test(ref) ? null : digits(ref),
     drawId: drawId === undefined ? null : drawId.toString(),
     account: account ?? null,
     amount: amount === undefined ? null : amount.toString(),
+    fee: fee === undefined ? null : fee.toString(),
     aprBps: numberOf(fields.aprBps),
     drawTime: ends === undefined ? null : Math.min(small(ends), LATEST_TIME_S),
     circleId: circleId === undefined ? null : circleId.toString(),
@@ -78,16 +106,20 @@ function eventOf(log: RawLog, time: number, contract: string, seq: number, field
 
 /** One that the database could not store would stop all others. @throws Error */
 function checked(event: ChainEvent): ChainEvent {
-  const { kind, poolId, ref, drawId, account } = event;
+  const { kind, poolId, poolName, ref, drawId, account } = event;
+  const isNumber = (value: string | null, most: number): boolean =>
+    value === null || (value.length <= most && !value.startsWith('-'));
   const fits =
     (poolId === null) !== (drawId === null) &&
     (poolId === null || poolId.length === ID_LENGTH) &&
     (ref === null || ref.length === ID_LENGTH) &&
     (account === null || account.length === ADDRESS_LENGTH) &&
-    (['drawId', 'circleId', 'amount', 'collateral'] as const).every((name) => {
-      const digitsOf = event[name];
-      return digitsOf === null || (digitsOf.length <= MOST_DIGITS[name] && !digitsOf.startsWith('-'));
-    });
+    (poolName?.startsWith('0x')
+      ? poolName.length === ADDRESS_LENGTH
+      : isNumber(poolName, MOST_DIGITS.amount)) &&
+    (['drawId', 'circleId', 'amount', 'collateral', 'fee'] as const).every((name) =>
+      isNumber(event[name], MOST_DIGITS[name]),
+    );
   if (!fits)
     throw new Error(`what it returned for ${kind} is not of a pool or a draw, or does not fit its field`);
   return event;

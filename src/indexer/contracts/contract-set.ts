@@ -2,6 +2,7 @@ import type { Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import type { PoolType } from '#values/types';
 import type { IndexerSettings } from '#settings/indexer.settings';
+import type { Adapter } from '#indexer/adapters/adapter';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { type ChainCursor, LeadershipLost } from '#indexer/ledger/chain-cursor';
 import { type Block, countCall, toCount } from '#indexer/reading/raw-chain';
@@ -29,6 +30,7 @@ export async function followContracts(
   cursor: ChainCursor,
   { POOL_CONTRACTS, START_BLOCK }: Pick<IndexerSettings, 'POOL_CONTRACTS' | 'START_BLOCK'>,
   logger: Logger,
+  adapterOf: (address: string) => Adapter | undefined = () => undefined,
 ): Promise<void> {
   const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
     addresses.map((address, position) => ({ type, address, position })),
@@ -57,6 +59,11 @@ export async function followContracts(
     [...late.values()].map(({ number }) => number),
     [...late.values()].map(({ hash }) => hash),
     [...late.values()].map(({ time }) => time),
+    wanted.map(({ address }) => adapterOf(address)?.poolsBy ?? 'reference'),
+    wanted.map(({ address }) => adapterOf(address)?.isNumbered ?? true),
+    wanted.map(({ address }) => adapterOf(address)?.className ?? 'ReferencePool'),
+    wanted.map(({ address }) => adapterOf(address)?.views?.balance),
+    wanted.map(({ address }) => adapterOf(address)?.views?.total),
   ]);
   if (!rows[0].led) throw new LeadershipLost('another process leads');
 }
@@ -65,7 +72,9 @@ export async function followContracts(
 const REPLACE = `
   WITH led AS (SELECT 1 FROM chain_cursor WHERE epoch = $1 FOR UPDATE),
   wanted AS MATERIALIZED (
-    SELECT type, address, position FROM unnest($2::text[], $3::text[], $4::smallint[]) AS w(type, address, position)
+    SELECT *
+    FROM unnest($2::text[], $3::text[], $4::smallint[], $10::text[], $11::boolean[], $12::text[], $13::text[],
+      $14::text[]) AS w(type, address, position, pools_by, numbered, adapter, balance_view, total_view)
     WHERE EXISTS (SELECT FROM led)
   ), begins AS MATERIALIZED (
     SELECT address, number, hash, time
@@ -82,9 +91,13 @@ const REPLACE = `
     FROM wanted JOIN begins USING (address)
     ON CONFLICT DO NOTHING
   ), followed AS (
-    INSERT INTO chain_contracts (type, address, position, from_block)
-    SELECT type, address, position, coalesce(number + 1, $5) FROM wanted LEFT JOIN begins USING (address)
-    ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position
+    INSERT INTO chain_contracts (type, address, position, from_block, pools_by, numbered, adapter,
+      balance_view, total_view)
+    SELECT type, address, position, coalesce(number + 1, $5), pools_by, numbered, adapter, balance_view, total_view
+    FROM wanted LEFT JOIN begins USING (address)
+    ON CONFLICT ON CONSTRAINT chain_contracts_pkey DO UPDATE SET position = excluded.position,
+      pools_by = excluded.pools_by, numbered = excluded.numbered, adapter = excluded.adapter,
+      balance_view = excluded.balance_view, total_view = excluded.total_view
   )
   SELECT EXISTS (SELECT FROM led) AS led`;
 

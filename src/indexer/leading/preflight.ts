@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Client } from 'pg';
 import { IndexerSettings } from '#settings/indexer.settings';
+import { ContractAdapters } from '#indexer/adapters/contract-adapters';
 import { WrongChain, openCursor } from '#indexer/agreement/chain-identity';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { followContracts } from '#indexer/contracts/contract-set';
@@ -25,6 +26,7 @@ export class Preflight {
   constructor(
     private readonly environment: IndexerSettings,
     private readonly endpoints: RpcEndpoints,
+    private readonly adapters: ContractAdapters,
   ) {}
 
   /**
@@ -43,7 +45,7 @@ export class Preflight {
   async open({ client, writer }: Lead, reader: WatchedEndpoint): Promise<ChainCursor> {
     const { environment } = this;
     const cursor = await openCursor(client, writer, reader.source, environment);
-    await followContracts(client, reader.source, cursor, environment, this.logger);
+    await followContracts(client, reader.source, cursor, environment, this.logger, this.adapters.of);
     this.epoch = cursor.epoch;
     await this.keepFacts(client, reader);
     return cursor;

@@ -69,6 +69,7 @@ export const MOVEMENTS = {
   CircleCancelled: null,
   PaidOut: 'WITHDRAWAL',
   CircleRefunded: 'WITHDRAWAL',
+  PoolOpened: null,
 } as const satisfies Record<PoolKind, TransactionType | null>;
 
 /**

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
+import { PoolNames } from '#indexer/naming/pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
 import {
   type Announced,
@@ -38,11 +39,14 @@ export class EventApplier {
   /** Where the search for new pools continues. */
   private lookedAt = FIRST_ID;
   private searchedAt = 0;
+  private readonly names: PoolNames;
 
   constructor(
     private readonly client: Client,
     private readonly lotteries: ReadonlySet<string>,
-  ) {}
+  ) {
+    this.names = new PoolNames(client);
+  }
 
   /** Events above block `effective` are only stored until they have enough confirmations. */
   async apply(events: ChainEvent[], reach: Reach): Promise<Tally> {
@@ -51,6 +55,7 @@ export class EventApplier {
     const fresh = events.map((event): Item => ({ event }));
     let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
     const isDue = items.length === 0 || Date.now() - this.searchedAt > SEARCH_MS;
+    await this.names.resolve(items, effective, isDue);
     const found = isDue ? await this.findAppeared() : [];
     const tally = new Tally();
     if (items.length + found.length === 0) return tally;

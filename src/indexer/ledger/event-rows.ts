@@ -13,10 +13,12 @@ export interface EventRow {
   seq: string;
   kind: Kind;
   pool_id: string | null;
+  pool_name: string | null;
   ref: string | null;
   draw_id: string | null;
   account: string | null;
   amount: string | null;
+  fee: string | null;
   apr_bps: string | null;
   draw_time: Date | null;
   circle_id: string | null;
@@ -42,10 +44,12 @@ export function keptItem(row: EventRow): Item {
     seq: Number(row.seq),
     kind: row.kind,
     poolId: compact(row.pool_id),
+    poolName: row.pool_name,
     ref: compact(row.ref),
     drawId: row.draw_id,
     account: row.account,
     amount: row.amount,
+    fee: row.fee,
     aprBps: number(row.apr_bps),
     drawTime: row.draw_time && seconds(row.draw_time),
     circleId: row.circle_id,

@@ -17,10 +17,12 @@ const COLUMNS: Column[] = [
   ['seq', 'bigint', ({ event }) => event.seq],
   ['kind', 'text', ({ event }) => event.kind],
   ['pool_id', 'uuid', ({ event }) => event.poolId],
+  ['pool_name', 'text', ({ event }) => event.poolName],
   ['ref', 'uuid', ({ event }) => event.ref],
   ['draw_id', 'numeric', ({ event }) => event.drawId],
   ['account', 'text', ({ event }) => event.account],
   ['amount', 'numeric', ({ event }) => event.amount],
+  ['fee', 'numeric', ({ event }) => event.fee],
   ['apr_bps', 'bigint', ({ event }) => event.aprBps],
   ['draw_time', 'time', ({ event }) => event.drawTime],
   ['circle_id', 'numeric', ({ event }) => event.circleId],
@@ -201,6 +203,7 @@ export const UNDO = {
       FROM applied a WHERE e.block_number = a.block_number AND e.log_index = a.log_index
     )
     SELECT ${UNDONE} FROM applied GROUP BY 1, 2, 3, 4`,
+  names: `DELETE FROM pool_names e WHERE block_number > $1 AND ${OF_CONTRACT}`,
   blocks: `DELETE FROM chain_blocks WHERE number > $1`,
   /** Nothing is proven of blocks that are gone, or of a contract's events that were taken back. */
   proofs: `

@@ -153,6 +153,7 @@ export class EventWriter {
     for (const statement of [sql.UNDO.createdRows, sql.UNDO.matched, sql.UNDO.accruals])
       await this.client.query(statement, [effective, contract]);
     await this.client.query(sql.UNDO.proofs, [number, contract]);
+    await this.client.query(sql.UNDO.names, [effective, contract]);
     const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
     const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
     const undone = [...gone.rows, ...waiting.rows];

@@ -71,6 +71,7 @@ const CHANGES = {
   CircleCancelled: false,
   PaidOut: true,
   CircleRefunded: true,
+  PoolOpened: false,
 } as const satisfies Record<PoolKind, boolean>;
 type PositionKind = { [Kind in PoolKind]: (typeof CHANGES)[Kind] extends true ? Kind : never }[PoolKind];
 export const changesPositions = (kind: PoolKind): kind is PositionKind => CHANGES[kind];

@@ -57,9 +57,13 @@ export class BlockProof {
    */
   async prove(reading: Reading): Promise<Reading> {
     const { reader, batch } = reading;
-    const unnumbered = batch.contracts.filter((_, i) => batch.counts[i] === null);
+    const isNumbered = (contract: string): boolean => this.adapters.of(contract)?.isNumbered ?? true;
+    const unnumbered = batch.contracts.filter(
+      (contract, i) => batch.counts[i] === null || !isNumbered(contract),
+    );
     batch.contracts.forEach((contract, i) => {
-      if (typeof batch.counts[i] === 'number') this.standings.set(contract, { completeness: 'numbers' });
+      if (typeof batch.counts[i] === 'number' && isNumbered(contract))
+        this.standings.set(contract, { completeness: 'numbers' });
     });
     if (unnumbered.length === 0) return reading;
     const { headers = [] } = batch;

@@ -25,14 +25,19 @@ export interface ChainEvent {
   time: number;
   txHash: string;
   contract: string;
-  /** Its number among the contract's events, from 1. */
+  /** Its number among the contract's events, from 1; or, of a contract without numbers, its place on the chain. */
   seq: number;
   kind: Kind;
+  /** Of the pool; where the contract has a name of its own for it, and no pool is known by it, an id that stands for that. */
   poolId: string | null;
+  /** How a contract names the pool that does not know its id: its number, or its account. Otherwise null. */
+  poolName: string | null;
   ref: string | null;
   drawId: string | null;
   account: string | null;
   amount: string | null;
+  /** What the contract kept beside the amount. */
+  fee: string | null;
   aprBps: number | null;
   /** When something ends: a sale of tickets, the time for joining a circle, a round. */
   drawTime: number | null;

@@ -23,6 +23,9 @@ const number = (text: string | null): number | null => (text === null ? null : N
 export function storedItem(row: (string | null)[]): StoredItem {
   const event: ChainEvent = {
     poolId: row[0],
+    // No rule depends on these two.
+    poolName: null,
+    fee: null,
     blockNumber: Number(row[1]),
     logIndex: Number(row[2]),
     time: Number(row[3]),

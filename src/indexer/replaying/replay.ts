@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { TYPE_WITH_DRAWS } from '#values/types';
 import type { IndexerSettings } from '#settings/indexer.settings';
 import { connect } from '#indexer/leading/leader';
+import { CORRECT_NAMES } from '#indexer/naming/correction.sql';
 import { correct, lockRepair } from './correction';
 import { DrawCorrection } from './draw-correction';
 import { HOLD_CURSOR, REACH } from './events.sql';
@@ -60,12 +61,20 @@ export class Replay {
     const { rows } = await writer.query<{ effective: string; events: string }>(REACH);
     if (!rows[0]) return { events: 0, corrected: {}, refused: [] };
     const [effective, total] = [Number(rows[0].effective), Number(rows[0].events)];
+    let names = 0;
+    for (const statement of CORRECT_NAMES)
+      names += await correct(
+        writer,
+        HOLD_CURSOR,
+        async (until) => (await writer.query(statement, [until])).rowCount ?? 0,
+      );
     const pools = new PoolCorrection(writer, this.lotteries);
     const walked = await this.walk(readers, pools, total);
     const draws = new DrawCorrection(writer, readers[0], this.lotteries);
     await draws.decide(effective, this.signal);
     await draws.make(this.signal);
     const corrected = {
+      pool_names: names,
       pools: pools.corrected,
       chain_events: draws.outcomes,
       draws: draws.corrected,

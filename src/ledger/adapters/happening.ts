@@ -1,16 +1,35 @@
 import type { Hex } from 'viem';
 
+/** The pool, as the contract knows it: see `PoolContractOptions.poolsBy`. */
+type OfPool =
+  | {
+      /** 16 bytes: the id that the service gave it. */
+      poolId: Hex;
+    }
+  | {
+      /** Made by the contract, which told it in an event: `PoolOpened`. */
+      poolNumber: bigint;
+    }
+  | {
+      /** Whose pool it is: the account's only one at the contract. */
+      poolAccount: Hex;
+    };
+
 /** Money of an account and a pool of the service. Amounts are in the token's smallest unit. */
-interface Movement {
-  /** 16 bytes: the pool's id. */
-  poolId: Hex;
+interface Money {
   account: Hex;
   amount: bigint;
 }
+type Movement = OfPool & Money;
 
 /** 16 bytes: the id of the announced deposit that it refers to. None, or only zeros: it refers to none. */
 interface Referring {
   ref?: Hex;
+}
+
+interface Charged {
+  /** What the contract kept of the yield, beside `amount`, which the account got. */
+  fee?: bigint;
 }
 
 interface InDraw {
@@ -29,12 +48,14 @@ interface ToPools {
   /** Paid out to the account, of what was paid in. */
   Withdrawn: Movement & Referring;
   /** Paid out to the account, of what the pool has earned. */
-  YieldClaimed: Movement & Referring;
+  YieldClaimed: Movement & Referring & Charged;
   /** Earned by the pool, for all who have money in it; `aprBps` is the yearly rate, in hundredths of a percent. */
-  YieldAccrued: Omit<Movement, 'account'> & { aprBps: number };
+  YieldAccrued: OfPool & Omit<Money, 'account'> & { aprBps: number };
   /** The account wants its yield in the pool to be paid in again, by anyone. Moves nothing. */
-  CompoundingStarted: Omit<Movement, 'amount'>;
-  CompoundingStopped: Omit<Movement, 'amount'>;
+  CompoundingStarted: OfPool & Omit<Money, 'amount'>;
+  CompoundingStopped: OfPool & Omit<Money, 'amount'>;
+  /** The contract has made a pool for the account, and given it a number. Moves nothing. */
+  PoolOpened: { poolNumber: bigint; account: Hex };
 }
 
 /** What happens to a draw. */

@@ -14,10 +14,29 @@ export interface PoolContractOptions {
   abi: Abi;
   /**
    * The parameter by which the contract numbers all its events, from 1, as its `seq()` counts them: that proves that none is
-   * missing. One that the adapter does not read would look like one that a node has left out.
+   * missing. One that the adapter does not read would look like one that a node has left out. A contract that does not
+   * number its events is proven by headers and receipts instead: see docs/completeness.md.
    */
-  numberedBy: string;
+  numberedBy?: string;
+  /** How its events name a pool. Without it: 'reference'. */
+  poolsBy?: PoolsBy;
+  /**
+   * The contract's functions that give the balance of an account in a pool, and of all of the pool, such as
+   * `shares(uint256 pool, address account)`: `verify` asks them. The parameters are called `pool` and `account`. Without them
+   * only the events tell.
+   */
+  views?: { balance?: string; total?: string };
 }
+
+/**
+ * How events name a pool, and how that is tied to a pool of the service.
+ * - `reference`: by the service's own id, 16 bytes: `poolId`.
+ * - `number`: by a number that the contract makes: `poolNumber`. The pool that `PoolOpened` names is the first pool that
+ *   its account has made in the service for this contract, and that has no number yet.
+ * - `account`: an account has one pool at the contract: `poolAccount`. It is the account's first one in the service for
+ *   this contract.
+ */
+export type PoolsBy = 'reference' | 'number' | 'account';
 
 /** The parameters of an event, as viem gives them, but addresses are in lower case. */
 export type EventOf<Of extends Abi, Name extends ContractEventName<Of>> = ContractEventArgsFromTopics<
@@ -27,7 +46,7 @@ export type EventOf<Of extends Abi, Name extends ContractEventName<Of>> = Contra
 
 /**
  * The class says what the events of a contract mean: its methods that are marked with `@On` of `eventsOf` get an event's
- * parameters and return what happened. They are pure functions: the same events are read again after
+ * parameters and return what happened, or nothing. They are pure functions: the same events are read again after
  * reorganisations, by every process.
  */
 export const PoolContract = (options: PoolContractOptions): ClassDecorator =>
@@ -35,7 +54,7 @@ export const PoolContract = (options: PoolContractOptions): ClassDecorator =>
 
 type OnEvent<Of extends Abi> = <Name extends ContractEventName<Of>>(
   name: Name,
-) => <Method extends (event: EventOf<Of, Name>) => Happening>(
+) => <Method extends (event: EventOf<Of, Name>) => Happening | undefined>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<Method>,

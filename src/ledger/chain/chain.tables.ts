@@ -13,4 +13,5 @@ export const TABLES = [
   'circles',
   'circle_members',
   'circle_rounds',
+  'pool_names',
 ];

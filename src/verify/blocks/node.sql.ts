@@ -7,10 +7,12 @@ export const COLUMNS = [
   'seq',
   'kind',
   'pool_id',
+  'pool_name',
   'ref',
   'draw_id',
   'account',
   'amount',
+  'fee',
   'apr_bps',
   'draw_time',
   'circle_id',
@@ -24,10 +26,12 @@ const seconds = (column: string): string => `extract(epoch FROM ${column})::bigi
 
 /**
  * Events in the order of the chain, as of the cursor. Parameters: block and log index to go on after, limit. Row: where
- * the cursor stands, block and log index, the columns as text, times in seconds.
+ * the cursor stands, block and log index, the columns as text, times in seconds, and whether the contract is of
+ * this repository: of others, only their adapters know what events say.
  */
 export const NEXT_EVENTS = `
   SELECT c.block_number AS "cursorNumber", c.block_hash AS "cursorHash", e.block_number AS block, e.log_index AS index,
+    NOT EXISTS (SELECT FROM chain_contracts k WHERE k.address = e.contract AND k.adapter <> 'ReferencePool') AS "isOurs",
     ${COLUMNS.map((column) => `${column.endsWith('_time') ? seconds(`e.${column}`) : `e.${column}`}::text AS "${column}"`).join(', ')}
   FROM chain_cursor c CROSS JOIN chain_events e
   WHERE (e.block_number, e.log_index) > ($1::bigint, $2::bigint) ORDER BY e.block_number, e.log_index LIMIT $3`;

@@ -1,19 +1,13 @@
 import { type Log, decodeEventLog } from 'viem';
-import {
-  type AtCursor,
-  type Call,
-  ChainComparison,
-  MIN_SIGHTINGS,
-  NotComparable,
-  hex,
-} from '#verify/checks/chain';
+import { ChainComparison, MIN_SIGHTINGS, NotComparable } from '#verify/checks/chain';
 import type { Value } from '#verify/checks/connection';
 import type { Difference } from '#verify/checks/findings';
 import { eventsAbi } from '#verify/contract/events.abi';
+import { type AtCursor, type Call, hex } from '#verify/contract/holdings';
 import { BLOCKS, COLUMNS, type EventColumn, NEXT_EVENTS } from './node.sql';
 
 type Columns = Record<EventColumn, string | null>;
-type StoredEvent = AtCursor & { block: string; index: string } & Columns;
+type StoredEvent = AtCursor & { block: string; index: string; isOurs: boolean } & Columns;
 type Place = Pick<StoredEvent, 'block' | 'index'>;
 interface StoredBlock extends AtCursor {
   number: string;
@@ -208,7 +202,7 @@ const subjectsOf = ({ pool_id, contract, draw_id }: Partial<Record<EventColumn, 
 
 function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined): Wrong[] {
   const id = keyOf(row);
-  const wanted = log && told(header, log);
+  const wanted = log && (row.isOurs ? told(header, log) : placed(header, log));
   if (!wanted) {
     const difference = { kind: 'chain_events.log_index', id, found: row.kind, wanted: null, mended: false };
     return [{ difference, subjects: subjectsOf(row) }];
@@ -217,16 +211,24 @@ function compareEvent(row: StoredEvent, header: Header, log: RawLog | undefined)
   return differences('chain_events', id, row, wanted).map((difference) => ({ difference, subjects }));
 }
 
+/** The columns of any log. */
+const placed = (
+  header: Header,
+  log: RawLog,
+): Record<'block_hash' | 'block_time' | 'tx_hash' | 'contract', string> => ({
+  block_hash: header.hash,
+  block_time: least(BigInt(header.timestamp), LAST_SECOND).toString(),
+  tx_hash: log.transactionHash,
+  contract: log.address.toLowerCase(),
+});
+
 /** The columns of an event by its log; undefined for a log of another event. */
 function told(header: Header, log: RawLog): Columns | undefined {
   try {
     const { eventName, args } = decodeEventLog({ abi: eventsAbi, topics: log.topics, data: log.data });
     return {
       ...(Object.fromEntries(COLUMNS.map((column) => [column, null])) as Columns),
-      block_hash: header.hash,
-      block_time: least(BigInt(header.timestamp), LAST_SECOND).toString(),
-      tx_hash: log.transactionHash,
-      contract: log.address.toLowerCase(),
+      ...placed(header, log),
       kind: eventName,
       ...Object.fromEntries(
         Object.entries(args).map(([name, value]) => [

@@ -1,50 +1,26 @@
 import type { Client } from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Hex, encodeFunctionData, parseAbi } from 'viem';
-import { bytes16 } from '#values/bytes16';
-import { type StoredCircle, circleViews } from '#verify/contract/circle-views';
+import { encodeFunctionData, parseAbi } from 'viem';
+import {
+  type AtCursor,
+  type Holding,
+  type Question,
+  ethCall,
+  hex,
+  questionsOf,
+} from '#verify/contract/holdings';
 import { LAST_EVENTS, LEDGER_HOLDINGS } from './chain.sql';
 import { type EndpointRotation, lacksFunction } from './endpoint-rotation';
 import type { Difference, Findings } from './findings';
-import { type StoredPosition, claimable } from './yield-model';
 
-/** Functions that a contract must have, beside `chain/contract.abi.ts`, for its balances to be compared. */
-const abi = parseAbi([
-  'function totalOf(bytes16 poolId) view returns (uint256)',
-  'function balanceOf(bytes16 poolId, address account) view returns (uint256)',
-  'function claimableOf(bytes16 poolId, address account) view returns (uint256)',
-  'function seq() view returns (uint64)',
-]);
+const abi = parseAbi(['function seq() view returns (uint64)']);
 
 type Choose = (all: Question[]) => Question[];
 type Accounts = [after: string, most: number | null, only: string[] | null];
-export type Call = Parameters<EndpointRotation['ask']>[0][number];
 /** The node does not answer, or cannot answer this. */
 export class NotComparable extends Error {}
 /** The node does not have the cursor's block, or no longer. */
 class OtherBlock extends Error {}
-
-export interface AtCursor {
-  /** The driver returns bigint as text. */
-  cursorNumber: string;
-  cursorHash: string;
-}
-interface Holding extends AtCursor {
-  id: string;
-  contract: string;
-  block: string;
-  /** Null in a part that does not begin the pool. */
-  total: string | null;
-  holders: { account: string; amount: string | null; position: StoredPosition | null }[];
-  /** True: the contract holds circles, and the pool has none. */
-  circle: StoredCircle | boolean;
-}
-interface Question {
-  kind: string;
-  id: string;
-  wanted: bigint;
-  call: Call;
-}
 
 /** After so many calls, check again that the node still has the cursor's block. */
 const CALLS_PER_CHECK = 500;
@@ -54,9 +30,6 @@ const MAX_TRIES = 10;
 const RETRY_MS = 500;
 /** A difference counts when it was seen so many times, as a balancer may ask a node that is on another block. */
 export const MIN_SIGHTINGS = 3;
-
-export const hex = (value: number | string): Hex => `0x${Number(value).toString(16)}`;
-const ethCall = (to: string, data: Hex, block: string): Call => ['eth_call', [{ to, data }, hex(block)]];
 
 /** Compares the ledger with the contracts' own state at the ledger's block. */
 export class ChainComparison {
@@ -212,29 +185,6 @@ export class ChainComparison {
 
 type Asked = Record<'asked', Question[]> & Record<'differing', Keyed[]>;
 type Keyed = Record<'key', string> & Record<'difference', Difference>;
-
-function questionsOf({ id, contract, block, total, holders, circle }: Holding): Question[] {
-  if (circle === true) return [];
-  if (circle) return circleViews(id, circle, total, (data) => ethCall(contract, data, block));
-  const poolId = bytes16(id);
-  const totalOf = encodeFunctionData({ abi, functionName: 'totalOf', args: [poolId] });
-  type View = 'balanceOf' | 'claimableOf';
-  const ask = (kind: string, view: View, account: string, wanted: bigint): Question => {
-    const data = encodeFunctionData({ abi, functionName: view, args: [poolId, account as Hex] });
-    return { kind, id: `${id} ${account}`, wanted, call: ethCall(contract, data, block) };
-  };
-  const call = ethCall(contract, totalOf, block);
-  const ofPool = total === null ? [] : [{ kind: 'chain.total', id, wanted: BigInt(total), call }];
-  const ofAccounts = holders.flatMap(({ account, amount, position }) => [
-    ...(amount === null ? [] : [ask('chain.balance', 'balanceOf', account, BigInt(amount))]),
-    // Where position and ledger agree, the question above is enough.
-    ...(position === null || position.balance === amount
-      ? []
-      : [ask('chain.position', 'balanceOf', account, BigInt(position.balance))]),
-    ...(position === null ? [] : [ask('chain.claimable', 'claimableOf', account, claimable(position))]),
-  ]);
-  return [...ofPool, ...ofAccounts];
-}
 
 /** @returns the amount, or the reason why there is none: the contract lacks the function, or the node the state */
 function amountOf(answer: unknown, { kind, call, wanted }: Question): bigint | string {

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { COMPARE_NAMES } from '#verify/contract/names.sql';
 import type { Value } from './connection';
 import * as days from './days.sql';
 import type { Findings } from './findings';
@@ -88,6 +89,11 @@ export class DerivedComparison extends LedgerComparison {
       const columns = (['block', 'pool', 'address'] as const).map((name) => former.map((row) => row[name]));
       await this.client.query(FORGET_FORMER, columns);
     });
+  }
+
+  /** What contracts call pools: `replay` makes it anew. */
+  async names(): Promise<void> {
+    await this.report('pool_names', await this.rows<Value>(COMPARE_NAMES));
   }
 
   /** What is kept to take blocks back for pools that do not exist. */

@@ -1,10 +1,12 @@
 import { eventsAbi } from '#verify/contract/events.abi';
+import { UNNUMBERED, ofName, standIn } from '#verify/contract/names.sql';
 
 /** The kinds of events that name a pool, a draw, or a circle of a pool. */
 const kindsOf = (id: 'poolId' | 'drawId' | 'circleId'): string =>
   eventsAbi.flatMap(({ name, inputs: [first] }) => (first.name === id ? `'${name}'` : [])).join(', ');
 const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NULL AND e.kind IN (${kindsOf('poolId')})
   OR e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NOT NULL AND e.kind IN (${kindsOf('circleId')})
+  OR e.pool_id IS NOT NULL AND e.pool_name IS NOT NULL AND e.draw_id IS NULL AND e.kind = 'PoolOpened'
   OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
 /** Who joins a circle without collateral moves nothing. */
 const MOVES = `(e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')
@@ -40,7 +42,16 @@ const ROW_ID = `(${digits('(extract(epoch FROM e.block_time) * 1000)::bigint', 1
 const WRONG = [
   // The numbers of a contract have no gaps, and begin at 1.
   `SELECT 'chain_events.seq', e.contract || ' ' || e.seq, (e.seq - 1)::text, e.before::text, ARRAY['*']
-   FROM numbered e WHERE e.before <> e.seq - 1`,
+   FROM numbered e WHERE e.before <> e.seq - 1 AND NOT ${UNNUMBERED}`,
+  // Without numbers, the place on the chain is one.
+  `SELECT 'chain_events.seq', ${KEY}, (e.block_number * 4194304 + e.log_index)::text, e.seq::text, ARRAY['*']
+   FROM batch e WHERE e.seq <> e.block_number * 4194304 + e.log_index AND ${UNNUMBERED}`,
+  // The pool is the one that has the name.
+  `SELECT 'chain_events.pool_id', ${KEY}, coalesce(n.pool_id, ${standIn('e')})::text, e.pool_id::text,
+     ${OWN} || array_remove(ARRAY[n.pool_id::text], NULL)
+   FROM batch e LEFT JOIN pool_names n ON ${ofName('n', 'e')}
+   WHERE e.pool_name IS NOT NULL AND e.pool_id <> coalesce(n.pool_id, ${standIn('e')})
+     AND (e.outcome <> 'WAITING' OR e.pool_id <> ${standIn('e')})`,
   // The chain's order is that of the numbers, and time does not fall.
   `SELECT 'chain_events.block_number', ${KEY}, 'after ' || concat_ws(' ', p.block_number, p.log_index), ${KEY},
      ${OWN} || ${subjects('p')}

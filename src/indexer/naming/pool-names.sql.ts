@@ -1,0 +1,69 @@
+/** The statements that tie pools to what their contracts call them. Ids are given as 32 hex digits. */
+
+/**
+ * Those who opened pools at a contract that no pool of the service was there for, and have one there now that has no
+ * name. Looks at a limited number of events at a time. Parameters: the id to continue from, number of events.
+ */
+export const FIND_LATE = `
+  WITH looked AS MATERIALIZED (
+    SELECT pool_id, contract, CASE WHEN pool_name LIKE '0x%' THEN pool_name WHEN kind = 'PoolOpened' THEN account END AS opener
+    FROM chain_events WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL AND pool_id > $1::uuid
+    ORDER BY pool_id LIMIT $2
+  )
+  SELECT (SELECT pool_id FROM looked ORDER BY pool_id DESC LIMIT 1) AS last, (SELECT count(*)::int FROM looked) AS count,
+    coalesce((SELECT json_agg(json_build_object('contract', contract, 'account', opener)) FROM (
+      SELECT DISTINCT l.contract, l.opener FROM looked l JOIN users u ON u.address = l.opener
+      JOIN pools p ON p.owner_id = u.id AND p.contract_address = l.contract
+      WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)) o), '[]') AS openers`;
+
+/**
+ * Ties pools to the names that these accounts have opened, the first to the first, with those that have waited. A pool
+ * is held until it is tied, so that it is not cancelled meanwhile. Parameters: contracts and accounts; of the new events
+ * that open a pool: contract, account, name, block, log index.
+ */
+export const TIE = `
+  WITH asked AS MATERIALIZED (
+    SELECT DISTINCT contract, account FROM unnest($1::text[], $2::text[]) AS a(contract, account)
+  ), opened AS (
+    SELECT contract, account, name, block, log
+    FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[]) AS o(contract, account, name, block, log)
+    UNION ALL
+    SELECT contract, account, pool_name, block_number, log_index FROM chain_events JOIN asked USING (contract, account)
+    WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened' AND pool_name IS NOT NULL
+    UNION ALL
+    SELECT a.contract, a.account, e.pool_name, e.block_number, e.log_index
+    FROM asked a JOIN chain_events e ON e.pool_id = pool_stand_in(a.contract, a.account)
+    WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_name IS NOT NULL
+  ), first AS (
+    SELECT DISTINCT ON (contract, name) * FROM opened o
+    WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.stand_in = pool_stand_in(o.contract, o.name))
+    ORDER BY contract, name, block, log
+  ), held AS MATERIALIZED (
+    SELECT p.id, a.contract, a.account
+    FROM asked a JOIN users u ON u.address = a.account
+    JOIN pools p ON p.owner_id = u.id AND p.contract_address = a.contract
+    WHERE NOT EXISTS (SELECT FROM pool_names n WHERE n.pool_id = p.id)
+    ORDER BY p.id FOR KEY SHARE OF p
+  ), tied AS (
+    INSERT INTO pool_names (stand_in, contract, name, pool_id, block_number, log_index)
+    SELECT pool_stand_in(contract, name), contract, name, id, block, log
+    FROM (SELECT *, row_number() OVER (PARTITION BY contract, account ORDER BY block, log) AS n FROM first) f
+    JOIN (SELECT *, row_number() OVER (PARTITION BY contract, account ORDER BY id) AS n FROM held) h
+      USING (contract, account, n)
+    RETURNING stand_in, pool_id
+  )
+  UPDATE chain_events e SET pool_id = t.pool_id FROM tied t
+  WHERE e.outcome = 'UNKNOWN_POOL' AND e.pool_id = t.stand_in`;
+
+/** The ids that names have now. Parameters: contracts, names. */
+export const NAMED = `
+  SELECT w.contract, w.name, replace(coalesce(n.pool_id, w.stand_in)::text, '-', '') AS id
+  FROM (SELECT contract, name, pool_stand_in(contract, name) AS stand_in
+    FROM unnest($1::text[], $2::text[]) AS w(contract, name)) w
+  LEFT JOIN pool_names n ON n.stand_in = w.stand_in`;
+
+/** Parameters: blocks, log indexes, pool ids. */
+export const RENAME = `
+  UPDATE chain_events e SET pool_id = r.pool_id
+  FROM unnest($1::bigint[], $2::bigint[], $3::uuid[]) AS r(block_number, log_index, pool_id)
+  WHERE e.block_number = r.block_number AND e.log_index = r.log_index`;

@@ -1,0 +1,30 @@
+/** SQL: whether the contract of event `e` does not number its events. */
+export const UNNUMBERED =
+  'EXISTS (SELECT FROM chain_contracts u WHERE u.address = e.contract AND NOT u.numbered)';
+
+/** SQL: the id that an event has while no pool has the name that its contract gives the pool. */
+export const standIn = (event: string, name = 'pool_name'): string =>
+  `left(encode(sha256((${event}.contract || ' ' || ${event}.${name})::bytea), 'hex'), 32)::uuid`;
+
+/** SQL: whether a row of pool_names has the name of an event. */
+export const ofName = (row: string, event: string): string =>
+  `${row}.contract = ${event}.contract AND ${row}.name = ${event}.pool_name`;
+
+/**
+ * Names of pools that no event explains: the one at that place opened the pool or, of an account's, was in it, for who
+ * owns it. Row: id, column, kept, recount.
+ */
+export const COMPARE_NAMES = `
+  SELECT concat_ws(' ', n.contract, n.name) AS id, 'stand_in' AS "column", n.stand_in::text AS kept,
+    ${standIn('n', 'name')}::text AS recount
+  FROM pool_names n WHERE n.stand_in <> ${standIn('n', 'name')}
+  UNION ALL
+  SELECT concat_ws(' ', n.contract, n.name), CASE WHEN e.seq IS NULL THEN 'block_number' ELSE 'pool_id' END,
+    CASE WHEN e.seq IS NULL THEN concat_ws(' ', n.block_number, n.log_index) ELSE n.pool_id::text END, NULL
+  FROM pool_names n LEFT JOIN chain_events e ON e.block_number = n.block_number AND e.log_index = n.log_index
+    AND ${ofName('n', 'e')} AND e.outcome <> 'WAITING'
+  LEFT JOIN pools p ON p.id = n.pool_id LEFT JOIN users u ON u.id = p.owner_id
+  WHERE e.seq IS NULL OR p.contract_address <> n.contract
+    OR u.address <> CASE e.kind WHEN 'PoolOpened' THEN e.account END
+    OR u.address <> CASE WHEN e.pool_name LIKE '0x%' THEN e.pool_name END
+    OR e.kind <> 'PoolOpened' AND e.pool_name NOT LIKE '0x%'`;

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+import {ERC20} from "@openzeppelin/contracts/token/ERC20/ERC20.sol";
+import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
+import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
+
+/// Money of as many decimals as the test wants.
+contract Coin is ERC20 {
+    uint8 private immutable places;
+
+    constructor(string memory symbol, uint8 places_) ERC20(symbol, symbol) {
+        places = places_;
+    }
+
+    function decimals() public view override returns (uint8) {
+        return places;
+    }
+
+    function mint(address to, uint256 amount) external {
+        _mint(to, amount);
+    }
+}
+
+/// What both contracts below do with money: anyone may reward an account, and a tenth of each reward is a fee.
+abstract contract Rewarding {
+    using SafeERC20 for IERC20;
+
+    IERC20 public immutable asset;
+    address private immutable collector;
+
+    constructor(IERC20 asset_) {
+        asset = asset_;
+        collector = msg.sender;
+    }
+
+    function _take(uint256 amount) internal {
+        asset.safeTransferFrom(msg.sender, address(this), amount);
+    }
+
+    function _give(uint256 amount) internal {
+        asset.safeTransfer(msg.sender, amount);
+    }
+
+    function _pay(uint256 reward) internal returns (uint256 amount, uint256 fee) {
+        fee = reward / 10;
+        amount = reward - fee;
+        asset.safeTransfer(collector, fee);
+        _give(amount);
+    }
+}
+
+/// Savings of accounts. It knows no pools, and numbers nothing.
+contract AccountSavings is Rewarding {
+    mapping(address account => uint256) public savings;
+    mapping(address account => uint256) public rewards;
+
+    event Saved(address indexed account, uint256 amount);
+    event Unsaved(address indexed account, uint256 amount);
+    event RewardPaid(address indexed account, uint256 amount, uint256 fee);
+
+    constructor(IERC20 asset_) Rewarding(asset_) {}
+
+    function save(uint256 amount) external {
+        _take(amount);
+        savings[msg.sender] += amount;
+        emit Saved(msg.sender, amount);
+    }
+
+    function unsave(uint256 amount) external {
+        savings[msg.sender] -= amount;
+        _give(amount);
+        emit Unsaved(msg.sender, amount);
+    }
+
+    function reward(address account, uint256 amount) external {
+        _take(amount);
+        rewards[account] += amount;
+    }
+
+    function takeReward() external {
+        uint256 owed = rewards[msg.sender];
+        rewards[msg.sender] = 0;
+        (uint256 amount, uint256 fee) = _pay(owed);
+        emit RewardPaid(msg.sender, amount, fee);
+    }
+}
+
+/// Clubs with numbers: whoever pays in is a member.
+contract Clubs is Rewarding {
+    uint256 public count;
+    mapping(uint256 club => mapping(address member => uint256)) public shares;
+    mapping(uint256 club => mapping(address member => uint256)) public rewards;
+
+    event PoolCreated(uint256 indexed id, address indexed creator, string name);
+    event MemberJoined(uint256 indexed id, address indexed member);
+    event Paid(uint256 indexed id, address indexed member, uint256 amount);
+    event TakenOut(uint256 indexed id, address indexed member, uint256 amount);
+    event YieldPaid(uint256 indexed id, address indexed member, uint256 amount, uint256 fee);
+
+    constructor(IERC20 asset_) Rewarding(asset_) {}
+
+    function createPool(string calldata name) external {
+        emit PoolCreated(++count, msg.sender, name);
+    }
+
+    function pay(uint256 id, uint256 amount) external {
+        _take(amount);
+        if (shares[id][msg.sender] == 0) emit MemberJoined(id, msg.sender);
+        shares[id][msg.sender] += amount;
+        emit Paid(id, msg.sender, amount);
+    }
+
+    function takeOut(uint256 id, uint256 amount) public {
+        shares[id][msg.sender] -= amount;
+        _give(amount);
+        emit TakenOut(id, msg.sender, amount);
+    }
+
+    function takeAll(uint256 id) external {
+        takeOut(id, shares[id][msg.sender]);
+    }
+
+    function reward(uint256 id, address member, uint256 amount) external {
+        _take(amount);
+        rewards[id][member] += amount;
+    }
+
+    function takeYield(uint256 id) external {
+        uint256 owed = rewards[id][msg.sender];
+        rewards[id][msg.sender] = 0;
+        (uint256 amount, uint256 fee) = _pay(owed);
+        emit YieldPaid(id, msg.sender, amount, fee);
+    }
+}

@@ -1,0 +1,67 @@
+import { Module } from '@nestjs/common';
+import { parseAbi } from 'viem';
+import type { Happening } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
+
+const savingsAbi = parseAbi([
+  'event Saved(address indexed account, uint256 amount)',
+  'event Unsaved(address indexed account, uint256 amount)',
+  'event RewardPaid(address indexed account, uint256 amount, uint256 fee)',
+]);
+const SAVINGS = { balance: 'savings(address account)', total: 'savings(address pool)' };
+const OnSavings = eventsOf(savingsAbi);
+
+/** AccountSavings of ForeignPools.sol: an account's savings are its pool. */
+@PoolContract({ name: 'savings', types: ['individual'], abi: savingsAbi, poolsBy: 'account', views: SAVINGS })
+export class AccountSavings {
+  @OnSavings('Saved')
+  saved({ account, amount }: EventOf<typeof savingsAbi, 'Saved'>): Happening {
+    return { kind: 'Deposited', poolAccount: account, account, amount };
+  }
+
+  @OnSavings('Unsaved')
+  unsaved({ account, amount }: EventOf<typeof savingsAbi, 'Unsaved'>): Happening {
+    return { kind: 'Withdrawn', poolAccount: account, account, amount };
+  }
+
+  @OnSavings('RewardPaid')
+  rewardPaid({ account, amount, fee }: EventOf<typeof savingsAbi, 'RewardPaid'>): Happening {
+    return { kind: 'YieldClaimed', poolAccount: account, account, amount, fee };
+  }
+}
+
+const clubsAbi = parseAbi([
+  'event PoolCreated(uint256 indexed id, address indexed creator, string name)',
+  'event Paid(uint256 indexed id, address indexed member, uint256 amount)',
+  'event TakenOut(uint256 indexed id, address indexed member, uint256 amount)',
+  'event YieldPaid(uint256 indexed id, address indexed member, uint256 amount, uint256 fee)',
+]);
+const CLUBS = { balance: 'shares(uint256 pool, address account)' };
+const OnClubs = eventsOf(clubsAbi);
+
+/** Clubs of ForeignPools.sol, which have numbers. */
+@PoolContract({ name: 'clubs', types: ['cooperative'], abi: clubsAbi, poolsBy: 'number', views: CLUBS })
+export class Clubs {
+  @OnClubs('PoolCreated')
+  created({ id, creator }: EventOf<typeof clubsAbi, 'PoolCreated'>): Happening {
+    return { kind: 'PoolOpened', poolNumber: id, account: creator };
+  }
+
+  @OnClubs('Paid')
+  paid({ id, member, amount }: EventOf<typeof clubsAbi, 'Paid'>): Happening | undefined {
+    return amount === 0n ? undefined : { kind: 'Deposited', poolNumber: id, account: member, amount };
+  }
+
+  @OnClubs('TakenOut')
+  takenOut({ id, member, amount }: EventOf<typeof clubsAbi, 'TakenOut'>): Happening {
+    return { kind: 'Withdrawn', poolNumber: id, account: member, amount };
+  }
+
+  @OnClubs('YieldPaid')
+  yieldPaid({ id, member, amount, fee }: EventOf<typeof clubsAbi, 'YieldPaid'>): Happening {
+    return { kind: 'YieldClaimed', poolNumber: id, account: member, amount, fee };
+  }
+}
+
+@Module({ providers: [AccountSavings, Clubs] })
+export class ForeignModule {}

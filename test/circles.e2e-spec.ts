@@ -285,10 +285,9 @@ it("a stranger's circle with the id of a pool is none of the pool's", async () =
   const args = [bytes16(id), 5n, 0n, HOUR, timestamp + 1000n, members];
   await execute(clients[1], 'RotatingPool', contract, 'openCircle', args);
   const circle = await read<bigint>(bench.owner, 'RotatingPool', contract, 'circles');
-  for (const client of clients.slice(1)) {
-    await execute(client, 'RotatingPool', contract, 'join', [circle, `0x${'0'.repeat(32)}`]);
-    await execute(client, 'RotatingPool', contract, 'contribute', [circle, `0x${'0'.repeat(32)}`]);
-  }
+  for (const name of ['join', 'contribute'])
+    for (const client of clients.slice(1))
+      await execute(client, 'RotatingPool', contract, name, [circle, `0x${'0'.repeat(32)}`]);
   await execute(clients[1], 'RotatingPool', contract, 'endRound', [circle]);
   await bench.atHead();
   expect(await rounds(id, people[0])).toMatchObject({ circle: null, can: ['open'] });

@@ -33,6 +33,7 @@ import {
   WithdrawCallsQuery,
 } from '#features/payments/calls.dto';
 import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
+import { CirclePaymentQuery, OpenCircleQuery } from '#features/circles/circle-calls.dto';
 import { ListStrayDepositsQuery } from '#features/payments/stray-deposits.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
 import { ListPositionsQuery } from '#features/positions/positions.dto';
@@ -56,6 +57,7 @@ const OF_THE_SERVICE: Dto[] = [
     ListPositionsQuery,
   ],
   ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
+  ...[CirclePaymentQuery, OpenCircleQuery],
   ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];
 

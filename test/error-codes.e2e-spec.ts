@@ -10,6 +10,7 @@ import { createLogger } from '#platform/log/logger';
 import { DatabaseUnavailable, OutcomeUnknown } from '#platform/postgres/unavailable';
 import { Public } from '#features/access/auth.guard';
 import { JWT_SECRET, type Request, type Response, type SignedIn, TEN, TestApp, until } from './support/app';
+import { addCircle, forgetCircles, knowCircles } from './support/known-circles';
 import { type DrawFields, LAST_BLOCK, addDraw, knowLottery } from './support/draws';
 import { EventReader } from './support/event-source';
 import { addTransaction, newHash } from './support/ledger';
@@ -115,6 +116,16 @@ const callOf = async (call: string, fields: DrawFields): Promise<Response> => {
   );
   return answer;
 };
+/** Asks something of a pool that has a circle like this. */
+const ofCircle = async (path: string, fields?: Parameters<typeof addCircle>[3]): Promise<Response> => {
+  const { id } = (await create({ type: 'rotating' })).body.data as { id: string };
+  await knowCircles(app);
+  if (fields) await addCircle(app, id, user.address, fields);
+  const answer = await send(`/pools/${id}/${path}`, { as: user });
+  await forgetCircles(app);
+  return answer;
+};
+const TERMS = `contribution=100&period=3600&joinBy=2026-03-02T00:00:00Z&members=0x${'0a'.repeat(20)},0x${'0b'.repeat(20)}`;
 /** While the indexer has read and applied all blocks. */
 async function atHead(work: () => Promise<Response>): Promise<Response> {
   await app.sql(`INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time,
@@ -152,6 +163,7 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   cross_site_request: () => send('/pools', { headers: { 'sec-fetch-site': 'cross-site' } }),
   not_found: () => send(`/pools/${UNKNOWN_ID}`, { as: user }),
   no_open_draw: () => send('/lottery/current', { as: user }),
+  no_circle: () => send(`/pools/${poolId}/rounds`, { as: user }),
   idempotency_in_progress: () =>
     app.whileUnderWay(user, 'in-progress', () => create({}, { 'idempotency-key': 'in-progress' })),
   transaction_not_pending: async () => {
@@ -172,6 +184,12 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   nothing_to_claim: () => atHead(() => send(`/pools/${poolId}/calls/claim`, { as: user })),
   compounding_unchanged: () =>
     atHead(() => send(`/pools/${poolId}/calls/compounding?enabled=false`, { as: user })),
+  uses_circle: () => ofCircle('calls/withdraw?amount=1'),
+  circle_exists: () => ofCircle(`calls/open?${TERMS}`, {}),
+  wrong_circle_state: () => ofCircle('calls/contribute', { state: 'JOINING' }),
+  already_done: () => ofCircle('calls/contribute', { paid: true }),
+  too_late: () => ofCircle('calls/contribute', { ends: 0 }),
+  nothing_in_circle: () => ofCircle('calls/payout', {}),
   pool_not_empty: async () => {
     const { id } = (await create({})).body.data as { id: string };
     await addTransaction(app, { poolId: id, account: user.address });

@@ -41,6 +41,24 @@ describe('the schema of a topic', () => {
       { kind: 'DrawCancelled', ...draw, drawId: '4' },
       { kind: 'Refunded', ...draw, drawId: '4', account: OTHER, amount: '900' },
     ]);
+    const circle = { poolId: inPool.poolId, circleId: '9' };
+    chain.add([
+      {
+        kind: 'CircleOpened',
+        ...circle,
+        account: SAVER,
+        amount: '5',
+        collateral: '0',
+        period: 60,
+        place: 1,
+        drawTime: 1,
+      },
+      { kind: 'MemberNamed', ...circle, account: SAVER, place: 0 },
+      { kind: 'CircleStarted', ...circle, drawTime: chain.head.time + 60 },
+      { kind: 'RoundEnded', ...circle, account: SAVER, amount: '5', place: 0, drawTime: 0 },
+      { kind: 'CircleCompleted', ...circle },
+      { kind: 'CircleCancelled', ...circle },
+    ]);
     await written.apply(chain);
     await written.rewind(chain.blocks[0]);
     chain.add([], 7200);
@@ -89,6 +107,10 @@ describe('the schema of a topic', () => {
 
   it('is that of what is taken back too, for all that comes from the chain', () =>
     expect([...reverted].sort()).toEqual([
+      'circle.cancelled',
+      'circle.completed',
+      'circle.round_ended',
+      'circle.started',
       'deposit.confirmed',
       'draw.cancelled',
       'draw.closed',

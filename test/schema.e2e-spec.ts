@@ -17,6 +17,7 @@ import { READERS_OF_POOLS } from '#features/events/readers.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS, LIST_WINNERS_AFTER } from '#features/lottery/lottery.sql';
 import { DRAW_TO_CALL, POOL_TO_PAY, POOL_TO_PAY_OUT } from '#features/payments/calls.sql';
 import { DRAW_OF_CALL } from '#features/payments/draw-calls.sql';
+import { CIRCLE_TO_CALL, POOL_ROUNDS } from '#features/circles/circles.sql';
 import { LIST_STRAY_DEPOSITS } from '#features/payments/stray-deposits.sql';
 import { SET_AUTO_COMPOUND } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
@@ -422,6 +423,8 @@ describe('a hot statement reads few rows, by index', () => {
     run(unpaid.CANCEL_POOL, { pool, caller }),
     run(DRAW_TO_CALL, {}),
     run(LIST_STRAY_DEPOSITS, { caller, limit: 20, offset: 0 }),
+    run(POOL_ROUNDS, { pool, caller }),
+    run(CIRCLE_TO_CALL, { pool, caller, transaction: "md5('tx7')::uuid" }),
     run(DRAW_OF_CALL, { drawId: 7, contract: null, caller }),
     run(REMOVE_EXPIRED_NONCES, { after: null, batch: 20 }),
     run(pools.REMOVE_EXPIRED_ANSWERS, { after: null, batch: 20 }),

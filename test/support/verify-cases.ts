@@ -6,6 +6,7 @@ const TX_HASH = `'0x${'ab'.repeat(32)}'`;
 const more = (column: string, kind?: string, where?: string): Case => [`${column} + 1`, kind, where];
 const CLAIM = `kind = 'YieldClaimed'`;
 const CONFIRMED = `status = 'CONFIRMED'`;
+const CONTRIBUTED = `kind = 'Contributed'`;
 const TICKETS = `kind = 'TicketsIssued'`;
 
 /** One row of the table gets another value in the column. */
@@ -62,11 +63,53 @@ export const CASES: Record<string, Record<string, Case>> = {
     fee: ['7', undefined, TICKETS],
     apr_bps: more('apr_bps', undefined, 'apr_bps IS NOT NULL'),
     draw_time: [`draw_time + interval '1 second'`, undefined, 'draw_time IS NOT NULL'],
+    circle_id: more('circle_id', undefined, CONTRIBUTED),
+    collateral: more('collateral'),
+    period: more('period'),
+    place: more('place', undefined, CONTRIBUTED),
     outcome: [`'UNKNOWN_POOL'`, undefined, TICKETS],
     reason: ['NULL', undefined, 'reason IS NOT NULL'],
     transaction_id: [ANY_ID, undefined, `kind = 'YieldAccrued'`],
   },
   chain_facts: { chain_id: more('chain_id', 'chain_cursor.chain_id') },
+  circles: {
+    contract: [SOMEONE, 'circles.pool_id'],
+    circle_id: more('circle_id + 7', 'circles.pool_id'),
+    pool_id: [ANY_ID],
+    organiser: [SOMEONE],
+    contribution: more('contribution'),
+    collateral: more('collateral'),
+    period: more('period'),
+    places: more('places'),
+    join_by: [`join_by + interval '1 second'`],
+    state: [`'COMPLETED'`, undefined, `state = 'CANCELLED'`],
+    rounds_ended: more('rounds_ended'),
+    round_end: [`round_end + interval '1 second'`],
+    opened_at: [`opened_at + interval '1 second'`],
+  },
+  circle_members: {
+    contract: [SOMEONE, 'circle_members.place'],
+    circle_id: more('circle_id + 7', 'circle_members.place'),
+    account: [SOMEONE, 'circle_members.place'],
+    place: ['place + 7'],
+    joined_at: [`joined_at + interval '1 second'`],
+    collateral: more('collateral'),
+    paid: more('paid'),
+    missed: more('missed'),
+    won: more('won'),
+    paid_out: more('paid_out'),
+    refunded: more('refunded'),
+  },
+  circle_rounds: {
+    contract: [SOMEONE, 'circle_rounds.account'],
+    circle_id: more('circle_id + 7', 'circle_rounds.account'),
+    round: ['round + 7', 'circle_rounds.account'],
+    account: [SOMEONE],
+    paid_count: more('paid_count'),
+    ends_at: [`ends_at + interval '1 second'`],
+    pot: more('pot'),
+    ended_at: [`ended_at + interval '1 second'`],
+  },
   lottery_draws: {
     contract: [SOMEONE, 'lottery_draws.status'],
     draw_id: more('draw_id + 7', 'lottery_draws.status'),

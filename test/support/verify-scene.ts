@@ -5,6 +5,7 @@ import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
+import { CircleSketch } from './circle-sketch';
 import { query } from './database';
 import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from './paper-chain';
 import { paperNode } from './chain-node';
@@ -16,6 +17,8 @@ export class VerifyScene {
   readonly chain = new PaperChain();
   readonly pool = randomUUID();
   readonly other = randomUUID();
+  /** Of circles: one runs, the other is cancelled. */
+  readonly circles = [randomUUID(), randomUUID()];
   written: Written;
   node: EndpointRotation;
   private tables: string[];
@@ -37,6 +40,8 @@ export class VerifyScene {
         `INSERT INTO pool_members (pool_id, address, role, type) VALUES ('${each}', '${OTHER}', 'MEMBER', 'cooperative')`,
       );
     this.draw();
+    for (const each of this.circles) await this.written.addPool(each);
+    this.circle();
     const at = { poolId: dashless(pool) };
     const model = new YieldModel();
     const move = (sketches: Parameters<PaperChain['add']>[0], seconds = 100): void => {
@@ -99,6 +104,16 @@ export class VerifyScene {
       { kind: 'DrawCancelled', ...cancelled },
       { kind: 'Refunded', ...cancelled, account: OTHER, amount: '7' },
     ]);
+  }
+
+  private circle(): void {
+    const people = [SAVER, OTHER];
+    const [runs, cancelled] = this.circles.map((id, n) => new CircleSketch(dashless(id), people, `${n + 1}`));
+    this.chain.add([...runs.open(), ...cancelled.open()]);
+    this.chain.add([...runs.join(SAVER), ...cancelled.join(SAVER), ...runs.join(OTHER)]);
+    this.chain.add([...runs.contribute(SAVER), ...runs.contribute(OTHER), ...cancelled.cancel()]);
+    this.chain.add([...runs.endRound(), ...cancelled.refunded(SAVER, 150n)]);
+    this.chain.add([...runs.paidOut(SAVER, 200n), ...runs.contribute(OTHER)]);
   }
 
   async verify(repair = false, endpoints?: EndpointRotation): Promise<VerifyReport> {

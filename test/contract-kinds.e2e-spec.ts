@@ -2,8 +2,9 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TRANSACTION_TYPES } from '#values/types';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { TOPICS } from '#ledger/outbox/ledger-event';
-import { DRAW_CHANGES, MOVEMENTS } from '#indexer/ledger/decide';
+import { CIRCLE_KINDS, DRAW_CHANGES, MOVEMENTS } from '#indexer/ledger/decide';
 import { PaperChain, SAVER, Written } from './support/paper-chain';
 
 const root = join(__dirname, '..');
@@ -21,12 +22,15 @@ beforeAll(async () => {
 afterAll(() => written.stop());
 
 const kindsOf = (id: string): string[] =>
-  contractAbi
+  [...contractAbi, ...rotatingPoolAbi]
     .flatMap((item) => (item.type === 'event' && item.inputs[0].name === id ? [item.name] : []))
     .sort();
 
-it('what happens on the chain is of a pool or of a draw, and each has its row in a table', () => {
-  expect([...kindsOf('poolId'), ...OF_OTHERS].sort()).toEqual(Object.keys(MOVEMENTS).sort());
+it('what happens on the chain is of a pool, a circle or a draw, and each has its row in a table', () => {
+  expect(kindsOf('circleId')).toEqual(Object.keys(CIRCLE_KINDS).sort());
+  expect([...kindsOf('poolId'), ...kindsOf('circleId'), ...OF_OTHERS].sort()).toEqual(
+    Object.keys(MOVEMENTS).sort(),
+  );
   expect(kindsOf('drawId')).toEqual(Object.keys(DRAW_CHANGES).sort());
   expect(kindsOf('poolId').length + kindsOf('drawId').length).toBe(
     contractAbi.filter(({ type }) => type === 'event').length,

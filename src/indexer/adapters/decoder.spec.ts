@@ -8,6 +8,8 @@ import {
   maxUint256,
 } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
+import { ReferenceCircles } from '#ledger/adapters/reference/reference-circles';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import type { ChainEvent, RawLog } from '#indexer/reading/decode';
 import { adapterOf } from './adapter';
@@ -15,7 +17,10 @@ import { decoderOf } from './decoder';
 
 const CONTRACT = `0x${'ab'.repeat(20)}`;
 const decodeLog = decoderOf(new Map([[CONTRACT, adapterOf(new ReferencePool())!]]));
+const decodeCircleLog = decoderOf(new Map([[CONTRACT, adapterOf(new ReferenceCircles())!]]));
 const EVENTS = contractAbi.filter((item) => item.type === 'event');
+const CIRCLE_EVENTS = rotatingPoolAbi.filter((item) => item.type === 'event');
+type Item = (typeof EVENTS | typeof CIRCLE_EVENTS)[number];
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc
@@ -30,6 +35,7 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   address: hex(20),
   uint256: fc.oneof(uint(256), fc.constant(maxUint256)),
   uint64: uint(64),
+  uint128: uint(128),
   uint32: uint(32).map(Number),
 };
 
@@ -42,7 +48,7 @@ const PLACE = {
 };
 
 /** The log of an event as a node gives it, encoded by viem. */
-const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
+const logOf = (item: Item): fc.Arbitrary<RawLog> => {
   const inputs = item.inputs as readonly (AbiParameter & { name: string; indexed?: boolean })[];
   return fc.tuple(...inputs.map(({ type }) => VALUES[type])).map((values) => {
     const args = Object.fromEntries(inputs.map(({ name }, i) => [name, values[i]]));
@@ -57,7 +63,9 @@ const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
       ),
     };
   });
-});
+};
+const logs = fc.constantFrom(...EVENTS).chain(logOf);
+const circleLogs = fc.constantFrom(...CIRCLE_EVENTS).chain(logOf);
 
 /** What the log says, by viem's decoder. */
 function expected({ topics, data }: RawLog): Partial<ChainEvent> {
@@ -78,6 +86,50 @@ function expected({ topics, data }: RawLog): Partial<ChainEvent> {
   };
 }
 
+/** Fields of contracts that are none of this repository. */
+const OF_OTHERS = { poolName: null, fee: null };
+
+/** What the log of a circle says, by viem's decoder. */
+function expectedOfCircle({ topics, data }: RawLog): Partial<ChainEvent> {
+  const decoded = decodeEventLog({ abi: rotatingPoolAbi, topics: topics as [Hex], data: data as Hex });
+  const args: Record<string, string | bigint | number | undefined> = { ...decoded.args };
+  const text = (value?: string | bigint | number): string | null => value?.toString() ?? null;
+  const time = args.joinBy ?? args.roundEnd ?? args.nextEnd;
+  const place = args.place ?? args.round ?? args.members;
+  return {
+    kind: decoded.eventName as ChainEvent['kind'],
+    seq: Math.min(Number(args.seq), Number.MAX_SAFE_INTEGER),
+    circleId: text(args.circleId),
+    poolId: String(args.poolId).slice(2),
+    ref: /[^0x]/.test(String(args.ref ?? '0')) ? String(args.ref).slice(2) : null,
+    account: text(args.account ?? args.organiser)?.toLowerCase() ?? null,
+    amount: text(args.amount ?? args.contribution),
+    collateral: text(args.collateral),
+    period: args.period === undefined ? null : Number(args.period),
+    place: place === undefined ? null : Number(place),
+    drawTime: time === undefined ? null : Math.min(Number(time), Date.UTC(9999, 11, 31) / 1000),
+  };
+}
+
+it('the adapter of circles says of every event what viem says', () => {
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(circleLogs, (log) => {
+      const event = decodeCircleLog(log, 7);
+      seen.add(event!.kind);
+      expect(event).toMatchObject({
+        ...OF_OTHERS,
+        ...expectedOfCircle(log),
+        drawId: null,
+        aprBps: null,
+        time: 7,
+      });
+    }),
+    { numRuns: 1000 },
+  );
+  expect([...seen].sort()).toEqual(CIRCLE_EVENTS.map(({ name }) => name).sort());
+});
+
 describe('the reference adapter', () => {
   it('says of every event what viem says', () => {
     const seen = new Set<string>();
@@ -87,8 +139,11 @@ describe('the reference adapter', () => {
         seen.add(event!.kind);
         expect(event).toEqual({
           ...expected(log),
-          poolName: null,
-          fee: null,
+          ...OF_OTHERS,
+          circleId: null,
+          collateral: null,
+          period: null,
+          place: null,
           blockNumber: 16,
           logIndex: 3,
           blockHash: PLACE.blockHash,

@@ -84,7 +84,7 @@ const recount = (from: string): string => `
       max(amount) FILTER (WHERE kind = 'RoundEnded') AS pot, max(block_time) FILTER (WHERE kind = 'RoundEnded') AS ended_at
     FROM events WHERE ${TAKEN} OR kind = 'RoundEnded' GROUP BY 1, 2, 3
   ), ends AS (
-    SELECT contract, circle_id, CASE kind WHEN 'RoundEnded' THEN place + 1 ELSE 0 END AS place, max(draw_time) AS ends_at
+    SELECT contract, circle_id, CASE kind WHEN 'RoundEnded' THEN place + 1 WHEN 'CircleStarted' THEN 0 END AS place, max(draw_time) AS ends_at
     FROM events WHERE kind IN ('CircleStarted', 'RoundEnded') GROUP BY 1, 2, 3
   ), made_circle_rounds AS (
     SELECT n.contract, n.circle_id::bigint, n.place::smallint AS round, n.account,

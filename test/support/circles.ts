@@ -43,8 +43,9 @@ export class CircleBench {
     private readonly testToken: Address,
   ) {}
 
-  static async start(count: number): Promise<CircleBench> {
-    const anvil = await startAnvil();
+  /** @param running a node that is there already */
+  static async start(count: number, running?: AnvilNode): Promise<CircleBench> {
+    const anvil = running ?? (await startAnvil());
     const clients = await Promise.all(
       Array.from({ length: count }, (_, index) => connect(anvil.url, devAccount(index))),
     );

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { countsForPositions } from '#indexer/ledger/position-writer';
 import * as sql from './events.sql';
-import { addToPool, decideAgain, storedItem } from './event-reader';
+import { addToPool, decidesOther, storedItem } from './event-reader';
 import { OrderedRows, Turns } from './ordered-rows';
 import { PositionReplay } from './position-replay';
 import { WRONG_ROWS } from './rows.sql';
@@ -91,7 +91,7 @@ export class PoolWalk {
     const events = await queries.events.each(id, (row) => {
       const item = storedItem(row);
       if (item.before === 'FAILED') failed = true;
-      ledger = decideAgain(item, pools, this.rules, false).isChanged || ledger;
+      ledger = decidesOther(item, pools, this.rules) || ledger;
       const { event } = item;
       if (countsForPositions(event, pools.get(id), this.rules.effective)) replay.apply(event);
     });

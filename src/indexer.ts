@@ -23,8 +23,9 @@ const USAGE =
  * without effect, newest first, and ends.
  */
 async function main(): Promise<void> {
-  const environment = loadEnvironment(process.env, 'indexer');
   const command = readCommand();
+  const asksNode = command === undefined || command.name === 'rewind';
+  const environment = loadEnvironment(process.env, asksNode ? 'indexer' : 'ledger');
   if (command?.name === 'set-aside') {
     const events = await setAsideEvents(environment.DATABASE_URL, command.limit);
     process.stdout.write(command.json ? `${JSON.stringify(events, null, 2)}\n` : asTable(events));

@@ -11,6 +11,8 @@ const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n}`);
 /** Ids of announced deposits sort behind none. */
 const DEPOSITS = POOLS.map((_, n) => `019b76da-a800-7859-834e-057a14d1d20${n}`);
+/** What SavingsPool gives as the reference of such a deposit. */
+const COMPOUNDED = Buffer.from('compound').toString('hex').padEnd(32, '0');
 const compact = (id: string): string => id.replaceAll('-', '');
 
 /** Blocks of everything that moves a pool or a draw, possible or not. */
@@ -26,7 +28,8 @@ function extend(chain: PaperChain, random: (n: number) => number, blocks: number
           kind: 'Deposited',
           ...at,
           amount: random(3) ? amount() : '77',
-          ref: compact(DEPOSITS[pool] ?? randomUUID()),
+          // Yield that is paid in again pays nothing that was announced, whatever its amount.
+          ref: random(4) ? compact(DEPOSITS[pool] ?? randomUUID()) : COMPOUNDED,
         },
         { kind: 'Withdrawn', ...at, amount: amount() },
         { kind: 'YieldAccrued', poolId: at.poolId, amount: amount(), aprBps: random(900) },

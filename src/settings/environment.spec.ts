@@ -21,7 +21,7 @@ const PRODUCTION = {
   METRICS_TOKEN: randomBytes(16).toString('hex'),
 };
 
-function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer' | (() => unknown)): string[] {
+function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer' | 'ledger' | (() => unknown)): string[] {
   try {
     if (typeof process === 'function') process();
     else loadEnvironment(variables, process);
@@ -199,6 +199,13 @@ describe('the indexer', () => {
     const production = { ...REQUIRED_BY_INDEXER, NODE_ENV: 'production' };
     expect(problems(production)).toEqual(['POOL_CONTRACTS is required in production']);
     expect(problems({ ...production, POOL_CONTRACTS: CONTRACTS })).toEqual([]);
+  });
+
+  it('needs no node for the commands that ask none', () => {
+    const { DATABASE_URL } = REQUIRED;
+    expect(problemsOf({ DATABASE_URL }, 'ledger')).toEqual([]);
+    const production = problemsOf({ DATABASE_URL, NODE_ENV: 'production' }, 'ledger');
+    expect(production).toEqual(['POOL_CONTRACTS is required in production']);
   });
 
   it('refuses wrong values too', () => {

@@ -41,9 +41,11 @@ export type Environment = SettingsOf<typeof AREAS>;
 export const SETTINGS = [...new Set(AREAS.flatMap((area) => namesOf(area)))].sort();
 
 /** What a process needs: always, or in production. */
-const NEEDED: Record<'api' | 'indexer', Record<'always' | 'production', (keyof Environment)[]>> = {
+const NEEDED: Record<'api' | 'indexer' | 'ledger', Record<'always' | 'production', (keyof Environment)[]>> = {
   api: { always: ['JWT_SECRET'], production: ['CHAIN_ID', 'SIWE_DOMAINS', 'METRICS_TOKEN'] },
   indexer: { always: ['RPC_URL'], production: [] },
+  // The indexer's commands that ask no node.
+  ledger: { always: [], production: [] },
 };
 
 /**

@@ -114,16 +114,19 @@ export const isDrawKind = (kind: Kind): kind is DrawKind => Object.hasOwn(DRAW_C
  * balances and announced deposits of `pools` in place.
  */
 export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rules): Decision[] {
-  return items.map((item) => {
-    const { event } = item;
-    if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
-    // Its adapter failed.
-    if (event.drawId === null && event.poolId === null)
-      return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
-    return event.drawId === null
-      ? decideMovement(item, pools.get(event.poolId!))
-      : { ...item, ...decideDraw(event, rules) };
-  });
+  return items.map((item) => decideOne(item, pools, rules));
+}
+
+/** The next event. */
+export function decideOne(item: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
+  const { event } = item;
+  if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
+  // Its adapter failed.
+  if (event.drawId === null && event.poolId === null)
+    return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
+  return event.drawId === null
+    ? decideMovement(item, pools.get(event.poolId!))
+    : { ...item, ...decideDraw(event, rules) };
 }
 
 function decideDraw(

@@ -58,7 +58,11 @@ export type DecodeLog = (log: RawLog, time: number) => ChainEvent | undefined;
 /** An id holds 40 bits of block number and 24 bits of log index. */
 const BLOCKS = 2 ** 40;
 const LOGS = 2 ** 24;
-const digits = (value: number, count: number): string => value.toString(16).padStart(count, '0');
+/** Six digits at a time: the text of a small integer is made several times as fast. */
+const digits = (value: number, count: number): string =>
+  count > 6
+    ? digits(Math.floor(value / LOGS), count - 6) + digits(value % LOGS, 6)
+    : (value + 16 ** count).toString(16).slice(1);
 
 /**
  * UUIDv7 of a transaction found on the chain: 48 bits of block time in ms, 40 of block number, 24 of log index, and 8

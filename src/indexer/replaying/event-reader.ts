@@ -4,7 +4,7 @@ import {
   type Item,
   type PoolState,
   type Rules,
-  decide,
+  decideOne,
 } from '#indexer/ledger/decide';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Kind } from '#ledger/adapters/happening';
@@ -17,43 +17,42 @@ export interface StoredItem extends Item {
   transactionId: string | null;
 }
 
-const number = (text: string | null): number | null => (text === null ? null : Number(text));
+const optional = (text: string): string | null => text || null;
+const number = (text: string): number | null => (text ? Number(text) : null);
 
 /** A row of EVENTS. No rule depends on the hashes of its block and transaction, so they are not read. */
-export function storedItem(row: (string | null)[]): StoredItem {
+export function storedItem([poolId, text, reason]: (string | null)[]): StoredItem {
+  const parts = text!.split(' ');
   const event: ChainEvent = {
-    poolId: row[0],
+    poolId,
     // No rule depends on these two.
     poolName: null,
     fee: null,
-    blockNumber: Number(row[1]),
-    logIndex: Number(row[2]),
-    time: Number(row[3]),
-    contract: row[4]!,
-    kind: row[5] as Kind,
-    ref: row[6],
-    drawId: row[7],
-    account: row[8],
-    amount: row[9],
-    aprBps: number(row[10]),
-    drawTime: number(row[11]),
-    seq: Number(row[15]),
-    circleId: row[16],
-    collateral: row[17],
-    period: number(row[18]),
-    place: number(row[19]),
+    blockNumber: Number(parts[0]),
+    logIndex: Number(parts[1]),
+    time: Number(parts[2]),
+    contract: parts[3],
+    kind: parts[4] as Kind,
+    ref: optional(parts[5]),
+    drawId: optional(parts[6]),
+    account: optional(parts[7]),
+    amount: optional(parts[8]),
+    aprBps: number(parts[9]),
+    drawTime: number(parts[10]),
+    seq: Number(parts[13]),
+    circleId: optional(parts[14]),
+    collateral: optional(parts[15]),
+    period: number(parts[16]),
+    place: number(parts[17]),
     blockHash: '',
     txHash: '',
   };
-  return { event, before: row[12] as EventOutcome, reason: row[13], transactionId: row[14] };
+  return { event, before: parts[11] as EventOutcome, reason, transactionId: optional(parts[12]) };
 }
 
 export interface Replayed extends Decision {
   isChanged: boolean;
 }
-
-/** The id of a transaction is made without dashes, and stored with them. */
-const compact = (id: string | null | undefined): string | undefined => id?.replaceAll('-', '');
 
 /**
  * Decides an event again, after those before it.
@@ -67,13 +66,18 @@ export function decideAgain(
 ): Replayed {
   if (item.before === 'FAILED' && !tryFailed)
     return { event: item.event, before: item.before, outcome: 'FAILED', isChanged: false };
-  const [decision] = decide([{ event: item.event, before: item.before }], pools, rules);
-  const isChanged =
-    decision.outcome !== item.before ||
-    (decision.reason ?? null) !== item.reason ||
-    compact(decision.transactionId) !== compact(item.transactionId);
-  return { ...decision, isChanged };
+  const decision = decideOne({ event: item.event, before: item.before }, pools, rules);
+  return { ...decision, isChanged: isOther(item, decision) };
 }
+
+const isOther = (item: StoredItem, { outcome, reason, transactionId }: Decision): boolean =>
+  outcome !== item.before ||
+  (reason ?? null) !== item.reason ||
+  (transactionId ?? null) !== item.transactionId;
+
+/** As `decideAgain` tells; what the database once refused stays as it is. */
+export const decidesOther = (item: StoredItem, pools: Map<string, PoolState>, rules: Rules): boolean =>
+  item.before !== 'FAILED' && isOther(item, decideOne(item, pools, rules));
 
 /** Adds a row of POOLS to the pool's state, as it was before its first event. */
 export function addToPool(

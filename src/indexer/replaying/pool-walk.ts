@@ -3,7 +3,7 @@ import { WRONG_CIRCLES } from '#indexer/circles/circles.sql';
 import type { PoolState, Rules } from '#indexer/ledger/decide';
 import { countsForPositions } from '#indexer/ledger/position-writer';
 import * as sql from './events.sql';
-import { addToPool, decideAgain, storedItem } from './event-reader';
+import { addToPool, decidesOther, storedItem } from './event-reader';
 import { OrderedRows, Turns } from './ordered-rows';
 import { PositionReplay } from './position-replay';
 import { WRONG_ROWS } from './rows.sql';
@@ -94,7 +94,7 @@ export class PoolWalk {
     const events = await queries.events.each(id, (row) => {
       const item = storedItem(row);
       if (item.before === 'FAILED') failed = true;
-      ledger = decideAgain(item, pools, this.rules, false).isChanged || ledger;
+      ledger = decidesOther(item, pools, this.rules) || ledger;
       const { event } = item;
       const pool = pools.get(id);
       const { kind, account, circleId } = event;

@@ -20,6 +20,8 @@ export interface ReplayReport {
   refused: string[];
 }
 
+/** For each sort and each table of hashes; what does not fit goes to temporary files. */
+const WORK_MEM = '64MB';
 /** Time between two lines about the progress. */
 const TOLD_MS = 5000;
 
@@ -47,7 +49,10 @@ export class Replay {
     const start = performance.now();
     const clients: Client[] = [];
     try {
-      for (let i = 0; i < 3; i += 1) clients.push(await connect(this.databaseUrl));
+      for (let i = 0; i < 3; i += 1) {
+        clients.push(await connect(this.databaseUrl));
+        await clients[i].query(`SET work_mem = '${WORK_MEM}'`);
+      }
       const [writer, one, other] = clients;
       await lockRepair(writer);
       const report = await this.all(writer, [one, other]);
@@ -78,7 +83,7 @@ export class Replay {
       pools: pools.corrected,
       chain_events: draws.outcomes,
       draws: draws.corrected,
-      ...(await this.sums(writer)),
+      ...(await this.sums(writer, readers)),
     };
     return { events: walked + draws.events, corrected, refused: [...pools.refused, ...draws.refused] };
   }
@@ -112,15 +117,23 @@ export class Replay {
   }
 
   /** Sums over pools, which follow from what is right by now. */
-  private async sums(client: Client): Promise<Record<string, number>> {
+  private async sums(client: Client, readers: Client[]): Promise<Record<string, number>> {
     const corrected: Record<string, number> = {};
     const shards = await correct(client, HOLD_CURSOR, () => client.query(ADD_SHARDS));
-    for (const { table, count, add } of TOTALS) {
+    const waiting = [...TOTALS];
+    const count = async (reader: Client): Promise<void> => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        this.signal.throwIfAborted();
+        const { rows } = await reader.query<{ count: number }>(next.count);
+        corrected[next.table] = rows[0].count;
+      }
+    };
+    await Promise.all(readers.map(count));
+    for (const { table, add } of TOTALS) {
       this.signal.throwIfAborted();
-      const { rows } = await client.query<{ count: number }>(count);
-      corrected[table] = rows[0].count + (table === 'pool_totals' ? (shards.rowCount ?? 0) : 0);
-      if (rows[0].count > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
+      if (corrected[table] > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
     }
+    corrected.pool_totals += shards.rowCount ?? 0;
     for (const [table, statement] of Object.entries(COUNTS))
       corrected[table] = await correct(
         client,

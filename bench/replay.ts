@@ -1,0 +1,137 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import type { Client } from 'pg';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import type { ChainCursor } from '#indexer/ledger/chain-cursor';
+import { EventWriter } from '#indexer/ledger/event-writer';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { Replay } from '#indexer/replaying/replay';
+import { announce, newPools } from './chain';
+import { BenchDatabase, using } from './database';
+import { hash } from './generated-node';
+import { say } from './output';
+
+const USAGE = `npm run bench:replay -- [--events 1000000] [--kept]
+
+  Replays a ledger of mixed events, twice, and tells rate and CPU. --kept: the ledger that the last run has made.
+`;
+const SAVINGS = `0x${'c1'.repeat(20)}`;
+const LOTTERY = `0x${'d1'.repeat(20)}`;
+const OWNERS = Array.from({ length: 50 }, (_, i) => `0x${String(i).padStart(40, 'a')}`);
+const PER_BLOCK = 100;
+const BLOCKS_AT_ONCE = 80;
+const GENESIS = Date.UTC(2024, 0, 1) / 1000;
+const DRAWS = 20;
+const ETHER = 10n ** 18n;
+
+/** Of ten events six are deposits; the others are one of each. */
+function eventAt(n: number, pools: string[]): Partial<ChainEvent> & Pick<ChainEvent, 'kind'> {
+  const turn = Math.floor(n / pools.length);
+  const account = OWNERS[(n + turn * 7) % 8];
+  const of = { poolId: pools[n % pools.length].replaceAll('-', ''), account };
+  const draw = { contract: LOTTERY, drawId: `${1 + (n % DRAWS)}` };
+  if (n < DRAWS) return { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + 10 ** 8 };
+  switch ((n + turn) % 10) {
+    case 6:
+      return { kind: 'Withdrawn', ...of, amount: `${1000 + n}` };
+    case 7:
+      return { kind: 'YieldAccrued', ...of, account: null, amount: `${10n ** 12n + BigInt(n)}`, aprBps: 500 };
+    case 8:
+      return { kind: 'YieldClaimed', ...of, amount: `${n}` };
+    case 9:
+      return { kind: 'TicketsIssued', ...draw, account, amount: '3' };
+    default:
+      return { kind: 'Deposited', ...of, amount: `${ETHER + BigInt(n)}` };
+  }
+}
+
+/** What the indexer would have written of so many events. */
+async function fill(client: Client, events: number): Promise<void> {
+  const pools = newPools(OWNERS);
+  await announce(client, SAVINGS, pools);
+  await client.query(
+    `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
+     VALUES (1, $1, 0, $1, to_timestamp($2::bigint), 0, now())`,
+    [hash('b', 0), GENESIS],
+  );
+  const ids = pools.map(({ id }) => id);
+  const writer = new EventWriter(client, {
+    confirmations: 0,
+    pendingTtl: 10 ** 9,
+    lotteries: new Set([LOTTERY]),
+  });
+  const seqs = new Map<string, number>();
+  const block = (number: number) => ({
+    number,
+    hash: hash('b', number),
+    parentHash: hash('b', number - 1),
+    time: GENESIS + number * 12,
+  });
+  const head = Math.ceil(events / PER_BLOCK);
+  let cursor: ChainCursor = { ...block(0), epoch: 0, applied: 0 };
+  while (cursor.number < head) {
+    const to = Math.min(head, cursor.number + BLOCKS_AT_ONCE);
+    const batch: ChainEvent[] = [];
+    for (let number = cursor.number + 1; number <= to; number += 1)
+      for (let logIndex = 0; logIndex < PER_BLOCK; logIndex += 1) {
+        const n = (number - 1) * PER_BLOCK + logIndex;
+        const event = eventAt(n, ids);
+        const contract = event.contract ?? SAVINGS;
+        const seq = (seqs.get(contract) ?? 0) + 1;
+        seqs.set(contract, seq);
+        const { hash: blockHash, time } = block(number);
+        const nothing = { poolId: null, drawId: null, account: null, aprBps: null, drawTime: null };
+        const place = { blockNumber: number, logIndex, blockHash, time, txHash: hash('a', n), contract, seq };
+        batch.push({ ...nothing, amount: null, ref: null, ...place, ...event });
+      }
+    const last = block(to);
+    ({ cursor } = await writer.apply(
+      cursor,
+      { to: last, blocks: [last], events: batch },
+      { state: 'syncing', head: head + 10_000 },
+    ));
+  }
+  await client.query('VACUUM ANALYZE');
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      events: { type: 'string', default: '1000000' },
+      kept: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return say(USAGE);
+  const database = await BenchDatabase.start();
+  try {
+    const name = 'replay_ledger';
+    const url = values.kept
+      ? await database.plain(name, { keep: true })
+      : await database.made(name, (client) => fill(client, Number(values.events)));
+    await using(url, (client) => client.query('CHECKPOINT'));
+    for (const round of [1, 2]) {
+      const before = { own: process.cpuUsage(), server: database.cpuUs() };
+      const contracts = { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY]]]) };
+      const { events, seconds, corrected, refused } = await new Replay(url, contracts, say).run();
+      const own = process.cpuUsage(before.own);
+      const cpu = [own.user + own.system, database.cpuUs() - before.server].map((us) => us / 1e6);
+      const rate = (s: number): string => Math.round(events / s).toLocaleString('en');
+      const changes = Object.values(corrected).reduce((sum, count) => sum + count, refused.length);
+      say(
+        `round ${round}: ${events} events, ${changes} corrections; ${rate(seconds)} a second in ${seconds.toFixed(1)} s; ` +
+          `CPU ${cpu[0].toFixed(1)} s here, ${cpu[1].toFixed(1)} s in PostgreSQL`,
+      );
+    }
+  } finally {
+    await database.stop();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    say(error.stack ?? error.message);
+    process.exit(1);
+  },
+);

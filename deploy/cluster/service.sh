@@ -44,7 +44,7 @@ ready() { curl -sf -o /dev/null "http://127.0.0.1:$((API_BASE + ${1#api}))/healt
 
 case ${1:-} in
   up)
-    STATE=$CLUSTER alive haproxy || ./cluster.sh up
+    STATE=$CLUSTER alive haproxy || STATE=$CLUSTER ./cluster.sh up
     mkdir -p "$STATE"
     [ -f "$STATE/jwt-secret" ] || (umask 077; echo "${JWT_SECRET:-$(head -c 32 /dev/urandom | base64)}" >"$STATE/jwt-secret")
     if ! alive anvil; then

@@ -64,5 +64,5 @@ case ${1:-} in
   down) for name in api1 api2 api3 indexer1 indexer2 anvil; do stop_process "$name"; done ;;
   stop) stop_process "$2" "${3:--TERM}" ;;
   start) start "$2" ;;
-  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 2 ;;
+  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${0##*/}"; exit 2 ;;
 esac

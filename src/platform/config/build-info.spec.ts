@@ -3,9 +3,9 @@ import path from 'node:path';
 import { Registry } from 'prom-client';
 import { buildOf, showBuild } from './build-info';
 
-const { version } = JSON.parse(
-  readFileSync(path.join(__dirname, '../../../package.json'), 'utf8'),
-) as { version: string };
+const { version } = JSON.parse(readFileSync(path.join(__dirname, '../../../package.json'), 'utf8')) as {
+  version: string;
+};
 
 it('tells the version of the package, and the commit only where it is known', async () => {
   expect(buildOf(undefined)).toEqual({ version, commit: 'unknown' });

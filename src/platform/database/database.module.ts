@@ -55,7 +55,17 @@ export class DatabaseModule {
           }),
         }),
       ],
-      providers: [Database, DatabaseClock, Transactions, ExpiredRows, connections, clock, expired, standbyReads, slowReads],
+      providers: [
+        Database,
+        DatabaseClock,
+        Transactions,
+        ExpiredRows,
+        connections,
+        clock,
+        expired,
+        standbyReads,
+        slowReads,
+      ],
       exports: [Database, DatabaseClock, Transactions, ExpiredRows, connections],
     };
   }

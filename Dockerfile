@@ -24,7 +24,9 @@ RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require(
  && chmod -R a+rX .compile-cache
 
 FROM node:24-bookworm-slim
-ENV NODE_ENV=production
+# Shown by the metric savings_build_info: --build-arg COMMIT=$(git rev-parse --short HEAD)
+ARG COMMIT=
+ENV NODE_ENV=production BUILD_COMMIT=$COMMIT
 WORKDIR /app
 COPY --from=production /app/package.json ./
 COPY --from=production /app/node_modules node_modules

@@ -217,8 +217,15 @@ signal() {
   for p in $p $(pgrep -P "$p" || true); do kill "$signal" "$p" 2>/dev/null || true; done
 }
 
+# For commands to a node: without its folder they would do nothing, and look as if they had.
+known() {
+  [[ " $NODES " == *" ${1:-} "* ]] || fail "there is no node '${1:-}': one of $NODES"
+  [ -d "$STATE/node$1" ] || fail "no cluster was started in $STATE: run \`up\` first, or set STATE to its folder"
+}
+
 export_settings() { local name; for name in $SETTINGS STATE PG_BIN; do export "${name?}"; done; }
 export_settings
+case ${1:-} in pids|postmaster|kill|freeze|wake|cut|heal) known "${2:-}" ;; esac
 case ${1:-} in
   check) shift; check "$@" ;;
   up)
@@ -255,5 +262,5 @@ case ${1:-} in
   wake) signal -CONT "$2" ;;
   cut) set_cable "$2" down ;;
   heal) set_cable "$2" up ;;
-  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 2 ;;
+  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${0##*/}"; exit 2 ;;
 esac

@@ -44,7 +44,7 @@ ready() { curl -sf -o /dev/null "http://127.0.0.1:$((API_BASE + ${1#api}))/healt
 
 case ${1:-} in
   up)
-    STATE=$CLUSTER alive haproxy || ./cluster.sh up
+    STATE=$CLUSTER alive haproxy || STATE=$CLUSTER ./cluster.sh up
     mkdir -p "$STATE"
     [ -f "$STATE/jwt-secret" ] || (umask 077; echo "${JWT_SECRET:-$(head -c 32 /dev/urandom | base64)}" >"$STATE/jwt-secret")
     if ! alive anvil; then
@@ -64,5 +64,5 @@ case ${1:-} in
   down) for name in api1 api2 api3 indexer1 indexer2 anvil; do stop_process "$name"; done ;;
   stop) stop_process "$2" "${3:--TERM}" ;;
   start) start "$2" ;;
-  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "$0"; exit 2 ;;
+  *) sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${0##*/}"; exit 2 ;;
 esac

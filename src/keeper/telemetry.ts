@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge, Registry, collectDefaultMetrics } from 'prom-client';
+import { showBuild } from '#platform/config/build-info';
 import type { JobKind } from './task';
 
 /** idle: nothing is due. sending: a transaction waits for its block. The others keep what is due from being done. */
@@ -30,6 +31,7 @@ export class KeeperTelemetry {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    showBuild(this.registry);
     const shown: Gauge = new Gauge({
       name: 'keeper_state',
       help: '1 for the current state',

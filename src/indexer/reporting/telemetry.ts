@@ -8,6 +8,7 @@ import {
   collectDefaultMetrics,
   register,
 } from 'prom-client';
+import { showBuild } from '#platform/config/build-info';
 import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { ChainEvent } from '#indexer/reading/decode';
 import { ENDPOINT_STATES, type EndpointState } from '#indexer/reading/watched-endpoint';
@@ -70,6 +71,7 @@ export class IndexerTelemetry {
 
   constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
+    showBuild(this.registry);
     registerContractMetrics(
       this.registry,
       () => this.contracts(),

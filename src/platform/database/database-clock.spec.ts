@@ -1,0 +1,29 @@
+import { Logger } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import type { Database } from './database';
+import { DatabaseClock } from './database-clock';
+
+describe('the clock of the database', () => {
+  const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+  afterEach(() => warn.mockClear());
+  afterAll(() => warn.mockRestore());
+
+  async function measured(read: () => Promise<{ seconds: number }>): Promise<number> {
+    const gauge = new Gauge({ name: 'offset', help: 'Of this test', registers: [new Registry()] });
+    await new DatabaseClock({ read } as unknown as Database, gauge).measure();
+    return (await gauge.get()).values[0].value;
+  }
+  const ahead = (seconds: number) => (): Promise<{ seconds: number }> =>
+    Promise.resolve({ seconds: Date.now() / 1000 + seconds });
+
+  it('is told by how far it is ahead or behind, with a warning from a second on', async () => {
+    expect(await measured(ahead(0.3))).toBeCloseTo(0.3, 1);
+    expect(warn).not.toHaveBeenCalled();
+    expect(await measured(ahead(-90))).toBeCloseTo(-90, 1);
+    expect(warn).toHaveBeenCalledWith(expect.stringMatching(/differs .* by -90\.0 s/));
+  });
+
+  it('is not told of while the database does not answer', async () => {
+    expect(await measured(() => Promise.reject(new Error('gone')))).toBe(0);
+  });
+});

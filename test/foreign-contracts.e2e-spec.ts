@@ -105,7 +105,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   /** What is found to be wrong, or could not be compared. */
   const verified = async (): Promise<unknown[]> => {
     const { RPC_URL } = settings(bench.database.url, { ...bench.settings() });
-    const endpoints = endpointsOf({ RPC_URL, RPC_REQUESTS_PER_SECOND: [0] });
+    const endpoints = endpointsOf({ RPC_URL });
     const { listed, notChecked, checked } = await new Verification(
       { databaseUrl: bench.database.url, repair: false, limit: 10, endpoints },
       new Progress({ isTTY: false, write: () => true }),

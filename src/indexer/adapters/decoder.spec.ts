@@ -8,6 +8,7 @@ import {
   maxUint256,
 } from 'viem';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import type { ChainEvent, RawLog } from '#indexer/reading/decode';
 import { adapterOf } from './adapter';
@@ -15,7 +16,8 @@ import { decoderOf } from './decoder';
 
 const CONTRACT = `0x${'ab'.repeat(20)}`;
 const decodeLog = decoderOf(new Map([[CONTRACT, adapterOf(new ReferencePool())!]]));
-const EVENTS = contractAbi.filter((item) => item.type === 'event');
+const abi = [...contractAbi, ...circleAbi] as const;
+const EVENTS = abi.filter((item) => item.type === 'event');
 
 const hex = (bytes: number): fc.Arbitrary<Hex> =>
   fc
@@ -29,6 +31,7 @@ const VALUES: Record<string, fc.Arbitrary<unknown>> = {
   bytes16: fc.oneof(hex(16), fc.constant(`0x${'0'.repeat(32)}`)),
   address: hex(20),
   uint256: fc.oneof(uint(256), fc.constant(maxUint256)),
+  uint128: uint(128),
   uint64: uint(64),
   uint32: uint(32).map(Number),
 };
@@ -61,20 +64,26 @@ const logs: fc.Arbitrary<RawLog> = fc.constantFrom(...EVENTS).chain((item) => {
 
 /** What the log says, by viem's decoder. */
 function expected({ topics, data }: RawLog): Partial<ChainEvent> {
-  const decoded = decodeEventLog({ abi: contractAbi, topics: topics as [Hex], data: data as Hex });
+  const decoded = decodeEventLog({ abi, topics: topics as [Hex], data: data as Hex });
   const args: Record<string, string | bigint | number | undefined> = { ...decoded.args };
   const small = (value: unknown, most: number): number => Math.min(Number(value), most);
   const text = (value?: string | bigint | number): string | null => value?.toString() ?? null;
+  const ends = args.drawTime ?? args.joinBy ?? args.roundEnd ?? args.nextEnd;
+  const place = args.place ?? args.round ?? args.members;
   return {
     kind: decoded.eventName,
     seq: small(args.seq, Number.MAX_SAFE_INTEGER),
     poolId: text(args.poolId?.toString().slice(2)),
     ref: /[^0x]/.test(String(args.ref ?? '0')) ? String(args.ref).slice(2) : null,
     drawId: text(args.drawId),
-    account: text(args.account ?? args.funder ?? args.winner)?.toLowerCase() ?? null,
-    amount: text(args.amount ?? args.ticketPrice ?? args.count ?? args.prize),
+    account: text(args.account ?? args.funder ?? args.winner ?? args.organiser)?.toLowerCase() ?? null,
+    amount: text(args.amount ?? args.ticketPrice ?? args.count ?? args.prize ?? args.contribution),
     aprBps: args.aprBps === undefined ? null : Number(args.aprBps),
-    drawTime: args.drawTime === undefined ? null : small(args.drawTime, Date.UTC(9999, 11, 31) / 1000),
+    drawTime: ends === undefined ? null : small(ends, Date.UTC(9999, 11, 31) / 1000),
+    circleId: text(args.circleId),
+    collateral: text(args.collateral),
+    period: args.period === undefined ? null : Number(args.period),
+    place: place === undefined ? null : Number(place),
   };
 }
 

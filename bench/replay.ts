@@ -80,7 +80,17 @@ async function fill(client: Client, events: number): Promise<void> {
         const seq = (seqs.get(contract) ?? 0) + 1;
         seqs.set(contract, seq);
         const { hash: blockHash, time } = block(number);
-        const nothing = { poolId: null, drawId: null, account: null, aprBps: null, drawTime: null };
+        const ofCircles = { circleId: null, collateral: null, period: null, place: null };
+        const nothing = {
+          ...ofCircles,
+          poolId: null,
+          poolName: null,
+          fee: null,
+          drawId: null,
+          account: null,
+          aprBps: null,
+          drawTime: null,
+        };
         const place = { blockNumber: number, logIndex, blockHash, time, txHash: hash('a', n), contract, seq };
         batch.push({ ...nothing, amount: null, ref: null, ...place, ...event });
       }

@@ -94,6 +94,8 @@ const CURSORS = [
 ];
 const NUMBERS = ['1', '2', '100', '101', '0', '007', '1e1', '-1', '0x10', '2147483648'];
 const TIMES = ['2026-01-31', '2026-01-31T12:00:00Z', '2026-02-30', 'now'];
+const PAIR = `0x${'a'.repeat(40)},0x${'B'.repeat(40)}`;
+const AMOUNTS = ['1', '2', '30', '400', '25000000000000000000', '-1'];
 const VALUES: Record<string, readonly string[]> = {
   ...{ page: NUMBERS, limit: NUMBERS, size: NUMBERS, sizes: NUMBERS, count: NUMBERS },
   ...{
@@ -109,6 +111,13 @@ const VALUES: Record<string, readonly string[]> = {
   ...{ topics: [TOPICS[0], `${TOPICS[0]},${TOPICS[1]}`, 'x,', ','], lastEventId: ['1', '2'.repeat(101)] },
   ...{ amount: ['1', '25000000000000000000', '1'.repeat(79), '-1', '1.5'] },
   ...{
+    contribution: AMOUNTS,
+    collateral: AMOUNTS,
+    period: ['3600', '3601', '7200', '86400', '604800', '2592000', '3599'],
+    joinBy: ['2026-12-21T05:00:00Z', '2026-12-21T05:00:00.5Z', '2027-01-01T00:00:00.123Z', ...TIMES],
+    members: [PAIR, `${PAIR},${PAIR}`, `${PAIR},${PAIR},${PAIR}`, `${PAIR},${ID}`],
+  },
+  ...{
     all: ['true', 'false'],
     enabled: ['true', 'false'],
     names: ['a', 'b'],
@@ -118,6 +127,10 @@ const VALUES: Record<string, readonly string[]> = {
     told: ['z'],
   },
 };
+/** Fields of a query that is never taken without them: more than are picked of others. */
+const REQUIRED = new Map<unknown, string[]>([
+  [OpenCircleQuery, ['contribution', 'period', 'joinBy', 'members']],
+]);
 const UNKNOWN = ['_', 'other', 'constructor', 'toString', 'then', 'hasOwnProperty', 'prototype', 'valueOf'];
 
 /** Fastify gives queries a prototype of their own, without the methods of objects. */
@@ -133,9 +146,10 @@ function queriesOf(dto: Dto): fc.Arbitrary<Query> {
     return fc.oneof({ weight: 5, arbitrary: one }, fc.array(one, { minLength: 2, maxLength: 3 }));
   };
   const model = (names: string[]) => Object.fromEntries(names.map((name) => [name, valueOf(name)]));
-  const own = fc.record(model(fields), { requiredKeys: [] });
+  const required = REQUIRED.get(dto) ?? [];
+  const own = fc.record(model(fields), { requiredKeys: required });
   const all = fc.record(model([...Object.keys(VALUES), ...UNKNOWN]), { requiredKeys: [] });
-  return fc.oneof({ weight: 3, arbitrary: pick(own, 3) }, pick(all, 5));
+  return fc.oneof({ weight: 3, arbitrary: pick(own, Math.max(3, required.length)) }, pick(all, 5));
 }
 
 /** At most `most` fields of each, since more would hardly ever obey all rules. */

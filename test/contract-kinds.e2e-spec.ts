@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TRANSACTION_TYPES } from '#values/types';
 import { contractAbi } from '#ledger/chain/contract.abi';
-import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
 import { TOPICS } from '#ledger/outbox/ledger-event';
 import { CIRCLE_KINDS, DRAW_CHANGES, MOVEMENTS } from '#indexer/ledger/decide';
 import { PaperChain, SAVER, Written } from './support/paper-chain';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => written.stop());
 
 const kindsOf = (id: string): string[] =>
-  [...contractAbi, ...rotatingPoolAbi]
+  [...contractAbi, ...circleAbi]
     .flatMap((item) => (item.type === 'event' && item.inputs[0].name === id ? [item.name] : []))
     .sort();
 

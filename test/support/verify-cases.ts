@@ -229,7 +229,7 @@ export const CASES: Record<string, Record<string, Case>> = {
   },
   transactions: {
     id: [ANY_ID, 'chain_events.transaction', CONFIRMED],
-    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id)', 'chain_events.transaction', CONFIRMED],
+    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id LIMIT 1)', 'chain_events.transaction', CONFIRMED],
     owner_id: ['(SELECT id FROM users WHERE id <> owner_id)'],
     by_owner: ['NOT by_owner'],
     type: [`'WITHDRAWAL'`, 'chain_events.transaction', `type = 'YIELD_CLAIM'`],
@@ -247,7 +247,7 @@ export const CASES: Record<string, Record<string, Case>> = {
   yield_accruals: {
     block_number: more('block_number + 100', 'chain_events.accrual'),
     log_index: more('log_index + 100', 'chain_events.accrual'),
-    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id)', 'chain_events.accrual'],
+    pool_id: ['(SELECT id FROM pools WHERE id <> pool_id LIMIT 1)', 'chain_events.accrual'],
     amount: more('amount', 'chain_events.accrual'),
     apr_bps: more('apr_bps', 'chain_events.accrual'),
     accrued_at: [`accrued_at + interval '1 second'`],

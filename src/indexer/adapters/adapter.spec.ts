@@ -4,7 +4,6 @@ import { POOL_TYPES } from '#values/types';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
-import { ReferenceCircles } from '#ledger/adapters/reference/reference-circles';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { adapterOf } from './adapter';
 import { adaptersByAddress } from './contract-adapters';
@@ -151,23 +150,13 @@ describe('an adapter', () => {
 });
 
 describe('a contract', () => {
-  const [savings, circles, vault] = [new ReferencePool(), new ReferenceCircles(), new Vault()].map((each) =>
-    adapterOf(each)!,
-  );
-  /** One for all types. */
-  const reference = { ...savings, types: POOL_TYPES };
+  const [reference, vault] = [new ReferencePool(), new Vault()].map((each) => adapterOf(each)!);
   const address = (digit: number): string => `0x${`${digit}`.repeat(40)}`;
   const contracts = (named: Record<string, string> = {}): PoolContracts => {
     const made = new PoolContracts(POOL_TYPES.map((type, i) => [type, [address(i)]]));
     for (const [each, name] of Object.entries(named)) made.adapters.set(each, name);
     return made;
   };
-
-  it('of each type has one of the reference adapters', () => {
-    const found = adaptersByAddress(contracts(), [savings, circles]);
-    const expected = POOL_TYPES.map((type, i) => [address(i), type === 'rotating' ? circles : savings]);
-    expect([...found]).toEqual(expected);
-  });
 
   it('has the adapter without a name of its type, or the one that is named', () => {
     const found = adaptersByAddress(contracts({ [address(1)]: 'vault' }), [vault, reference]);

@@ -57,6 +57,8 @@ export class CircleModel {
 
   apply(event: CircleEvent): void {
     const { kind, account, until } = event;
+    // No event of another pool is of this circle, whatever it says.
+    if (this.opened && event.pool !== this.opened.pool) return;
     const [amount, place] = [BigInt(event.amount ?? 0), Number(event.place ?? 0)];
     const member = this.members.get(account ?? '');
     if (kind === 'CircleOpened') this.opened ??= event;

@@ -1,18 +1,12 @@
 import type { Happening } from '#ledger/adapters/happening';
-import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
-import { contractAbi } from '#ledger/chain/contract.abi';
-import { rotatingPoolAbi } from '#ledger/chain/rotating.abi';
-import { ReferencePool } from './reference-pool';
+import { type EventOf, eventsOf } from '#ledger/adapters/pool-contract';
+import { circleAbi } from '#ledger/chain/rotating.abi';
 
-type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof rotatingPoolAbi, Name>;
-const On = eventsOf(rotatingPoolAbi);
+type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof circleAbi, Name>;
+const On = eventsOf(circleAbi);
 
-/**
- * contracts/RotatingPool.sol. Before it was there, pools of this type were in contracts/SavingsPool.sol: those are read
- * still, so both may be in POOL_CONTRACTS.
- */
-@PoolContract({ types: ['rotating'], abi: [...contractAbi, ...rotatingPoolAbi], numberedBy: 'seq' })
-export class ReferenceCircles extends ReferencePool {
+/** The events of contracts/RotatingPool.sol. */
+export abstract class ReferenceCircles {
   @On('CircleOpened')
   circleOpened(event: Event<'CircleOpened'>): Happening {
     const { circleId, poolId, organiser, contribution, collateral, period, members, joinBy } = event;

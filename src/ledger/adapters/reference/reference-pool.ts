@@ -1,13 +1,19 @@
+import { POOL_TYPES } from '#values/types';
 import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
+import { ReferenceCircles } from './reference-circles';
 
 type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof contractAbi, Name>;
 const On = eventsOf(contractAbi);
 
-/** contracts/SavingsPool.sol, and contracts/LotteryPool.sol, which is one with draws. */
-@PoolContract({ types: ['individual', 'cooperative', 'lottery'], abi: contractAbi, numberedBy: 'seq' })
-export class ReferencePool {
+/**
+ * contracts/SavingsPool.sol, contracts/LotteryPool.sol, which is one with draws, and contracts/RotatingPool.sol. Rotating
+ * pools may be in a SavingsPool too, as before there was a RotatingPool.
+ */
+@PoolContract({ types: POOL_TYPES, abi: [...contractAbi, ...circleAbi], numberedBy: 'seq' })
+export class ReferencePool extends ReferenceCircles {
   @On('Deposited')
   deposited({ poolId, ref, account, amount }: Event<'Deposited'>): Happening {
     return { kind: 'Deposited', poolId, ref, account, amount };

@@ -77,30 +77,36 @@ async function run(
   return suite.test_results['invariant()'];
 }
 
+/** What has the mistake in it, and the test that has to see it. */
+const deployed = ({ contract }: Mutant): 'RotatingPool' | 'LotteryPool' =>
+  contract === 'RotatingPool' ? contract : 'LotteryPool';
+const TESTS = { SavingsPool: 'SavingsTest', LotteryPool: 'LotteryTest', RotatingPool: 'CirclesTest' };
+
 /** The contracts with each mistake, all compiled at once: they have names of their own. */
 function compileMutants(): Map<Mutant, string> {
-  const files = MUTANTS.map((_, i) => `mutants/${i}/LotteryPool.sol`);
+  const files = MUTANTS.map((mutant, i) => `mutants/${i}/${deployed(mutant)}.sol`);
   const compiled = compile(files, (file) => {
     const [, number, contract] = /^mutants\/(\d+)\/(\w+)\.sol$/.exec(file)!;
     const mutant = MUTANTS[Number(number)];
     const text = readFileSync(path.join(ROOT, `contracts/${contract}.sol`), 'utf8');
-    const named = text.replace('contract LotteryPool is', `contract LotteryPool${number} is`);
+    const named = text.replace(`contract ${deployed(mutant)} is`, `contract ${deployed(mutant)}${number} is`);
     if (contract !== mutant.contract) return named;
     if (text.split(mutant.before).length !== 2) throw new Error(`not there once: ${mutant.before}`);
     return named.replace(mutant.before, mutant.after);
   });
-  return new Map(MUTANTS.map((mutant, i) => [mutant, compiled[`LotteryPool${i}`].bytecode]));
+  return new Map(MUTANTS.map((mutant, i) => [mutant, compiled[`${deployed(mutant)}${i}`].bytecode]));
 }
 
 describe('the contracts', () => {
   it.each([
-    ['deposits, withdrawals and yield', 'SavingsTest'],
-    ['draws, tickets, gifts and prizes', 'LotteryTest'],
+    ['deposits, withdrawals and yield', 'SavingsTest', artifacts.LotteryPool],
+    ['draws, tickets, gifts and prizes', 'LotteryTest', artifacts.LotteryPool],
+    ['circles, rounds, payouts and refunds', 'CirclesTest', artifacts.RotatingPool],
   ])(
     'hold what they promise after every sequence of %s',
-    async (_, test) => {
+    async (_, test, { bytecode }) => {
       const given = { sequences: SEQUENCES, seed: SEED };
-      const { status, reason, counterexample } = await run(test, artifacts.LotteryPool.bytecode, given, 5000);
+      const { status, reason, counterexample } = await run(test, bytecode, given, 5000);
       expect({ status, reason, counterexample, seed: SEED }).toMatchObject({
         status: 'Success',
         reason: null,
@@ -119,8 +125,7 @@ describe('the invariants see', () => {
   it.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
     '%s',
     async (_, mutant) => {
-      const test = mutant.contract === 'SavingsPool' ? 'SavingsTest' : 'LotteryTest';
-      const { status, reason } = await run(test, codes.get(mutant)!, MISTAKEN, 0);
+      const { status, reason } = await run(TESTS[mutant.contract], codes.get(mutant)!, MISTAKEN, 0);
       expect({ status, reason }).toEqual({
         status: 'Failure',
         reason: expect.stringMatching(mutant.told) as unknown,

@@ -15,7 +15,7 @@ const PAGE = 200;
 const BATCH = 10;
 /** An account is left alone for so long after a transaction with it: of several nodes, some may not know it yet. */
 const REST_MS = 60_000;
-/** Such a part of the budget. The rest is for draws, which others wait for. */
+/** Such a part of the budget, together with circles. The rest is for draws, which others wait for. */
 const BUDGET_PART = 2n;
 
 interface Due {

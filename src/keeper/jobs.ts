@@ -1,5 +1,6 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem';
 import type { Attempts } from './attempts';
+import { Circles } from './circles';
 import { Compounding } from './compounding';
 import type { KeeperNode } from './node';
 import type { Contracts, JobKind, Task } from './task';
@@ -22,7 +23,7 @@ type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promi
  * Every kind of work. A new one is a line here, and in JobKind.
  * @param least yield that is worth paying in again, in smallest token units
  */
-export const jobs = (least: bigint, compounding = new Compounding(least)): Record<JobKind, Job> => ({
+export const jobs = (least: bigint): Record<JobKind, Job> => ({
   complete_draw: ofCurrentDraws('complete_draw', 'completeDraw', ({ status }) =>
     Promise.resolve(status === DRAWING),
   ),
@@ -32,8 +33,15 @@ export const jobs = (least: bigint, compounding = new Compounding(least)): Recor
     const grace = await read(node, contract, 'GRACE');
     return grace !== undefined && (await node.time()) >= drawTime + grace;
   }),
-  compound: (...given) => compounding.find(...given),
+  end_round: finding(new Circles('end_round')),
+  cancel_circle: finding(new Circles('cancel_circle')),
+  compound: finding(new Compounding(least)),
 });
+
+/** Of one that knows where it was in the round before. */
+function finding(finder: { find: Job }): Job {
+  return (...given) => finder.find(...given);
+}
 
 interface Draw {
   status: number;

@@ -41,7 +41,7 @@ interface Waiting {
 export class Sender {
   private readonly logger = new Logger(Sender.name);
   private waiting?: Waiting;
-  /** By contract, when something was last sent for it. */
+  /** By contract and kind, when something was last sent for it. */
   private readonly served = new Map<string, number>();
   /** By call, when it was last mined: of several nodes, some may not know for a while. */
   private readonly mined = new Map<string, number>();
@@ -80,8 +80,8 @@ export class Sender {
     let state: KeeperState = 'idle';
     const due = new Set(tasks.map(callOf));
     for (const call of this.left.keys()) if (!due.has(call)) this.left.delete(call);
-    const lastServed = ({ contract }: Task): number => this.served.get(contract) ?? 0;
-    // A contract that always wants something gets its turn, and no more.
+    const lastServed = (task: Task): number => this.served.get(turnOf(task)) ?? 0;
+    // A contract that always wants something gets its turn, and no more; and so does each kind of work.
     for (const task of this.notYetMined(tasks).sort((a, b) => lastServed(a) - lastServed(b))) {
       const gas = await attempts.of(() => this.gasOf(task));
       if (gas === undefined) {
@@ -141,7 +141,7 @@ export class Sender {
     const hashes = [...new Set([...(before?.hashes ?? []), hash])].slice(-MOST_HASHES);
     const dearest = before && before.most > most ? before.most : most;
     this.waiting = { nonce, since: Date.now(), fees, most: dearest, task, signed, hashes };
-    this.served.set(task.contract, Date.now());
+    this.served.set(turnOf(task), Date.now());
     this.left.delete(callOf(task));
     task.ended?.(true);
     this.telemetry.hasSent(task.kind);
@@ -184,6 +184,7 @@ export class Sender {
 }
 
 const callOf = ({ contract, data }: Task): string => contract + data;
+const turnOf = ({ contract, kind }: Task): string => contract + kind;
 
 function raised(now: Fees, before: Fees | undefined): Fees {
   if (!before) return now;

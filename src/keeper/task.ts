@@ -14,5 +14,5 @@ export interface Task {
   ended?: (isSent: boolean) => void;
 }
 
-export type JobKind = 'complete_draw' | 'cancel_draw' | 'compound';
+export type JobKind = 'complete_draw' | 'cancel_draw' | 'end_round' | 'cancel_circle' | 'compound';
 export type Contracts = ReadonlyMap<PoolType, readonly string[]>;

@@ -1,7 +1,7 @@
 /** A mistake that somebody could make in the contracts: what stands there, and what he writes instead. */
 export interface Mutant {
   name: string;
-  contract: 'SavingsPool' | 'LotteryPool';
+  contract: 'SavingsPool' | 'LotteryPool' | 'RotatingPool';
   before: string;
   after: string;
   /** What the invariants have to say of it. */
@@ -117,8 +117,9 @@ export const MUTANTS: Mutant[] = [
   {
     name: 'a cost that grows with the events',
     contract: 'SavingsPool',
-    before: 'return ++seq;',
-    after: 'for (uint128 i; i < seq; ++i) require(_pools[bytes16(~i)].total == 0);\n        return ++seq;',
+    before: 'pool.total += uint128(amount);',
+    after:
+      'for (uint128 i; i < seq; ++i) require(_pools[bytes16(~i)].total == 0);\n        pool.total += uint128(amount);',
     told: /too much gas/,
   },
   {
@@ -176,5 +177,132 @@ export const MUTANTS: Mutant[] = [
     before: 'block.timestamp < draw.drawTime + GRACE',
     after: 'block.timestamp < draw.drawTime',
     told: /a draw that cannot be cancelled, or must not be/,
+  },
+  {
+    name: 'a payout that is paid twice',
+    contract: 'RotatingPool',
+    before: '_memberOf(circleId, msg.sender).paidOut = true;',
+    after: '',
+    told: /payout|holds? what it owes/,
+  },
+  {
+    name: 'a refund of a circle that is paid twice',
+    contract: 'RotatingPool',
+    before: '_memberOf(circleId, msg.sender).refunded = true;',
+    after: '',
+    told: /refund|hold what it owes/,
+  },
+  {
+    name: 'a collateral that pays without becoming less',
+    contract: 'RotatingPool',
+    before: '++member.missed;',
+    after: '',
+    told: /round|refund|total|hold what it owes/,
+  },
+  {
+    name: 'a collateral that reaches once too often',
+    contract: 'RotatingPool',
+    before: '(uint256(member.missed) + 1) * circle.contribution > circle.collateral',
+    after: 'uint256(member.missed) * circle.contribution > circle.collateral',
+    told: /status|refund|total|round/,
+  },
+  {
+    name: 'a collateral that comes back while the circle runs',
+    contract: 'RotatingPool',
+    before: 'if (circle.status == Status.COMPLETED || circle.status == Status.CANCELLED) refund',
+    after: 'refund',
+    told: /refund/,
+  },
+  {
+    name: 'a contribution of a cancelled round that stays',
+    contract: 'RotatingPool',
+    before: 'if (member.paidRound == circle.round + 1) held +=',
+    after: 'if (circle.status == Status.RUNNING && member.paidRound == circle.round + 1) held +=',
+    told: /refund|total/,
+  },
+  {
+    name: 'a contribution that is made twice in a round',
+    contract: 'RotatingPool',
+    before: 'if (member.paidRound == round + 1) revert AlreadyPaid();',
+    after: '',
+    told: /a contribution that failed, or that must fail/,
+  },
+  {
+    name: 'a contribution after the end of the round',
+    contract: 'RotatingPool',
+    before: 'if (block.timestamp >= circle.until) revert TooLate();',
+    after: 'if (block.timestamp > circle.until) revert TooLate();',
+    told: /a contribution that failed, or that must fail/,
+  },
+  {
+    name: 'a round that ends too early',
+    contract: 'RotatingPool',
+    before: 'if (block.timestamp < circle.until) revert TooEarly();',
+    after: '',
+    told: /a round that cannot be ended, or must not be/,
+  },
+  {
+    name: 'a round that waits although all have paid',
+    contract: 'RotatingPool',
+    before: 'if (circle.paid < circle.members) {',
+    after: 'if (circle.paid <= circle.members) {',
+    told: /a round that cannot be ended, or must not be/,
+  },
+  {
+    name: 'payers that are counted on in the next round',
+    contract: 'RotatingPool',
+    before: '= (round + 1, 0, nextEnd)',
+    after: '= (round + 1, circle.paid, nextEnd)',
+    told: /a round|what is due/,
+  },
+  {
+    name: 'a pot for the turn after',
+    contract: 'RotatingPool',
+    before: 'place <= circle.round && !member.paidOut',
+    after: 'place <= circle.round + 1 && !member.paidOut',
+    told: /payout/,
+  },
+  {
+    name: 'a circle that others cancel before its time',
+    contract: 'RotatingPool',
+    before: '&& block.timestamp <= circle.until) revert NotAllowed',
+    after: '&& block.timestamp < circle.until) revert NotAllowed',
+    told: /a circle that cannot be cancelled, or must not be/,
+  },
+  {
+    name: 'somebody who joins too late',
+    contract: 'RotatingPool',
+    before: 'if (block.timestamp > circle.until) revert TooLate();',
+    after: '',
+    told: /somebody cannot join, or must not/,
+  },
+  {
+    name: 'a member who is named twice',
+    contract: 'RotatingPool',
+    before: ' || _places[circleId][account] != 0',
+    after: '',
+    told: /a circle that cannot be opened, or must not be/,
+  },
+  {
+    name: 'a circle that is lost when another ends',
+    contract: 'RotatingPool',
+    before: '_circles[last].listed = listed;',
+    after: '',
+    told: /list|a round|a circle|call/,
+  },
+  {
+    name: 'a contribution that nobody pays',
+    contract: 'RotatingPool',
+    before:
+      'emit Contributed(circleId, circle.poolId, ref, msg.sender, round, amount, _nextSeq());\n        _pull(amount);',
+    after: 'emit Contributed(circleId, circle.poolId, ref, msg.sender, round, amount, _nextSeq());',
+    told: /hold what it owes|tokens/,
+  },
+  {
+    name: 'an event of a circle without a number',
+    contract: 'RotatingPool',
+    before: 'emit CollateralUsed(circleId, poolId, member.account, round, amount, _nextSeq());',
+    after: 'emit CollateralUsed(circleId, poolId, member.account, round, amount, seq);',
+    told: /a number is missing, or there twice/,
   },
 ];

@@ -34,15 +34,18 @@ export interface Terms {
 /** A chain of its own with a RotatingPool, and accounts that have tokens for it. The first is a member too. */
 export class CircleBench {
   pool: Address = '0x';
+  /** That of the pool. */
+  token: Address = '0x';
 
   private constructor(
     readonly anvil: AnvilNode,
     readonly clients: readonly DevClient[],
-    public token: Address,
+    private readonly testToken: Address,
   ) {}
 
-  static async start(count: number): Promise<CircleBench> {
-    const anvil = await startAnvil();
+  /** @param running a node that is there already */
+  static async start(count: number, running?: AnvilNode): Promise<CircleBench> {
+    const anvil = running ?? (await startAnvil());
     const clients = await Promise.all(
       Array.from({ length: count }, (_, index) => connect(anvil.url, devAccount(index))),
     );
@@ -55,7 +58,8 @@ export class CircleBench {
     return this.clients[0];
   }
 
-  async newPool(minimumDeposit = 1n, token = this.token): Promise<void> {
+  /** @param token TestToken, unless told otherwise */
+  async newPool(minimumDeposit = 1n, token = this.testToken): Promise<void> {
     this.token = token;
     this.pool = (await deploy(this.organiser, artifacts.RotatingPool, [token, minimumDeposit])).address;
     for (const client of this.clients) await fund(client, token, this.pool, parseEther('1'));

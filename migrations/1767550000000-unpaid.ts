@@ -170,6 +170,8 @@ const CANCELLING = `
     IF gone.deposit_count > (deposit.id IS NOT NULL)::integer OR deposit.account <> owner OR gone.withdrawal_count > 0 OR gone.claim_count > 0
       OR EXISTS (SELECT FROM positions o WHERE o.pool_id = pool)
       OR EXISTS (SELECT FROM yield_accruals y WHERE y.pool_id = pool)
+      -- Its circle is there, though nobody has joined yet.
+      OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.kind = 'CircleOpened' AND e.outcome = 'APPLIED')
       -- The contract has money of the pool that the ledger lacks: events without effect, or without confirmations.
       OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.contract = gone.contract_address
         AND e.outcome = 'WAITING')

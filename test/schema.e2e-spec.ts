@@ -261,7 +261,12 @@ const FILL = `
     SELECT n, 0, '', now(), '', ${hex('0', 40)}, n, 'Deposited', ${id('nowhere', 'n')}, ${hex('n % 1000', 40)}, 1,
       'UNKNOWN_POOL' FROM generate_series(1, ${ROWS}) n;
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex('n % 1000', 40)}, 1 FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;`;
+  INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;
+  INSERT INTO circles SELECT ${hex('0', 40)}, n, ${id('pool', 'n')}, ${hex('n', 40)}, 1, 1, 3600, 2, now(), 'JOINING', 0,
+    NULL, now() FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO circle_members SELECT ${hex('0', 40)}, n, ${hex('n', 40)}, 0, NULL, 0, 0, 0, 0, 0, 0
+    FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO circle_rounds SELECT ${hex('0', 40)}, n, 0, ${hex('n', 40)}, 0 FROM generate_series(1, ${ROWS}) n;`;
 
 /** Tables whose size does not grow. */
 const CONSTANT = [

@@ -172,6 +172,8 @@ const CANCELLING = `
       OR EXISTS (SELECT FROM yield_accruals y WHERE y.pool_id = pool)
       -- The contract has made the pool.
       OR EXISTS (SELECT FROM pool_names n WHERE n.pool_id = pool)
+      -- Its circle is there, though nobody has joined yet.
+      OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.kind = 'CircleOpened' AND e.outcome = 'APPLIED')
       -- The contract has money of the pool that the ledger lacks: events without effect, or without confirmations.
       OR EXISTS (SELECT FROM chain_events e WHERE e.pool_id = pool AND e.contract = gone.contract_address
         AND e.outcome = 'WAITING')

@@ -187,6 +187,16 @@ describe('circles in the ledger', () => {
     ]);
   });
 
+  it('keep their pool from being cancelled', async () => {
+    await db.addPool(pool);
+    const cancel = (): Promise<unknown[]> => db.sql('SELECT cancel_pool($1, $2) AS answer', [pool, SAVER]);
+    chain.add(sketch.open());
+    await db.apply(chain);
+    expect(await cancel()).toEqual([{ answer: 'not_empty' }]);
+    await db.rewind(chain.blocks[0]);
+    expect(await cancel()).not.toEqual([{ answer: 'not_empty' }]);
+  });
+
   it('make no row for who joins without collateral', async () => {
     await db.addPool(pool);
     chain.add(sketch.open());

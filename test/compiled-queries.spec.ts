@@ -95,7 +95,7 @@ const CURSORS = [
 const NUMBERS = ['1', '2', '100', '101', '0', '007', '1e1', '-1', '0x10', '2147483648'];
 const TIMES = ['2026-01-31', '2026-01-31T12:00:00Z', '2026-02-30', 'now'];
 const PAIR = `0x${'a'.repeat(40)},0x${'B'.repeat(40)}`;
-const AMOUNTS = ['1', '2', '30', '400', '25000000000000000000', '-1'];
+const AMOUNTS = [...Array.from({ length: 12 }, (_, n) => `${n + 1}000`), '-1'];
 const VALUES: Record<string, readonly string[]> = {
   ...{ page: NUMBERS, limit: NUMBERS, size: NUMBERS, sizes: NUMBERS, count: NUMBERS },
   ...{
@@ -113,9 +113,9 @@ const VALUES: Record<string, readonly string[]> = {
   ...{
     contribution: AMOUNTS,
     collateral: AMOUNTS,
-    period: ['3600', '3601', '7200', '86400', '604800', '2592000', '3599'],
-    joinBy: ['2026-12-21T05:00:00Z', '2026-12-21T05:00:00.5Z', '2027-01-01T00:00:00.123Z', ...TIMES],
-    members: [PAIR, `${PAIR},${PAIR}`, `${PAIR},${PAIR},${PAIR}`, `${PAIR},${ID}`],
+    period: [...Array.from({ length: 12 }, (_, n) => `${3600 + n}`), '3599'],
+    joinBy: Array.from({ length: 9 }, (_, n) => `2026-12-2${n + 1}T05:00:00Z`),
+    members: [PAIR, `${PAIR},${PAIR}`, `${PAIR},${PAIR},${PAIR}`, PAIR, PAIR, PAIR, `${PAIR},${ID}`],
   },
   ...{
     all: ['true', 'false'],

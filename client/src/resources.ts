@@ -39,6 +39,11 @@ export class Pools {
     return (await this.api.GET('/pools/{id}/yield', { params: { path: { id } }, signal })).data!.data;
   }
 
+  /** The savings circle of a rotating pool, the caller's place in it, and what the caller can do. */
+  async rounds(id: string, { signal }: RequestOptions = {}): Promise<Types.PoolRounds> {
+    return (await this.api.GET('/pools/{id}/rounds', { params: { path: { id } }, signal })).data!.data;
+  }
+
   /** The caller's position in the pool. */
   async position(id: string, { signal }: RequestOptions = {}): Promise<Types.Position> {
     return (await this.api.GET('/pools/{id}/position', { params: { path: { id } }, signal })).data!.data;

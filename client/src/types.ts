@@ -23,6 +23,7 @@ export type CurrentDraw = Schemas['CurrentDraw'];
 export type Winner = Schemas['Winner'];
 export type PoolType = NewPool['type'];
 export type Position = Schemas['PositionItem'];
+export type PoolRounds = Schemas['PoolRounds'];
 export type DrawEntry = Schemas['DrawEntry'];
 export type PoolAnalytics = Schemas['PoolAnalytics'];
 export type UserAnalytics = Schemas['UserAnalytics'];

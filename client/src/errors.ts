@@ -32,6 +32,7 @@ const STATUSES = {
   deposit_submitted: 409,
   insufficient_balance: 409,
   nothing_to_claim: 409,
+  calls_unknown: 409,
   compounding_unchanged: 409,
   pool_not_empty: 409,
   webhook_not_active: 409,

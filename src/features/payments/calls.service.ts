@@ -34,7 +34,7 @@ export class CallsService {
   /**
    * @throws ApiError 400 without amount and transaction, if they contradict each other, or below the contract's
    * minimum; 403 and 404 for pools and for transactions of other users or pools; 409 if the transaction is not pending,
-   * or its payment was sent; 503 while the chain is unknown
+   * or its payment was sent, or the contract has calls of its own; 503 while the chain is unknown
    */
   async deposit(
     caller: AuthenticatedUser,
@@ -48,6 +48,7 @@ export class CallsService {
     const pool = await this.database.read(POOL_TO_PAY, values);
     if (!pool) throw notFound();
     if (!pool.readable) throw forbidden();
+    if (pool.hasOwnCalls) throw namedError('calls_unknown');
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
@@ -113,6 +114,7 @@ export class CallsService {
       const pool = await this.database.read(POOL_TO_PAY_OUT, values);
       if (!pool) throw notFound();
       if (!pool.readable && !pool.hasPosition) throw forbidden();
+      if (pool.hasOwnCalls) throw namedError('calls_unknown');
       const refusal = pool.isCurrent ? refuse(pool) : undefined;
       if (!refusal || performance.now() > end) return pool;
       since ??= pool.now;

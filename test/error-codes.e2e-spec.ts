@@ -139,6 +139,13 @@ async function atHead(work: () => Promise<Response>): Promise<Response> {
 }
 
 const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
+  calls_unknown: async () => {
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
+      SELECT type, contract_address, 0, 0, 'number' FROM pools LIMIT 1`);
+    const answer = await send(`/pools/${poolId}/calls/claim`, { as: user });
+    await app.sql('DELETE FROM chain_contracts');
+    return answer;
+  },
   validation_failed: () => create({ type: 'none' }),
   invalid_json: () => post('/pools', '{', { as: user }),
   malformed_path: () => send('/pools/%zz'),

@@ -91,7 +91,10 @@ describe('a contract that catches up', () => {
       new SequenceCheck(endpoints.contracts, new StartBlocks(START)),
       settings,
       telemetry,
-      new BlockProof(endpoints, settings, { decode: decoderFor(endpoints.contracts) } as ContractAdapters),
+      new BlockProof(endpoints, settings, {
+        decode: decoderFor(endpoints.contracts),
+        of: () => undefined,
+      } as unknown as ContractAdapters),
     );
     catchUp = new CatchUp(states, endpoints, settings, telemetry);
     await catchUp.open(ledger);

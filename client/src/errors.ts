@@ -33,6 +33,7 @@ const STATUSES = {
   deposit_submitted: 409,
   insufficient_balance: 409,
   nothing_to_claim: 409,
+  calls_unknown: 409,
   compounding_unchanged: 409,
   uses_circle: 409,
   circle_exists: 409,

@@ -28,6 +28,7 @@ export class CallsController {
       'transaction_not_pending',
       'deposit_submitted',
       'uses_circle',
+      'calls_unknown',
       'chain_unknown',
     ],
   })
@@ -44,7 +45,17 @@ export class CallsController {
     summary: 'What a wallet sends to take its money out of a pool',
     description:
       'The contract pays no more than this wallet has in the pool; yield stays claimable. For members, and for everyone who ever paid in, also after leaving. What the contract must refuse is refused, unless the ledger may be behind the chain.',
-    errors: [400, 'below_minimum', 401, 403, 404, 'insufficient_balance', 'uses_circle', 'chain_unknown'],
+    errors: [
+      400,
+      'below_minimum',
+      401,
+      403,
+      404,
+      'insufficient_balance',
+      'uses_circle',
+      'calls_unknown',
+      'chain_unknown',
+    ],
   })
   withdraw(
     @CurrentUser() user: AuthenticatedUser,
@@ -59,7 +70,7 @@ export class CallsController {
     summary: 'What a wallet sends to claim its yield from a pool',
     description:
       'The contract pays all that this wallet has earned and not claimed yet. For members, and for everyone who ever paid in, also after leaving. With nothing to claim it is refused, unless the ledger may be behind the chain.',
-    errors: [401, 403, 404, 'nothing_to_claim', 'uses_circle', 'chain_unknown'],
+    errors: [401, 403, 404, 'nothing_to_claim', 'uses_circle', 'calls_unknown', 'chain_unknown'],
   })
   claim(@CurrentUser() user: AuthenticatedUser, @Param('id') id: string): Promise<ContractCalls> {
     return this.calls.claim(user, id);
@@ -70,7 +81,7 @@ export class CallsController {
     summary: 'What a wallet sends to have its yield paid in again, or not',
     description:
       'After `startCompounding` anyone may pay the yield of this wallet in again, into this pool: the keeper does. After `stopCompounding` yield waits to be claimed. Each wallet says it for itself; `compounding` of GET /pools/{id}/position tells what it has said. For members, and for everyone who ever paid in, also after leaving. What is so already is refused, unless the ledger may be behind the chain.',
-    errors: [400, 401, 403, 404, 'compounding_unchanged', 'uses_circle', 'chain_unknown'],
+    errors: [400, 401, 403, 404, 'compounding_unchanged', 'uses_circle', 'calls_unknown', 'chain_unknown'],
   })
   compounding(
     @CurrentUser() user: AuthenticatedUser,

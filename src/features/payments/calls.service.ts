@@ -34,7 +34,7 @@ export class CallsService {
   /**
    * @throws ApiError 400 without amount and transaction, if they contradict each other, or below the contract's
    * minimum; 403 and 404 for pools and for transactions of other users or pools; 409 if the transaction is not pending,
-   * or its payment was sent, or the contract holds circles; 503 while the chain is unknown
+   * or its payment was sent, or the contract holds circles or has calls of its own; 503 while the chain is unknown
    */
   async deposit(
     caller: AuthenticatedUser,
@@ -49,6 +49,7 @@ export class CallsService {
     if (!pool) throw notFound();
     if (!pool.readable) throw forbidden();
     if (pool.holdsCircles) throw namedError('uses_circle');
+    if (pool.hasOwnCalls) throw namedError('calls_unknown');
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
@@ -115,6 +116,7 @@ export class CallsService {
       if (!pool) throw notFound();
       if (!pool.readable && !pool.hasPosition) throw forbidden();
       if (pool.holdsCircles) throw namedError('uses_circle');
+      if (pool.hasOwnCalls) throw namedError('calls_unknown');
       const refusal = pool.isCurrent ? refuse(pool) : undefined;
       if (!refusal || performance.now() > end) return pool;
       since ??= pool.now;

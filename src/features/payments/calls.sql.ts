@@ -26,6 +26,8 @@ interface PoolRow extends ChainRow {
   minimum: string | null;
   /** Whether the contract holds circles, so that money moves by their calls alone. */
   holdsCircles: boolean;
+  /** Whether the contract names pools itself, so that its calls are not the ones known here. */
+  hasOwnCalls: boolean;
 }
 
 export interface PoolToPay extends PoolRow {
@@ -54,12 +56,16 @@ const MINIMUM = `
   (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
   ${HOLDS_CIRCLES} AS "holdsCircles"`;
 
+const HAS_OWN_CALLS = `
+  EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
+    AS "hasOwnCalls"`;
+
 /** No row: the pool does not exist. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
   'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, chain.*,
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
       t.account, t.status, t.amount, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
@@ -72,7 +78,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
   'pool_to_pay_out',
   { pool: 'uuid', caller: 'text' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, chain.*,
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(y.claimable, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}

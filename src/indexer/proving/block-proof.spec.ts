@@ -87,7 +87,10 @@ describe('the proof of a block', () => {
     answers = [];
     all = [endpoint(0), endpoint(1)];
     const settings = { QUARANTINE_AFTER: LASTING_S } as IndexerSettings;
-    proof = new BlockProof({ all } as unknown as RpcEndpoints, settings, { decode } as ContractAdapters);
+    proof = new BlockProof({ all } as unknown as RpcEndpoints, settings, {
+      decode,
+      of: () => undefined,
+    } as unknown as ContractAdapters);
   });
   afterEach(() => jest.restoreAllMocks());
 

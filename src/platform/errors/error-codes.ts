@@ -88,6 +88,11 @@ export const ERRORS = {
     'There is no yield to claim',
     'The contract would refuse it: the caller has no yield in the pool that is not claimed yet',
   ),
+  calls_unknown: named(
+    409,
+    'The calls are not known',
+    'The pool is of a kind that the service cannot prepare calls for',
+  ),
   compounding_unchanged: named(
     409,
     'It is so already',

@@ -78,7 +78,8 @@ export const LEDGER_HOLDINGS = `
     CASE WHEN p.is_begin THEN (SELECT coalesce(sum(amount), 0)::text FROM (${MOVED}) m) END AS total,
     (SELECT json_build_object('name', n.name, 'isNamed', k.pools_by <> 'reference', 'balance', k.balance_view, 'total', k.total_view)
       FROM chain_contracts k LEFT JOIN pool_names n ON n.pool_id = p.id
-      WHERE k.address = p.contract_address AND k.adapter <> 'ReferencePool' LIMIT 1) AS others,
+      WHERE k.address = p.contract_address AND (k.pools_by <> 'reference' OR k.balance_view IS NOT NULL OR k.total_view IS NOT NULL)
+      LIMIT 1) AS others,
     coalesce((SELECT json_agg(json_build_object('account', account, 'amount', amount, 'position', position))
       FROM holders WHERE id = p.id), '[]') AS holders,
     coalesce(${CIRCLE}, to_json(coalesce((SELECT bool_or(k.circles) FROM chain_contracts k

@@ -25,7 +25,7 @@ export interface Holding extends AtCursor {
   /** Null in a part that does not begin the pool. */
   total: string | null;
   holders: { account: string; amount: string | null; position: StoredPosition | null }[];
-  /** Of a contract that is none of this repository: what it calls the pool, and its functions, if it has any. */
+  /** Of a contract that names pools itself, or has functions of its own: what it calls the pool, and its functions, if it has any. */
   others: { name: string | null; isNamed: boolean; balance: string | null; total: string | null } | null;
   /** True: the contract holds circles, and the pool has none. */
   circle: StoredCircle | boolean;

@@ -116,9 +116,15 @@ async function main(): Promise<void> {
   const database = await BenchDatabase.start();
   try {
     const name = 'replay_ledger';
+    const start = { own: process.cpuUsage(), server: database.cpuUs() };
     const url = values.kept
       ? await database.plain(name, { keep: true })
       : await database.made(name, (client) => fill(client, Number(values.events)));
+    if (!values.kept) {
+      const own = process.cpuUsage(start.own);
+      const cpu = [own.user + own.system, database.cpuUs() - start.server].map((us) => (us / 1e6).toFixed(1));
+      say(`applied as the indexer does: CPU ${cpu[0]} s here, ${cpu[1]} s in PostgreSQL`);
+    }
     await using(url, (client) => client.query('CHECKPOINT'));
     for (const round of [1, 2]) {
       const before = { own: process.cpuUsage(), server: database.cpuUs() };

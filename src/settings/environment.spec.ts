@@ -21,7 +21,10 @@ const PRODUCTION = {
   METRICS_TOKEN: randomBytes(16).toString('hex'),
 };
 
-function problemsOf(variables: NodeJS.ProcessEnv, process?: 'indexer' | 'ledger' | (() => unknown)): string[] {
+function problemsOf(
+  variables: NodeJS.ProcessEnv,
+  process?: 'indexer' | 'ledger' | (() => unknown),
+): string[] {
   try {
     if (typeof process === 'function') process();
     else loadEnvironment(variables, process);

@@ -1,4 +1,4 @@
-import { type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
+import { type Caps, type Part, RangeSize, partsOf } from '#indexer/requests/range-size';
 import {
   type BlockBatch,
   NodeBehind,
@@ -29,7 +29,7 @@ const SPLIT_CALLS = { most: 25, seconds: 4 };
 
 /** Reads blocks and events from one endpoint, which may be a balancer of nodes. Checks all that can be checked. */
 export class Source {
-  readonly range = new RangeSize();
+  readonly range: RangeSize;
   private readonly emitters: string[];
   private readonly pinned: PinnedReads;
 
@@ -37,7 +37,9 @@ export class Source {
     readonly rpc: Rpc,
     readonly contracts: string[],
     private readonly decode: DecodeLog,
+    caps?: Caps,
   ) {
+    this.range = new RangeSize(undefined, caps);
     this.emitters = emittersOf(contracts);
     this.pinned = new PinnedReads((calls) => this.ask(calls), rpc.hashes, contracts);
   }

@@ -57,7 +57,7 @@ export class WatchedEndpoint {
   about(contracts: string[]): Source {
     const key = contracts.join();
     const known = this.sources.get(key);
-    const source = known ?? new Source(this.source.rpc, contracts, this.decode);
+    const source = known ?? new Source(this.source.rpc, contracts, this.decode, this.source.range.caps);
     if (!known) this.sources.set(key, source);
     return source;
   }

@@ -67,6 +67,13 @@ describe('the size of ranges', () => {
     ).toEqual([]);
   });
 
+  it('is known to all who ask the endpoint, also to those who began with more', () => {
+    const other = new RangeSize(() => now, size.caps);
+    expect(readFrom(size, 200, cappedAt(500))).toHaveLength(1);
+    expect([other.span, new RangeSize(() => now, size.caps).span]).toEqual([500, 500]);
+    expect(readFrom(other, 50, cappedAt(500))).toEqual([]);
+  });
+
   it('does not believe a provider that refuses what it offers', () => {
     // As the free plan of one does.
     const refused = readFrom(

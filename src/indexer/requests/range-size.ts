@@ -16,6 +16,12 @@ export interface Part {
   last: number;
 }
 
+/** What an endpoint has refused, until when, and the results that it said it sends at most: whatever it is asked about. */
+export interface Caps {
+  refusedSpan: { blocks: number; until: number };
+  mostResults: { results: number; until: number };
+}
+
 /** A range in parts of so many blocks. */
 export const partsOf = (from: number, to: number, span: number): Part[] =>
   Array.from({ length: Math.ceil((to - from + 1) / span) }, (_, i) => {
@@ -31,16 +37,26 @@ export const partsOf = (from: number, to: number, span: number): Part[] =>
 export class RangeSize {
   /** Of a range. */
   blocks = 64;
-  /** Of one call. */
-  span = MAX_BLOCKS;
+  private wantedSpan = MAX_BLOCKS;
   private calm = 0;
   private spanCalm = 0;
   /** The largest call that worked since the last refusal of a smaller one. */
   private worked = 0;
-  private refusedSpan = { blocks: Infinity, until: 0 };
-  private mostResults = { results: Infinity, until: 0 };
 
-  constructor(private readonly now: () => number = () => performance.now()) {}
+  /** @param caps of the endpoint, shared by all who ask it */
+  constructor(
+    private readonly now: () => number = () => performance.now(),
+    readonly caps: Caps = {
+      refusedSpan: { blocks: Infinity, until: 0 },
+      mostResults: { results: Infinity, until: 0 },
+    },
+  ) {}
+
+  /** Of one call. */
+  get span(): number {
+    const { blocks, until } = this.caps.refusedSpan;
+    return this.now() < until ? Math.max(1, Math.min(this.wantedSpan, blocks - 1)) : this.wantedSpan;
+  }
 
   /** The range could not be read, and nothing tells why. */
   shrink(from = this.blocks): void {
@@ -52,12 +68,13 @@ export class RangeSize {
   refuse(blocks: number, { of, blocks: said = Infinity, results }: Refusal): void {
     const isNews = blocks <= this.span;
     if (of === 'range') this.keep(blocks, said);
-    if (results !== undefined && results > 0) this.mostResults = { results, until: this.now() + KEPT_MS };
+    if (results !== undefined && results > 0)
+      this.caps.mostResults = { results, until: this.now() + KEPT_MS };
     if (!isNews) return;
     if (this.worked >= blocks) this.worked = 0;
     const half = Math.max(1, Math.floor(blocks / 2), of === 'range' ? this.worked : 0);
     // A cap may be meant without its last block.
-    this.span = said < blocks ? said : said === blocks && blocks > 1 ? blocks - 1 : half;
+    this.wantedSpan = said < blocks ? said : said === blocks && blocks > 1 ? blocks - 1 : half;
     this.spanCalm = CALM_RANGES;
   }
 
@@ -72,16 +89,16 @@ export class RangeSize {
 
   private adaptSpan(density: number, blocks: number): void {
     if (blocks >= this.span) this.worked = Math.max(this.worked, this.span);
-    const { results, until } = this.mostResults;
+    const { results, until } = this.caps.mostResults;
     const most =
       this.now() < until && density > 0 ? Math.floor((results * RESULTS_SHARE) / density) : Infinity;
-    if (most < this.span) this.span = Math.max(1, most);
-    else if (blocks >= this.span && this.spanCalm-- <= 0) this.span = this.larger(most);
+    if (most < this.span) this.wantedSpan = Math.max(1, most);
+    else if (blocks >= this.span && this.spanCalm-- <= 0) this.wantedSpan = this.larger(most);
   }
 
   /** @param most by the results of the last range */
   private larger(most: number): number {
-    const { blocks, until } = this.refusedSpan;
+    const { blocks, until } = this.caps.refusedSpan;
     const isKept = this.now() < until;
     const larger = isKept ? Math.min(this.span * 2, Math.floor((this.span + blocks) / 2)) : this.span * 2;
     return Math.max(this.span, Math.min(MAX_BLOCKS, larger, most));
@@ -89,9 +106,9 @@ export class RangeSize {
 
   /** What a provider says it accepts is the largest size to be tried, unless it has just refused that. */
   private keep(blocks: number, said: number): void {
-    const { blocks: before, until } = this.refusedSpan;
+    const { blocks: before, until } = this.caps.refusedSpan;
     const least = Math.min(blocks, said < blocks ? said + 1 : blocks);
     const isLess = least <= before || this.now() >= until;
-    if (isLess) this.refusedSpan = { blocks: least, until: this.now() + KEPT_MS };
+    if (isLess) this.caps.refusedSpan = { blocks: least, until: this.now() + KEPT_MS };
   }
 }

@@ -31,7 +31,7 @@ export class KeeperTelemetry {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    showBuild(this.registry);
+    showBuild('savings_build_info', this.registry);
     const shown: Gauge = new Gauge({
       name: 'keeper_state',
       help: '1 for the current state',

@@ -35,7 +35,7 @@ export class MetricsController {
     private readonly clock: DatabaseClock,
     @InjectMetric('database_connections') private readonly connections: Gauge<'state'>,
   ) {
-    showBuild();
+    showBuild('savings_build_info');
   }
 
   private readonly text = atMostEvery(REUSE_MS, () => {

@@ -69,7 +69,7 @@ export class IndexerTelemetry {
 
   constructor(readonly sync: SyncState) {
     collectDefaultMetrics({ register: this.registry });
-    showBuild(this.registry);
+    showBuild('savings_build_info', this.registry);
     registerContractMetrics(
       this.registry,
       () => this.contracts(),

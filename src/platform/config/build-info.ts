@@ -18,10 +18,10 @@ export function buildOf(commit: string | undefined): { version: string; commit: 
 }
 
 /** Shows it as labels of a metric that is always 1, once in a registry. */
-export function showBuild(registry: Registry = register, commit = process.env.BUILD_COMMIT): void {
-  if (registry.getSingleMetric('savings_build_info')) return;
+export function showBuild(name: string, registry: Registry = register, commit = process.env.BUILD_COMMIT): void {
+  if (registry.getSingleMetric(name)) return;
   new Gauge({
-    name: 'savings_build_info',
+    name,
     help: '1, with the version that runs and the commit it was built of',
     labelNames: ['version', 'commit'],
     registers: [registry],

@@ -45,12 +45,7 @@ export const CASES: AlertCase[] = [
   ...SUFFIXES.flatMap(([suffix, at]) => [
     fires(`ErrorBudget${suffix}`, at, BAD),
     fires(`LatencyBudget${suffix}`, at, SLOW),
-    silent(
-      `ErrorBudget${suffix}`,
-      at,
-      { [count(200)]: '0+10000x1000', [count(503)]: '0+5x1000' },
-      'within',
-    ),
+    silent(`ErrorBudget${suffix}`, at, { [count(200)]: '0+10000x1000', [count(503)]: '0+5x1000' }, 'within'),
     silent(`LatencyBudget${suffix}`, at, { [count(200)]: '0+1000x1000', [fast()]: '0+995x1000' }, 'within'),
   ]),
   silent(

@@ -18,7 +18,11 @@ export function buildOf(commit: string | undefined): { version: string; commit: 
 }
 
 /** Shows it as labels of a metric that is always 1, once in a registry. */
-export function showBuild(name: string, registry: Registry = register, commit = process.env.BUILD_COMMIT): void {
+export function showBuild(
+  name: string,
+  registry: Registry = register,
+  commit = process.env.BUILD_COMMIT,
+): void {
   if (registry.getSingleMetric(name)) return;
   new Gauge({
     name,

@@ -32,26 +32,21 @@ const count = (status: number, route = '/pools'): string =>
   `http_request_duration_seconds_count{job="api",route="${route}",status="${status}"}`;
 const fast = (route = '/pools'): string =>
   `http_request_duration_seconds_bucket{job="api",route="${route}",le="0.5",status="200"}`;
-const BAD = { [count(200)]: '0+100x18000', [count(503)]: '0+5x18000' };
-const SLOW = { [count(200)]: '0+100x18000', [fast()]: '0+75x18000' };
+const BAD = { [count(200)]: '0+100x1000', [count(503)]: '0+5x1000' };
+const SLOW = { [count(200)]: '0+100x1000', [fast()]: '0+75x1000' };
 const SUFFIXES = [
-  ['BurnsFast', '2h'],
-  ['Burns', '8h'],
-  ['BurnsSlowly', '30h'],
-  ['WillBeGone', '74h'],
+  ['BurnsFast', '30m'],
+  ['Burns', '1h'],
+  ['BurnsSlowly', '2h'],
+  ['WillBeGone', '4h'],
 ];
 
 export const CASES: AlertCase[] = [
   ...SUFFIXES.flatMap(([suffix, at]) => [
     fires(`ErrorBudget${suffix}`, at, BAD),
     fires(`LatencyBudget${suffix}`, at, SLOW),
-    silent(
-      `ErrorBudget${suffix}`,
-      at,
-      { [count(200)]: '0+10000x18000', [count(503)]: '0+5x18000' },
-      'within',
-    ),
-    silent(`LatencyBudget${suffix}`, at, { [count(200)]: '0+1000x18000', [fast()]: '0+995x18000' }, 'within'),
+    silent(`ErrorBudget${suffix}`, at, { [count(200)]: '0+10000x1000', [count(503)]: '0+5x1000' }, 'within'),
+    silent(`LatencyBudget${suffix}`, at, { [count(200)]: '0+1000x1000', [fast()]: '0+995x1000' }, 'within'),
   ]),
   silent(
     'ErrorBudgetBurnsFast',

@@ -1,16 +1,17 @@
 import { encodeAbiParameters, pad, stringToHex } from 'viem';
+import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
 import { readToken } from './token';
 
 const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
-const CONTRACTS = new Map([
+const CONTRACTS = new PoolContracts([
   ['cooperative' as const, [POOL]],
   ['lottery' as const, [LOTTERY]],
 ]);
 const word = (address: string): string => pad(address as '0x');
 const text = (value: string): string => encodeAbiParameters([{ type: 'string' }], [value]);
-const [token, symbol, decimals] = ['0xfc0c546a', '0x95d89b41', '0x313ce567'];
+const [token, asset, symbol, decimals] = ['0xfc0c546a', '0x38d52e0f', '0x95d89b41', '0x313ce567'];
 const reverted = new RpcError('eth_call', 3, 'execution reverted');
 
 /** An endpoint that answers calls of `address selector` so, and reverts for all others. */
@@ -41,15 +42,32 @@ const lying = {
   [`${OTHER} ${decimals}`]: word('0x12'),
 };
 const DAI = { address: lower, symbol: 'DAI', decimals: 18 };
-const read = (...answers: object[]) =>
+const readOf = (contracts: PoolContracts, ...answers: object[]) =>
   readToken(
     answers.map((each) => endpoint(each as Record<string, unknown>)),
-    CONTRACTS,
+    contracts,
   );
+const read = (...answers: object[]) => readOf(CONTRACTS, ...answers);
 
 describe('the token of the contracts', () => {
   it('is read with symbol and decimals', async () => {
     expect(await read(honest)).toEqual(DAI);
+  });
+
+  it('is the asset of a contract without token()', async () => {
+    const vault = { ...honest, [`${POOL} ${token}`]: reverted, [`${POOL} ${asset}`]: word(TOKEN) };
+    expect(await read(vault)).toEqual(DAI);
+    await expect(read({ ...vault, [`${POOL} ${asset}`]: word(OTHER) })).rejects.toThrow(
+      'must have one token',
+    );
+  });
+
+  it('is had by each contract that an adapter is named for', async () => {
+    const contracts = new PoolContracts(CONTRACTS);
+    const without = { ...honest, [`${POOL} ${token}`]: reverted };
+    expect(await readOf(contracts, without)).toEqual(DAI);
+    contracts.adapters.set(POOL, 'vault');
+    await expect(readOf(contracts, without)).rejects.toThrow(`${POOL} of POOL_CONTRACTS has neither`);
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
 import type { PoolType } from '#values/types';
+import type { PoolContracts } from '#ledger/chain/chain.settings';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RetryableChainError, RpcError } from '#indexer/reading/rpc';
@@ -14,14 +15,15 @@ export interface Token {
 
 /** What an endpoint says of the token. */
 interface Claim {
-  /** Of each contract; null when it has no `token()`. */
+  /** Of each contract; null when it has neither `token()` nor `asset()`. */
   addresses: (string | null)[];
   symbol: string;
   /** Undefined when the contracts have no common token, or it does not tell. */
   decimals?: number;
 }
 
-const TOKEN = toFunctionSelector('function token()');
+/** What contracts call their token; a vault of ERC-4626 has an asset. */
+const TOKENS = ['function token()', 'function asset()'].map((each) => toFunctionSelector(each));
 const SYMBOL = toFunctionSelector('function symbol()');
 const DECIMALS = toFunctionSelector('function decimals()');
 /** Hex digits; a longer symbol is none. */
@@ -34,11 +36,11 @@ export const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, 
  * Asks all endpoints for the token of the contracts. The majority's answer counts, so that one endpoint that lies
  * cannot have savers approve a token of its choice, or stop the indexer.
  * @returns undefined when no majority knows the token
- * @throws WrongChain when the contracts have several tokens
+ * @throws WrongChain when the contracts have several tokens, or one that an adapter was named for has none
  */
 export async function readToken(
   endpoints: WatchedEndpoint[],
-  configured: Map<PoolType, string[]>,
+  configured: PoolContracts,
 ): Promise<Token | undefined> {
   const contracts = [...new Set([...configured.values()].flat())];
   const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts)));
@@ -46,6 +48,10 @@ export async function readToken(
   if (!claim) return undefined;
   const [address, another] = tokensOf(claim.addresses);
   if (another !== undefined) throw severalTokens(configured, contracts, claim.addresses);
+  const unknown = contracts.find((each, i) => configured.adapters.has(each) && claim.addresses[i] === null);
+  // Its amounts could be of any token, and would be added to those of this one.
+  if (address !== undefined && unknown !== undefined)
+    throw new WrongChain(`the contract ${unknown} of POOL_CONTRACTS has neither token() nor asset()`);
   const { symbol, decimals } = claim;
   return address === undefined || decimals === undefined ? undefined : { address, symbol, decimals };
 }
@@ -53,9 +59,11 @@ export async function readToken(
 /** @returns undefined when the endpoint does not answer, or lacks the state */
 async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promise<Claim | undefined> {
   try {
-    const answers = await source.rpc.settled(contracts.map((contract) => viewCall(contract, TOKEN)));
+    const calls = contracts.flatMap((contract) => TOKENS.map((name) => viewCall(contract, name)));
+    const answers = await source.rpc.settled(calls);
     if (!answers.every(isFinal)) return undefined;
-    const addresses = answers.map(toAddress);
+    const found = answers.map(toAddress);
+    const addresses = contracts.map((_, i) => found[2 * i] ?? found[2 * i + 1]);
     const tokens = tokensOf(addresses);
     if (tokens.length !== 1) return { addresses, symbol: '' };
     const details = await source.rpc.settled([viewCall(tokens[0], SYMBOL), viewCall(tokens[0], DECIMALS)]);

@@ -10,7 +10,7 @@ const { version } = JSON.parse(readFileSync(path.join(__dirname, '../../../packa
 it('tells the version of the package, and the commit only where it is known', async () => {
   expect(buildOf(undefined)).toEqual({ version, commit: 'unknown' });
   const registry = new Registry();
-  showBuild('savings_build_info', registry, 'abc1234');
-  showBuild('savings_build_info', registry, 'abc1234');
-  expect(await registry.metrics()).toContain(`savings_build_info{version="${version}",commit="abc1234"} 1\n`);
+  showBuild('build_info', registry, 'abc1234');
+  showBuild('build_info', registry, 'abc1234');
+  expect(await registry.metrics()).toContain(`build_info{version="${version}",commit="abc1234"} 1\n`);
 });

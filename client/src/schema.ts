@@ -2423,7 +2423,10 @@ export interface components {
             data: components["schemas"]["UserAnalytics"];
         };
         CircleRound: {
-            /** @description From 0 */
+            /**
+             * @description From 0
+             * @example 0
+             */
             round: number;
             /** @description Whose turn it is */
             account: string;
@@ -3321,11 +3324,17 @@ export interface components {
             account?: string;
             /** @description The pot, which the account may claim */
             amount?: string;
-            /** @description Its number at the contract */
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
             circleId?: number;
             /** @description Draw ids are unique only within a contract */
             contract?: string;
-            /** @description From 0 */
+            /**
+             * @description From 0
+             * @example 0
+             */
             round?: number;
             drawId?: number;
             /** @description How many tickets this purchase added */
@@ -3559,7 +3568,10 @@ export interface components {
             final: boolean;
             /** Format: uuid */
             poolId: string;
-            /** @description Its number at the contract */
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
             circleId: number;
             contract: string;
             txHash: string;
@@ -3588,11 +3600,17 @@ export interface components {
             final: boolean;
             /** Format: uuid */
             poolId: string;
-            /** @description Its number at the contract */
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
             circleId: number;
             contract: string;
             txHash: string;
-            /** @description From 0 */
+            /**
+             * @description From 0
+             * @example 0
+             */
             round: number;
             /** @description Whose turn it was */
             account: string;
@@ -3623,7 +3641,10 @@ export interface components {
             final: boolean;
             /** Format: uuid */
             poolId: string;
-            /** @description Its number at the contract */
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
             circleId: number;
             contract: string;
             txHash: string;
@@ -3652,7 +3673,10 @@ export interface components {
             final: boolean;
             /** Format: uuid */
             poolId: string;
-            /** @description Its number at the contract */
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
             circleId: number;
             contract: string;
             txHash: string;
@@ -9863,6 +9887,7 @@ export interface operations {
                      *           "roundEnd": "2026-11-21T05:09:49.118Z",
                      *           "rounds": [
                      *             {
+                     *               "round": 0,
                      *               "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *               "paidCount": 2,
                      *               "endsAt": "2026-11-21T05:09:49.118Z",
@@ -14672,7 +14697,9 @@ export interface operations {
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
+                 *       "circleId": 1,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "round": 0,
                  *       "drawId": 2,
                  *       "tickets": "25000000000000000000",
                  *       "winner": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
@@ -15188,6 +15215,7 @@ export interface operations {
                  *       "logIndex": 3,
                  *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "circleId": 1,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -15251,8 +15279,10 @@ export interface operations {
                  *       "logIndex": 3,
                  *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "circleId": 1,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
+                 *       "round": 0,
                  *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                  *       "amount": "25000000000000000000",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -15316,6 +15346,7 @@ export interface operations {
                  *       "logIndex": 3,
                  *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "circleId": 1,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "id": "0000000002f1-00000000001a-0001",
@@ -15379,6 +15410,7 @@ export interface operations {
                  *       "logIndex": 3,
                  *       "final": false,
                  *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "circleId": 1,
                  *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
                  *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
                  *       "id": "0000000002f1-00000000001a-0001",

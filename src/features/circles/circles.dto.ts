@@ -7,7 +7,7 @@ const ADDRESS = '^0x[0-9a-f]{40}$';
 const TIME = { type: String, format: 'date-time', nullable: true } as const;
 
 export class CircleRound {
-  @ApiProperty({ type: 'integer', description: 'From 0' }) round: number;
+  @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
   @ApiProperty({ pattern: ADDRESS, description: 'Whose turn it is' }) account: string;
   @ApiProperty({
     type: 'integer',

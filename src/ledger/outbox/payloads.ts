@@ -76,13 +76,13 @@ class PayoutPayload extends DrawPayload {
 
 class CirclePayload extends ChainPayload {
   @ApiProperty({ format: 'uuid' }) poolId: string;
-  @ApiProperty({ type: 'integer', description: 'Its number at the contract' }) circleId: number;
+  @ApiProperty({ type: 'integer', example: 1, description: 'Its number at the contract' }) circleId: number;
   @ApiProperty(ADDRESS) contract: string;
   @ApiProperty() txHash: string;
 }
 
 class RoundPayload extends CirclePayload {
-  @ApiProperty({ type: 'integer', description: 'From 0' }) round: number;
+  @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
   @ApiProperty({ ...ADDRESS, description: 'Whose turn it was' }) account: string;
   @ApiProperty({ ...AMOUNT, description: 'The pot, which the account may claim' }) amount: string;
 }

@@ -207,6 +207,14 @@ function isSeen(payment: Payment, { transactions, pools, positions, entries, dra
           poolId === payment.pool && compounding === (payment.kind === 'startCompounding'),
       );
     case 'buyTickets':
+    // This page shows no rounds.
+    case 'openCircle':
+    case 'join':
+    case 'contribute':
+    case 'endRound':
+    case 'claimPayout':
+    case 'claimRefund':
+    case 'cancelCircle':
       return true;
   }
 }

@@ -12,12 +12,21 @@ export const TITLES: Record<Payment['kind'], string> = {
   refund: 'Take the money back',
   completeDraw: 'Pick the winner',
   cancelDraw: 'Cancel the draw',
+  openCircle: 'Open the circle',
+  join: 'Join the circle',
+  contribute: 'Pay for the round',
+  endRound: 'End the round',
+  claimPayout: 'Take the pot',
+  claimRefund: 'Take the money back',
+  cancelCircle: 'Cancel the circle',
 };
 
 /** What it costs or brings, to the last digit, as the wallet is about to show it. */
 export function saysOf(payment: Payment, token: Token): string | undefined {
   switch (payment.kind) {
     case 'deposit':
+    case 'join':
+    case 'contribute':
     case 'buyTickets': {
       const amount = payment.kind === 'deposit' ? (payment.amount ?? payment.cost) : payment.cost;
       return amount && `You pay ${exactWithSymbol(amount, token)}`;
@@ -31,6 +40,11 @@ export function saysOf(payment: Payment, token: Token): string | undefined {
     case 'refund':
     case 'completeDraw':
     case 'cancelDraw':
+    case 'openCircle':
+    case 'endRound':
+    case 'claimPayout':
+    case 'claimRefund':
+    case 'cancelCircle':
       return 'You pay only the fee of the chain';
   }
 }
@@ -51,6 +65,13 @@ export const stepText = (step: PaymentStep): string =>
     refund: 'Have the money paid back',
     completeDraw: 'Pick the winner',
     cancelDraw: 'Cancel the draw',
+    openCircle: 'Open the circle',
+    join: 'Join the circle',
+    contribute: 'Pay for the round',
+    endRound: 'End the round',
+    claimPayout: 'Have the pot paid',
+    claimRefund: 'Have the money paid back',
+    cancelCircle: 'Cancel the circle',
   })[step];
 
 export function resultText(payment: Payment, token: Token): string {
@@ -75,5 +96,19 @@ export function resultText(payment: Payment, token: Token): string {
       return 'The winner is picked, or it took too long and another block picks.';
     case 'cancelDraw':
       return 'The draw is cancelled. Everyone can take back what they paid.';
+    case 'openCircle':
+      return 'The circle is open. It begins when all have joined.';
+    case 'join':
+      return 'You are in. The circle begins when all have joined.';
+    case 'contribute':
+      return 'This round is paid.';
+    case 'endRound':
+      return 'The round is over.';
+    case 'claimPayout':
+      return 'The pot is in your wallet.';
+    case 'claimRefund':
+      return 'Your money is back in your wallet.';
+    case 'cancelCircle':
+      return 'The circle is cancelled. Everyone can take back what they locked.';
   }
 }

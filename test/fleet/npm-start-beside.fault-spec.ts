@@ -169,6 +169,12 @@ it('npm start works beside others: in two folders at once, with one in each, and
       ['drawcalls_refund', 409],
       ['drawcalls_complete', 409],
       ['drawcalls_cancel', 409],
+      // The pool is of a type without circles.
+      ['circles_rounds', 404],
+      ...['open', 'join', 'contribute', 'payout', 'refund', 'endRound', 'cancel'].map((name) => [
+        `circlecalls_${name}`,
+        404,
+      ]),
       // It is disabled, so that nothing is sent to it.
       ['webhooks_test', 409],
       ['webhooks_challenge', 409],

@@ -285,6 +285,8 @@ it("a stranger's circle with the id of a pool is none of the pool's", async () =
   const args = [bytes16(id), 5n, 0n, HOUR, timestamp + 1000n, members];
   await execute(clients[1], 'RotatingPool', contract, 'openCircle', args);
   const circle = await read<bigint>(bench.owner, 'RotatingPool', contract, 'circles');
+  // The calls above have approved no more than they paid.
+  for (const client of clients.slice(1)) await fund(client, bench.deployment.token, contract, 10n ** 24n);
   for (const name of ['join', 'contribute'])
     for (const client of clients.slice(1))
       await execute(client, 'RotatingPool', contract, name, [circle, `0x${'0'.repeat(32)}`]);

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
 import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
 import { type Response, type SignedIn, TEN, TestApp, settings, until, useApp } from './support/app';
@@ -389,6 +390,9 @@ describe('calls', () => {
       contracts: Object.fromEntries(lower),
       contractMinimums: byPoolType(() => '1'),
     });
+    expect(body.data.rotatingPool).toEqual(
+      expect.arrayContaining(JSON.parse(JSON.stringify(circleAbi)) as unknown[]),
+    );
     expect(headers['cache-control']).toBe('public, max-age=60');
   });
 });
@@ -493,7 +497,12 @@ describe('the configuration', () => {
     const { body, headers } = await app.get('/config/abi');
     expect(body.data).toEqual(
       JSON.parse(
-        JSON.stringify({ savingsPool: savingsPoolAbi, lotteryPool: lotteryPoolAbi, token: tokenAbi }),
+        JSON.stringify({
+          savingsPool: savingsPoolAbi,
+          lotteryPool: lotteryPoolAbi,
+          rotatingPool: rotatingPoolAbi,
+          token: tokenAbi,
+        }),
       ),
     );
     expect(body.data.lotteryPool).toEqual(

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { v7 as newId } from 'uuid';
 import { type Abi, type Address, maxUint256 } from 'viem';
-import { type DevClient, deploy, receiptOf } from '#dev/deploy';
+import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
@@ -138,6 +138,16 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
     savings = (await deploy(owner, compiled.AccountSavings, [coin])).address.toLowerCase() as Address;
     clubs = (await deploy(owner, compiled.Clubs, [coin])).address.toLowerCase() as Address;
+    // Those beside them have the same token.
+    const args = [coin, owner.account.address, 1n];
+    const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);
+    const { address: lottery } = await deploy(owner, artifacts.LotteryPool, args);
+    Object.assign(bench.deployment.contracts, {
+      individual: pool,
+      cooperative: pool,
+      rotating: pool,
+      lottery,
+    });
     bench.further.push(['individual:savings', savings], ['cooperative:clubs', clubs]);
     for (const client of [bench.owner, bench.saver, bench.other])
       for (const spender of [savings, clubs]) {

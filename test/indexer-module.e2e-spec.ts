@@ -9,6 +9,7 @@ import type { Happening } from '#ledger/adapters/happening';
 import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
 import { ReferencePool } from '#ledger/adapters/reference/reference-pool';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
 import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
@@ -37,7 +38,12 @@ class FailingController {
 class FailingModule {}
 
 /** Contracts like those here, but half of what is paid in is a fee. */
-@PoolContract({ name: 'half', types: POOL_TYPES, abi: contractAbi, numberedBy: 'seq' })
+@PoolContract({
+  name: 'half',
+  types: POOL_TYPES,
+  abi: [...contractAbi, ...circleAbi],
+  numberedBy: 'seq',
+})
 class HalfPool extends ReferencePool {
   @On('Deposited')
   override deposited({ poolId, account, amount }: EventOf<typeof contractAbi, 'Deposited'>): Happening {

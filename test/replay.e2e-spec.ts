@@ -26,7 +26,7 @@ async function replayed(): Promise<{ corrected: string[]; refused: string[] }> {
 it('changes nothing where nothing is wrong', async () => {
   expect(await replayed()).toEqual(NOTHING);
   expect(await scene.changed()).toEqual([]);
-  expect(await replay()).toMatchObject({ events: 24 });
+  expect(await replay()).toMatchObject({ events: 41 });
 });
 
 /** What is made anew from the events. Other tables say what the chain, people or nodes said. */

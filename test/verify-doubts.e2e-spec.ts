@@ -1,6 +1,7 @@
 import type { VerifyReport } from '#verify/checks/findings';
 import { eventsAbi } from '#verify/contract/events.abi';
 import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
 import { SAVER } from './support/paper-chain';
 import { VerifyScene } from './support/verify-scene';
 
@@ -16,7 +17,7 @@ const changed = async (): Promise<string[]> => (await scene.changed()).filter((n
 const SECOND = `interval '1 second'`;
 
 it('knows the events of the contracts', () => {
-  expect(eventsAbi).toEqual(contractAbi.filter(({ type }) => type === 'event'));
+  expect(eventsAbi).toEqual([...contractAbi, ...circleAbi].filter(({ type }) => type === 'event'));
 });
 
 it.each([

@@ -11,6 +11,7 @@ import { createIndexer } from '#indexer/indexer.setup';
 import { Rewind } from '#indexer/leading/rewind';
 import { Replay } from '#indexer/replaying/replay';
 import { endpointsOf } from '#indexer/verification';
+import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { compile } from '../scripts/compile-contracts';
@@ -142,12 +143,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     const args = [coin, owner.account.address, 1n];
     const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);
     const { address: lottery } = await deploy(owner, artifacts.LotteryPool, args);
-    Object.assign(bench.deployment.contracts, {
-      individual: pool,
-      cooperative: pool,
-      rotating: pool,
-      lottery,
-    });
+    bench.deployment.contracts = byPoolType((type) => (type === TYPE_WITH_DRAWS ? lottery : pool));
     bench.further.push(['individual:savings', savings], ['cooperative:clubs', clubs]);
     for (const client of [bench.owner, bench.saver, bench.other])
       for (const spender of [savings, clubs]) {

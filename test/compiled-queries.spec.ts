@@ -140,13 +140,14 @@ const asFastify = (query: Query): Query => Object.assign(Object.create(NOTHING) 
 function queriesOf(dto: Dto): fc.Arbitrary<Query> {
   const rules = getMetadataStorage().getTargetValidationMetadatas(dto, '', false, false);
   const fields = [...new Set(rules.map(({ propertyName }) => propertyName))];
+  const required = REQUIRED.get(dto) ?? [];
   const valueOf = (name: string): fc.Arbitrary<unknown> => {
     const known = Object.hasOwn(VALUES, name) ? VALUES[name] : [];
     const one = fc.constantFrom('', 'x', ...known, ...known);
-    return fc.oneof({ weight: 5, arbitrary: one }, fc.array(one, { minLength: 2, maxLength: 3 }));
+    const weight = required.includes(name) ? 20 : 5;
+    return fc.oneof({ weight, arbitrary: one }, fc.array(one, { minLength: 2, maxLength: 3 }));
   };
   const model = (names: string[]) => Object.fromEntries(names.map((name) => [name, valueOf(name)]));
-  const required = REQUIRED.get(dto) ?? [];
   const own = fc.record(model(fields), { requiredKeys: required });
   const all = fc.record(model([...Object.keys(VALUES), ...UNKNOWN]), { requiredKeys: [] });
   return fc.oneof({ weight: 3, arbitrary: pick(own, Math.max(3, required.length)) }, pick(all, 5));

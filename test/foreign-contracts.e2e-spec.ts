@@ -144,7 +144,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);
     const { address: lottery } = await deploy(owner, artifacts.LotteryPool, args);
     bench.deployment.contracts = byPoolType((type) => (type === TYPE_WITH_DRAWS ? lottery : pool));
-    bench.further.push(['individual:savings', savings], ['cooperative:clubs', clubs]);
+    bench.further.push(['individual:accounts', savings], ['cooperative:clubs', clubs]);
     for (const client of [bench.owner, bench.saver, bench.other])
       for (const spender of [savings, clubs]) {
         await call(client, ['Coin', coin], 'mint', client.account.address, 1000n * unit);

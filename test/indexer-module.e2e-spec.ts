@@ -210,7 +210,7 @@ describe('a module in the indexer', () => {
   it('may be the adapter of a contract, which POOL_CONTRACTS then names', async () => {
     const POOL_CONTRACTS = bench.settings().POOL_CONTRACTS.replaceAll('=', ':half=');
     await expect(createIndexer(environment({ POOL_CONTRACTS }), logger)).rejects.toThrow(
-      /^POOL_CONTRACTS: individual:half=0x[0-9a-f]{40}: no such adapter for this type\. Its names are: none$/,
+      /^POOL_CONTRACTS: individual:half=0x[0-9a-f]{40}: no such adapter for this type\. Its names are: (?!.*half)/,
     );
     const app = await createIndexer(environment({ POOL_CONTRACTS }), logger, { modules: [HalfModule] });
     try {

@@ -12,7 +12,13 @@ const SAVINGS = { balance: 'savings(address account)', total: 'savings(address p
 const OnSavings = eventsOf(savingsAbi);
 
 /** AccountSavings of ForeignPools.sol: an account's savings are its pool. */
-@PoolContract({ name: 'savings', types: ['individual'], abi: savingsAbi, poolsBy: 'account', views: SAVINGS })
+@PoolContract({
+  name: 'accounts',
+  types: ['individual'],
+  abi: savingsAbi,
+  poolsBy: 'account',
+  views: SAVINGS,
+})
 export class AccountSavings {
   @OnSavings('Saved')
   saved({ account, amount }: EventOf<typeof savingsAbi, 'Saved'>): Happening {

@@ -3,10 +3,11 @@ import { existsSync, readdirSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import type { Logger } from 'pino';
 import '#platform/log/source-maps';
+import { misspelt } from '#platform/config/setting-files';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { redactText } from '#platform/log/redact';
-import { type Environment, loadEnvironment } from '#settings/environment';
+import { type Environment, SETTINGS, loadEnvironment } from '#settings/environment';
 import { RewindModule } from '#indexer/indexer.module';
 import { runIndexer } from '#indexer/indexer.setup';
 import { Rewind } from '#indexer/leading/rewind';
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
     return;
   }
   const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');
+  for (const hint of misspelt(process.env, SETTINGS)) logger.warn(hint);
   if (command) await rewind(environment, logger, command);
   else await runIndexer(environment, logger);
   logger.flush(() => process.exit(0));

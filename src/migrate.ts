@@ -1,4 +1,5 @@
 import '#platform/log/source-maps';
+import { withFiles } from '#platform/config/setting-files';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { schemaProblemAt } from '#platform/migrating/schema';
@@ -17,7 +18,9 @@ const tell = (line: string): void => void process.stderr.write(`${line}\n`);
  */
 async function main(): Promise<number> {
   const [command = 'run', ...rest] = process.argv.slice(2);
-  const { DATABASE_URL } = process.env;
+  const { values, problems } = withFiles(process.env, ['DATABASE_URL']);
+  for (const problem of problems.values()) throw new Error(problem);
+  const { DATABASE_URL } = values;
   if (!DATABASE_URL) throw new Error('DATABASE_URL is required');
   if (rest.length > 0) throw new Error(USAGE);
   if (command === 'wait') return wait(DATABASE_URL);

@@ -244,7 +244,12 @@ describe('the keeper', () => {
 const WRONG: Record<string, string[]> = {
   NODE_ENV: ['prod', 'Production'],
   PORT: ['-1', '65536', '0x10', '1e3', '80.5', 'http', ' 80'],
-  DATABASE_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
+  DATABASE_URL: [
+    'mysql://hidden-password@db/x',
+    'db.internal/hidden-password',
+    'postgres://user:hidden#password@db/x',
+    'postgres://user:hidden%password@db/x',
+  ],
   DATABASE_READ_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
   DATABASE_POOL_SIZE: ['0', '501', 'many'],
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
@@ -324,7 +329,25 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replace('lottery=', 'lottery:Two words='),
     `${CONTRACTS},lottery:vault=${address('1')}`,
   ],
+  SIWE_DOMAINS: [
+    'https://app.example.org',
+    'app.example.org/',
+    'user@app.example.org',
+    'a.example,*.example.org',
+    'dapp.example.com:',
+  ],
+  CORS_ORIGINS: [
+    'dapp.example.com',
+    'https://app.example.org/',
+    'https://app.example.org/page',
+    'https://App.example.org',
+    'https://app.example.org:443',
+    'https://*.example.org/x',
+    'https://a.example,b.example',
+  ],
   TRUST_PROXY: [
+    '0.0.0.0/0',
+    '::/0',
     'proxy.internal',
     '10.0.0.0/33',
     '10.0.0.0/',
@@ -352,7 +375,7 @@ describe('a wrong value', () => {
   });
 
   it('is tested for every setting that can have one', () => {
-    const free = ['CORS_ORIGINS', 'HOST', 'SIWE_DOMAINS'];
+    const free = ['HOST'];
     expect([...Object.keys(WRONG), ...free].sort()).toEqual(SETTINGS);
   });
 });
@@ -399,14 +422,14 @@ describe('parsing', () => {
       CHAIN_ID: '137',
       LOTTERY_PUBLIC: '1',
       SIWE_DOMAINS: 'a.example, b.example:3000',
-      CORS_ORIGINS: '*',
+      CORS_ORIGINS: '*, https://a.example, capacitor://localhost',
     });
     expect(environment).toMatchObject({
       PORT: 0,
       CHAIN_ID: 137,
       LOTTERY_PUBLIC: true,
       SIWE_DOMAINS: ['a.example', 'b.example:3000'],
-      CORS_ORIGINS: ['*'],
+      CORS_ORIGINS: ['*', 'https://a.example', 'capacitor://localhost'],
     });
     expect(load({ LOTTERY_PUBLIC: 'false' }).LOTTERY_PUBLIC).toBe(false);
   });
@@ -422,6 +445,11 @@ describe('parsing', () => {
   it.each(['redis://cache', 'rediss://cache', 'redis+sentinel://a,b/m', 'rediss+cluster://a:1'])(
     'takes %s as REDIS_URL',
     (REDIS_URL) => expect(load({ REDIS_URL }).REDIS_URL).toBe(REDIS_URL),
+  );
+
+  it.each(['localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'plain', 'xn--bcher-kva.example'])(
+    'takes %s in SIWE_DOMAINS',
+    (SIWE_DOMAINS) => expect(load({ SIWE_DOMAINS }).SIWE_DOMAINS).toEqual([SIWE_DOMAINS]),
   );
 
   it('takes only settings from the environment', () => {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { byPoolType } from '#values/types';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { AccessSettings } from '#features/access/access.settings';
@@ -9,7 +9,8 @@ import type { ClientConfig } from './config.dto';
 import { WalletChain } from './wallet-chain';
 
 @Injectable()
-export class ClientConfigService {
+export class ClientConfigService implements OnApplicationBootstrap {
+  private readonly logger = new Logger(ClientConfigService.name);
   private readonly settings: Omit<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums'>;
 
   constructor(
@@ -33,6 +34,17 @@ export class ClientConfigService {
       publicStatistics: PUBLIC_STATISTICS,
       ...(localUrl && { rpcUrl: localUrl }),
     };
+  }
+
+  /** A wrong CHAIN_ID would otherwise show only when nobody can sign in. */
+  async onApplicationBootstrap(): Promise<void> {
+    // Without an answer the service starts all the same: /health tells of database and schema.
+    const known = await this.chain.read().catch(() => undefined);
+    const { chainId } = this.settings.signIn;
+    if (chainId !== null && known?.chainId && known.chainId !== chainId)
+      this.logger.error(
+        `CHAIN_ID is ${chainId}, but the indexer follows chain ${known.chainId}: sign-in messages of wallets there are refused`,
+      );
   }
 
   /** What a client needs to know about the service and the chain. */

@@ -29,7 +29,7 @@ const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 /** Sends calls in one HTTP request. @throws Retryable, BatchRefused, AnswerTooLarge */
 export async function post(
-  { url, headers }: RpcEndpoint,
+  { name, url, headers }: RpcEndpoint,
   body: object,
   calls: number,
   answerMs: number,
@@ -46,7 +46,7 @@ export async function post(
     text = await readBounded(response, MAX_ANSWER_BYTES);
   } catch (error) {
     if (error instanceof AnswerTooLarge) throw error;
-    throw new Retryable('network', (error as Error).message);
+    throw new Retryable('network', `${name}: ${causeOf(error as Error)}`);
   }
   const { status } = response;
   const restMs = status === 429 || status === 503 ? retryAfterMs(response.headers) : undefined;
@@ -60,4 +60,10 @@ export async function post(
     if (calls > 1 && status >= 400 && status < 500) throw new BatchRefused();
     throw new Retryable('http', `HTTP ${status}, not JSON`);
   }
+}
+
+/** What fetch says hides the cause: `fetch failed: ECONNREFUSED`. */
+function causeOf({ message, cause }: Error): string {
+  const { code, message: reason } = (cause ?? {}) as Error & { code?: string };
+  return [message, code ?? reason].filter(Boolean).join(': ');
 }

@@ -1,6 +1,7 @@
 import { Transform, plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import { isIP } from 'node:net';
+import { withFiles } from './setting-files';
 import { rulesOf } from '#platform/foreign/class-validator-internals';
 
 /** A whole number without a sign. */
@@ -35,12 +36,15 @@ export const IntegerList = (): PropertyDecorator =>
       : value,
   );
 
-/** Whether a text is an IP address or a CIDR range. */
+/** Whether a text is an IP address or a CIDR range. A range of all addresses is none: it would trust everybody. */
 export function isAddressRange(range: string): boolean {
   const [address = '', bits, ...rest] = range.split('/');
   const version = isIP(address);
   if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return (
+    bits === undefined ||
+    (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
 }
 
 /**
@@ -71,7 +75,8 @@ const isMissing = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.length === 0);
 
 /**
- * Reads and checks the settings of all areas. Other variables, such as secrets of other programs, are ignored.
+ * Reads and checks the settings of all areas. Other variables, such as secrets of other programs, are ignored. The value
+ * of NAME may be in the file that NAME_FILE names.
  * @param needed names of settings that the process cannot do without: always, or in production
  * @throws Error that names every wrong or missing variable, one per line, but never its value
  */
@@ -80,9 +85,10 @@ export function readSettings<Areas extends readonly AreaClass[]>(
   variables: NodeJS.ProcessEnv,
   needed: { always: string[]; production: string[] },
 ): SettingsOf<Areas> {
+  const { values, problems: unread } = withFiles(variables, areas.flatMap(namesOf));
   const read = areas.map((area) => {
-    const given = namesOf(area).filter((name) => isSet(variables[name]));
-    const plain = Object.fromEntries(given.map((name) => [name, variables[name]]));
+    const given = namesOf(area).filter((name) => isSet(values[name]));
+    const plain = Object.fromEntries(given.map((name) => [name, values[name]]));
     return plainToInstance(area, plain, { exposeDefaultValues: true });
   });
   // Areas may share a setting, whose problem is told once.
@@ -95,7 +101,11 @@ export function readSettings<Areas extends readonly AreaClass[]>(
   if (settings.NODE_ENV === 'production')
     for (const name of needed.production)
       if (isMissing(settings[name])) problems.add(`${name} is required in production`);
-  if (problems.size > 0) throw new Error(`Configuration is wrong:\n  ${[...problems].join('\n  ')}`);
+  // A value that could not be read is not missing as well.
+  for (const name of unread.keys())
+    for (const problem of problems) if (problem.startsWith(`${name} `)) problems.delete(problem);
+  const all = [...unread.values(), ...problems];
+  if (all.length > 0) throw new Error(`Configuration is wrong:\n  ${all.join('\n  ')}`);
   return settings;
 }
 

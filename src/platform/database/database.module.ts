@@ -5,6 +5,7 @@ import { PostgresSettings } from '#platform/postgres/postgres.settings';
 import { Application, dataSourceOptions } from './data-source';
 import { Database } from './database';
 import { DatabaseClock } from './database-clock';
+import { isRefusal } from '#platform/postgres/unavailable';
 import { ExpiredRows } from './expired-rows';
 import { Transactions } from './transactions';
 
@@ -52,6 +53,8 @@ export class DatabaseModule {
             autoLoadEntities: true,
             retryAttempts: 10,
             retryDelay: 1000,
+            // A server may come up later. A wrong password stays wrong, and is told at once.
+            toRetry: (error: unknown) => !isRefusal(error),
           }),
         }),
       ],

@@ -11,6 +11,7 @@ import {
   ValidateIf,
 } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
+import { isOriginRule } from '#platform/http/origins';
 import { Flag, Integer, List, isAddressRange } from '#platform/config/settings';
 
 export class HttpSettings extends ProcessSettings {
@@ -18,7 +19,12 @@ export class HttpSettings extends ProcessSettings {
 
   @IsString() HOST = '0.0.0.0';
 
-  @List() @IsString({ each: true }) CORS_ORIGINS: string[] = [];
+  @List()
+  @ValidateIf(({ CORS_ORIGINS }: HttpSettings) => !CORS_ORIGINS.every(isOriginRule))
+  @IsIn([], {
+    message: 'must list origins such as https://app.example.org, without a path or slash, or be *',
+  })
+  CORS_ORIGINS: string[] = [];
 
   /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted. */
   @List()

@@ -119,5 +119,6 @@ export class DatabasePool extends Pool {
   }
 }
 
-const unreachable = (cause: Error): Error =>
-  new DatabaseUnavailable('no connection to the database', { cause });
+const unreachable = (cause: Error & { code?: string }): Error =>
+  // An error of several addresses has no message of its own.
+  new DatabaseUnavailable(`no connection to the database: ${cause.message || cause.code}`, { cause });

@@ -65,6 +65,18 @@ describe('manifests in deploy/', () => {
   });
 });
 
+it('pods reach private addresses only at the ports of what the service needs there', () => {
+  const rules = manifests('base')
+    .filter(({ kind }) => kind === 'NetworkPolicy')
+    .flatMap((each) => ((each as any).spec.egress ?? []) as any[]);
+  const anywhere = rules.filter(({ to }) => !to).flatMap(({ ports }) => ports.map((each: any) => each.port));
+  expect(anywhere.sort()).toEqual([26379, 5432, 6379, 8545]);
+  const blocks = rules.flatMap(({ to = [] }) => to.map((each: any) => each.ipBlock)).filter(Boolean);
+  const excepted = blocks.flatMap(({ except }) => except);
+  for (const range of ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', 'fc00::/7'])
+    expect(excepted).toContain(range);
+});
+
 it('production has each setting that it needs in a config.env, or in the Secret that the guide makes', () => {
   const text = (file: string): string => readFileSync(path.join(DEPLOY, file), 'utf8');
   const named = [

@@ -5,7 +5,7 @@ import { redactText } from '#platform/log/redact';
 import { SETTINGS, loadKeeperEnvironment } from '#settings/environment';
 import { runKeeper } from '#keeper/keeper.setup';
 
-/** Sends the transactions that are due and that anyone may send. See the README. */
+/** Sends the transactions that are due and that anyone may send. See docs/keeper.md. */
 async function main(): Promise<void> {
   const environment = loadKeeperEnvironment(process.env);
   const logger = createLogger(environment.LOG_LEVEL, environment.NODE_ENV === 'production');

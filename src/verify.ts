@@ -5,7 +5,7 @@ import { loadEnvironment } from '#settings/environment';
 import { USAGE, readOptions, verify } from '#verify/command';
 import { endpointsOf } from '#indexer/verification';
 
-/** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See the README. */
+/** Compares derived data with the ledger, and the ledger with the chain, while the service runs. See docs/verify.md. */
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (!options) throw new Error(USAGE);

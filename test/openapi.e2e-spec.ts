@@ -93,8 +93,8 @@ it('the document has the endpoints of the contract', async () => {
   );
 });
 
-describe('the table of endpoints in the README', () => {
-  const rows = readFileSync(join(__dirname, '../README.md'), 'utf8')
+describe('the table of endpoints in docs/api.md', () => {
+  const rows = readFileSync(join(__dirname, '../docs/api.md'), 'utf8')
     .split('\n## Endpoints\n')[1]
     .split('\n## ')[0]
     .split('\n')

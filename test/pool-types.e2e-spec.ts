@@ -38,9 +38,12 @@ describe('every pool type', () => {
     });
   });
 
-  it.each(['.env.example', 'README.md', 'deploy/compose.yaml'])('has a contract in %s', (file) => {
-    const lines = readFileSync(join(__dirname, '..', file), 'utf8').split('\n');
-    const line = lines.find((each) => /\bPOOL_CONTRACTS\b.*=0x/.test(each)) ?? '';
-    expect([...line.matchAll(/(\w+)=0x/g)].map(([, type]) => type).sort()).toEqual(ALL);
-  });
+  it.each(['.env.example', 'docs/configuration.md', 'deploy/compose.yaml'])(
+    'has a contract in %s',
+    (file) => {
+      const lines = readFileSync(join(__dirname, '..', file), 'utf8').split('\n');
+      const line = lines.find((each) => /\bPOOL_CONTRACTS\b.*=0x/.test(each)) ?? '';
+      expect([...line.matchAll(/(\w+)=0x/g)].map(([, type]) => type).sort()).toEqual(ALL);
+    },
+  );
 });

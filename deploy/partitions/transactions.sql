@@ -1,4 +1,4 @@
--- Splits `transactions` by time, online. See "Partitions" in deploy/SCALING.md for when this pays.
+-- Splits `transactions` by time, online. See deploy/scaling/partitions.md for when this pays.
 --
 --   psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f deploy/partitions/transactions.sql
 --   psql "$DATABASE_URL" -c "CALL split_transactions('2027-01-01T00:00Z')"

@@ -14,7 +14,7 @@ import { eventually } from '../support/processes';
 import { SmallService } from './small-service';
 
 const LIMIT_MS = 120_000;
-/** Roles of the service. Each gets what its connections send in their start packets; see deploy/SCALING.md. */
+/** Roles of the service. Each gets what its connections send in their start packets; see deploy/scaling/pooler.md. */
 const ROLES = {
   savings_api: {
     plan_cache_mode: 'force_generic_plan',

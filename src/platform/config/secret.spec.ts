@@ -72,7 +72,7 @@ describe('a bad secret', () => {
       'SECURITY.md',
       'src/settings/environment.spec.ts',
     ];
-    for (const folder of ['deploy', 'test', 'bench', 'examples'])
+    for (const folder of ['deploy', 'docs', 'test', 'bench', 'examples'])
       for (const file of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }))
         if (/\.(ts|mjs|js|ya?ml|env|md)$/.test(file)) files.push(join(folder, file));
     const found = files.flatMap((file) =>

@@ -170,7 +170,8 @@ async function migrate(url: string): Promise<void> {
 function fingerprint(): string {
   const folder = path.join(ROOT, 'migrations');
   const files = [
-    ...readdirSync(folder)
+    ...readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|sql)$/.test(file))
       .sort()
       .map((file) => path.join(folder, file)),
     path.join(__dirname, 'fill.ts'),

@@ -82,7 +82,7 @@ it('those that set the stage of a draw are in its index', async () => {
 describe('statements', () => {
   const files = ['src', 'migrations'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !file.includes('spec'))
+      .filter((file) => /\.(ts|sql)$/.test(file) && !file.includes('spec'))
       .map((file) => join(folder, file)),
   );
   /** Every CASE by kind of event or type of transaction, up to its end. */

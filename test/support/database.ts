@@ -72,7 +72,8 @@ export async function freshDatabase(): Promise<TestDatabase> {
  */
 async function migratedTemplate(): Promise<string> {
   const digest = createHash('sha256');
-  for (const file of readdirSync(MIGRATIONS).sort()) digest.update(readFileSync(join(MIGRATIONS, file)));
+  for (const file of readdirSync(MIGRATIONS, { recursive: true, encoding: 'utf8' }).sort())
+    if (/\.(ts|sql)$/.test(file)) digest.update(readFileSync(join(MIGRATIONS, file)));
   const name = `template_${digest.digest('hex').slice(0, 16)}`;
   await maintain(async (client) => {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);

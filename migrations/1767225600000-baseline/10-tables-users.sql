@@ -1,0 +1,41 @@
+-- Users, how they sign in, and sessions that ended before their tokens expire.
+
+CREATE TABLE users (
+  id uuid NOT NULL,
+  address address NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  session_generation integer NOT NULL DEFAULT 0,
+  CONSTRAINT users_pkey PRIMARY KEY (id),
+  CONSTRAINT users_address_key UNIQUE (address)
+);
+
+CREATE TABLE nonces (
+  nonce text COLLATE "C" NOT NULL,
+  address text COLLATE "C",
+  expires_at timestamptz(3) NOT NULL,
+  CONSTRAINT nonces_pkey PRIMARY KEY (nonce)
+);
+CREATE INDEX nonces_expires_at_idx ON nonces (expires_at);
+
+CREATE TABLE session_endings (
+  session_id uuid,
+  user_id uuid,
+  xact xid8 NOT NULL DEFAULT pg_current_xact_id(),
+  expires_at timestamptz(3) NOT NULL,
+  CONSTRAINT session_endings_session_id_key UNIQUE (session_id)
+);
+CREATE INDEX session_endings_xact_idx ON session_endings (xact);
+CREATE INDEX session_endings_expires_at_idx ON session_endings (expires_at);
+COMMENT ON TABLE session_endings IS
+  'No session_id: all sessions of the user; no user_id either: everyone is checked again. Rows with a session_id '
+  'stay until its token expires, the others for processes to read';
+
+CREATE TABLE idempotency_keys (
+  user_id uuid NOT NULL,
+  key text COLLATE "C" NOT NULL,
+  request_hash text COLLATE "C" NOT NULL,
+  response text NOT NULL,
+  created_at timestamptz(3) NOT NULL,
+  CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key)
+);
+CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at);

@@ -1,0 +1,185 @@
+-- The indexer's state: its position on the chain, the contracts that it follows, the token, the last blocks, and every
+-- event that it has read.
+
+CREATE TABLE chain_cursor (
+  id smallint NOT NULL DEFAULT 1,
+  chain_id bigint NOT NULL,
+  genesis_hash text COLLATE "C" NOT NULL,
+  block_number bigint NOT NULL,
+  block_hash text COLLATE "C" NOT NULL,
+  block_time timestamptz(3) NOT NULL,
+  applied_number bigint NOT NULL,
+  -- The last block that endpoints call final and the cursor stands on. Null if none is known.
+  finalized_number bigint,
+  epoch bigint NOT NULL DEFAULT 0,
+  head_number bigint NOT NULL DEFAULT 0,
+  -- The contracts' counts prove that no event is missing up to this block.
+  proven_number bigint NOT NULL DEFAULT 0,
+  state text COLLATE "C" NOT NULL DEFAULT 'syncing',
+  -- The last heartbeat, and the time when the cursor last moved or was confirmed to be at the head.
+  beat_at timestamptz(3) NOT NULL,
+  progress_at timestamptz(3) NOT NULL DEFAULT now(),
+  CONSTRAINT chain_cursor_pkey PRIMARY KEY (id),
+  CONSTRAINT chain_cursor_single_check CHECK (id = 1),
+  CONSTRAINT chain_cursor_state_check CHECK (state IN ('synced', 'syncing', 'disconnected', 'halted'))
+) WITH (fillfactor = 50);
+
+CREATE TABLE chain_contracts (
+  type text COLLATE "C" NOT NULL,
+  address text COLLATE "C" NOT NULL,
+  position smallint NOT NULL,
+  from_block bigint NOT NULL,
+  -- The contract's smallest deposit. Null until it was read, or for good if it has none.
+  minimum numeric(78,0),
+  -- Whether it holds savings circles. Null until it was read.
+  circles boolean,
+  -- How its events name pools, and whether they are numbered: what its adapter, a class, says;
+  -- with the functions that give an account's balance and the pool's.
+  pools_by text COLLATE "C" NOT NULL DEFAULT 'reference',
+  numbered boolean NOT NULL DEFAULT true,
+  adapter text NOT NULL DEFAULT 'ReferencePool',
+  balance_view text,
+  total_view text,
+  CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
+  CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
+);
+COMMENT ON TABLE chain_contracts IS
+  'The contracts that are followed: pool type, position among the contracts of that type (new pools get the last '
+  'one), and first block';
+
+-- Contracts whose events are read apart from the cursor's, up to a block of their own, until they reach it.
+CREATE TABLE chain_contracts_apart (
+  address text COLLATE "C" NOT NULL,
+  block_number bigint NOT NULL,
+  block_hash text COLLATE "C" NOT NULL,
+  block_time timestamptz(3) NOT NULL,
+  state text COLLATE "C" NOT NULL,
+  reason text NOT NULL,
+  since timestamptz(3) NOT NULL DEFAULT now(),
+  CONSTRAINT chain_contracts_apart_pkey PRIMARY KEY (address),
+  CONSTRAINT chain_contracts_apart_address_check CHECK (is_address(address)),
+  CONSTRAINT chain_contracts_apart_state_check CHECK (state IN ('catching_up', 'quarantined'))
+) WITH (fillfactor = 50);
+
+-- What the indexer read from the chain at startup. The token is null until it has been read.
+CREATE TABLE chain_facts (
+  id smallint NOT NULL DEFAULT 1,
+  chain_id bigint NOT NULL,
+  token_address text COLLATE "C",
+  token_symbol text,
+  token_decimals smallint,
+  CONSTRAINT chain_facts_pkey PRIMARY KEY (id),
+  CONSTRAINT chain_facts_single_check CHECK (id = 1),
+  CONSTRAINT chain_facts_token_check CHECK (
+    num_nulls(token_address, token_symbol, token_decimals) IN (0, 3) AND is_address(token_address)
+  )
+);
+
+-- Stretches of blocks in which headers and receipts prove that no event of a contract without numbers is missing.
+CREATE TABLE chain_proofs (
+  contract text COLLATE "C" NOT NULL,
+  from_number bigint NOT NULL,
+  to_number bigint NOT NULL,
+  CONSTRAINT chain_proofs_pkey PRIMARY KEY (contract, from_number),
+  CONSTRAINT chain_proofs_contract_check CHECK (is_address(contract)),
+  CONSTRAINT chain_proofs_order_check CHECK (from_number <= to_number)
+) WITH (fillfactor = 50);
+
+CREATE TABLE chain_blocks (
+  number bigint NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  parent_hash text COLLATE "C" NOT NULL,
+  time timestamptz(3) NOT NULL,
+  CONSTRAINT chain_blocks_pkey PRIMARY KEY (number)
+);
+
+CREATE TABLE chain_events (
+  block_number bigint NOT NULL,
+  log_index bigint NOT NULL,
+  block_hash text COLLATE "C" NOT NULL,
+  block_time timestamptz(3) NOT NULL,
+  tx_hash text COLLATE "C" NOT NULL,
+  contract text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  kind text COLLATE "C" NOT NULL,
+  -- Without a pool for its name, an id that stands for it: see pool_stand_in.
+  pool_id uuid,
+  -- The contract's own name for the pool, a number or an account. Null where its events have the pool's id.
+  pool_name text COLLATE "C",
+  ref uuid,
+  draw_id numeric(20,0),
+  account text COLLATE "C",
+  amount numeric(78,0),
+  -- What the contract kept of a claim, beside the amount.
+  fee numeric(78,0),
+  apr_bps bigint,
+  draw_time timestamptz(3),
+  circle_id numeric(20,0),
+  collateral numeric(78,0),
+  period bigint,
+  place bigint,
+  outcome text COLLATE "C" NOT NULL DEFAULT 'WAITING',
+  reason text,
+  transaction_id uuid,
+  CONSTRAINT chain_events_pkey PRIMARY KEY (block_number, log_index),
+  CONSTRAINT chain_events_seq_key UNIQUE (contract, seq),
+  CONSTRAINT chain_events_outcome_check
+    CHECK (outcome IN ('WAITING', 'APPLIED', 'UNKNOWN_POOL', 'OVERDRAW', 'REFUSED', 'FAILED'))
+);
+CREATE INDEX chain_events_unknown_pool_idx ON chain_events (pool_id) WHERE outcome = 'UNKNOWN_POOL';
+-- Events of pools that have a name alone, and the openings of these by their accounts.
+CREATE INDEX chain_events_unnamed_idx ON chain_events (pool_id)
+  WHERE outcome = 'UNKNOWN_POOL' AND pool_name IS NOT NULL;
+CREATE INDEX chain_events_unopened_idx ON chain_events (contract, account)
+  WHERE outcome = 'UNKNOWN_POOL' AND kind = 'PoolOpened';
+CREATE INDEX chain_events_named_idx ON chain_events (block_number, log_index) WHERE pool_name IS NOT NULL;
+CREATE INDEX chain_events_draw_id_idx ON chain_events (contract, draw_id) WHERE draw_id IS NOT NULL;
+CREATE INDEX chain_events_draw_stage_idx ON chain_events (contract, draw_id)
+  WHERE kind IN ('DrawOpened', 'DrawClosed', 'DrawCancelled', 'DrawCompleted', 'PrizePaid');
+CREATE INDEX chain_events_circle_id_idx ON chain_events (contract, circle_id) WHERE circle_id IS NOT NULL;
+CREATE INDEX chain_events_circle_opened_idx ON chain_events (pool_id) WHERE kind = 'CircleOpened';
+CREATE INDEX chain_events_waiting_idx ON chain_events (block_number) WHERE outcome = 'WAITING';
+CREATE INDEX chain_events_set_aside_idx ON chain_events (block_number, log_index)
+  WHERE outcome NOT IN ('WAITING', 'APPLIED');
+CREATE INDEX chain_events_not_in_ledger_idx ON chain_events (pool_id)
+  WHERE outcome IN ('OVERDRAW', 'REFUSED', 'FAILED');
+-- What accounts paid in for ids that no pool of the contract has.
+CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
+  WHERE outcome IN ('UNKNOWN_POOL', 'REFUSED') AND kind IN ('Deposited', 'Withdrawn');
+-- Whose yield is paid in again: the latest of these says it.
+CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
+  WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
+
+CREATE TABLE pool_names (
+  stand_in uuid NOT NULL,
+  contract text COLLATE "C" NOT NULL,
+  name text COLLATE "C" NOT NULL,
+  pool_id uuid NOT NULL,
+  block_number bigint NOT NULL,
+  log_index bigint NOT NULL,
+  CONSTRAINT pool_names_pkey PRIMARY KEY (stand_in),
+  CONSTRAINT pool_names_pool_id_key UNIQUE (pool_id),
+  CONSTRAINT pool_names_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id)
+);
+CREATE INDEX pool_names_block_number_idx ON pool_names (block_number);
+COMMENT ON TABLE pool_names IS
+  'Derived: the pools that contracts know by a number or an account, from the event that opened each, or that was its '
+  'first';
+
+CREATE TABLE receipt_waits (
+  block_number bigint NOT NULL,
+  block_hash text COLLATE "C" NOT NULL,
+  tries smallint NOT NULL,
+  check_at timestamptz(3) NOT NULL,
+  CONSTRAINT receipt_waits_pkey PRIMARY KEY (block_number)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE receipt_waits IS
+  'Blocks whose receipts no endpoint had when they were last asked for: how often, and when they are asked for '
+  'again';
+
+CREATE TABLE set_aside_counts (
+  outcome text COLLATE "C" NOT NULL,
+  count bigint NOT NULL,
+  CONSTRAINT set_aside_counts_pkey PRIMARY KEY (outcome)
+);
+COMMENT ON TABLE set_aside_counts IS 'Derived: number of events that are stored without effect, by outcome';

@@ -1,0 +1,59 @@
+-- Totals that follow from accruals. A pool's rate is that of its newest remaining accrual, read under the pool's lock.
+
+CREATE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
+  WITH changed AS (
+    SELECT r.pool_id, sum(r.amount) AS amount,
+      coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = r.pool_id
+        ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0) AS apr_bps
+    FROM added r GROUP BY r.pool_id
+  ), before AS (
+    SELECT p.id, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id
+  ), updated AS (
+    UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
+      last_update = changed_at(p.last_update)
+    FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
+    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+  ), owners AS (
+    INSERT INTO owner_totals AS t (owner_id, type, writer, yield, apr_bps)
+    SELECT owner_id, type, writer(), sum(yield), sum(apr_bps)
+    FROM (SELECT owner_id, type, amount AS yield, apr_bps FROM updated) c
+    GROUP BY owner_id, type ORDER BY owner_id, type
+    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
+      yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps
+  )
+  UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
+  FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
+  WHERE t.shard = pool_totals_shard() AND t.type = u.type;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM pools WHERE id IN (SELECT pool_id FROM removed) ORDER BY id FOR NO KEY UPDATE;
+  WITH changed AS (
+    SELECT r.pool_id, -sum(r.amount) AS amount,
+      coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = r.pool_id
+        ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0) AS apr_bps
+    FROM removed r GROUP BY r.pool_id
+  ), before AS (
+    SELECT p.id, p.apr_bps FROM pools p JOIN changed c ON c.pool_id = p.id
+  ), updated AS (
+    UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
+      last_update = changed_at(p.last_update)
+    FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
+    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+  ), owners AS (
+    INSERT INTO owner_totals AS t (owner_id, type, writer, yield, apr_bps)
+    SELECT owner_id, type, writer(), sum(yield), sum(apr_bps)
+    FROM (SELECT owner_id, type, amount AS yield, apr_bps FROM updated) c
+    GROUP BY owner_id, type ORDER BY owner_id, type
+    ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
+      yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps
+  )
+  UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
+  FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
+  WHERE t.shard = pool_totals_shard() AND t.type = u.type;
+  RETURN NULL;
+END $$;

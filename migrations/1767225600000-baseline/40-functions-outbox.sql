@@ -1,0 +1,41 @@
+-- Triggers fill the outbox, so no writer can change the ledger without an event. What they tell of the ledger they put
+-- down in outbox_staged, and the end of the transaction publishes it in the order of the chain, whatever tables it came
+-- from.
+
+-- Publishes what the transaction has staged: what the chain says in its order, and what it takes back newest first. A
+-- transaction that does both, one after the other, tells them one after the other. What has no place on the chain
+-- follows from what was staged before it, and comes behind that.
+CREATE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  -- The first of the transaction's rows has published them all.
+  IF NOT EXISTS (SELECT FROM outbox_staged WHERE xid = NEW.xid AND position = NEW.position) THEN
+    RETURN NULL;
+  END IF;
+  WITH staged AS (
+    DELETE FROM outbox_staged WHERE xid = NEW.xid RETURNING *
+  ), turns AS (
+    SELECT *, direction <> 0 AND direction IS DISTINCT FROM
+      lag(direction) OVER (PARTITION BY direction = 0 ORDER BY position) AS turns
+    FROM staged
+  ), runs AS (
+    SELECT *, count(*) FILTER (WHERE turns) OVER (ORDER BY position) AS run FROM turns
+  )
+  INSERT INTO outbox (count, items)
+  SELECT count(*), json_agg(item ORDER BY n) FROM (
+    SELECT item, row_number() OVER (
+      ORDER BY run, direction = 0, direction * block, direction * log, position, place) - 1 AS n
+    FROM runs CROSS JOIN LATERAL unnest(blocks, logs, items) WITH ORDINALITY AS e(block, log, item, place)
+  ) sorted GROUP BY n / 1000 ORDER BY n / 1000;
+  RETURN NULL;
+END $$;
+
+CREATE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO outbox (count, items)
+  SELECT count(*), json_agg(event ORDER BY n)
+  FROM (SELECT row_number() OVER () - 1 AS n, event FROM (
+    SELECT 'pool.created' AS topic, iso(p.created_at) AS "occurredAt", p.id AS "poolId", u.address AS account
+    FROM added p JOIN users u ON u.id = p.owner_id) event) numbered
+  GROUP BY n / 1000 ORDER BY n / 1000;
+  RETURN NULL;
+END $$;

@@ -1,0 +1,74 @@
+-- What webhooks derive from their deliveries. A full webhook gets events again at 500 pending ones, half of
+-- MOST_PENDING of the fan-out. A server is asked for the challenge 3 times until its owner asks again.
+
+-- Keeps webhooks.lane and due_at, which follow from the rest of the row.
+CREATE FUNCTION webhooks_derived() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  NEW.lane := CASE
+    WHEN NEW.status = 'UNVERIFIED' THEN 'challenge'
+    WHEN NEW.status = 'ACTIVE' AND NEW.failures = 0 AND NOT NEW.is_slow THEN 'quick'
+    ELSE 'slow' END;
+  NEW.due_at := CASE NEW.status
+    WHEN 'UNVERIFIED' THEN CASE WHEN NEW.challenge_tries < 3 THEN NEW.retry_at END
+    -- What is pending becomes FAILED.
+    WHEN 'DISABLED' THEN CASE WHEN NEW.pending > 0 THEN NEW.taken_until END
+    ELSE CASE WHEN NEW.next_delivery_at IS NOT NULL
+      THEN greatest(NEW.retry_at, NEW.taken_until, NEW.next_delivery_at) END END;
+  RETURN NEW;
+END $$;
+
+-- Owners are told, whoever changes the status.
+CREATE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_strip_nulls(json_build_object(
+    'topic', CASE NEW.status WHEN 'PAUSED' THEN 'webhook.paused' WHEN 'DISABLED' THEN 'webhook.disabled'
+      ELSE 'webhook.resumed' END,
+    'occurredAt', iso(clock_timestamp()), 'account', NEW.address, 'webhookId', NEW.id,
+    'reason', CASE WHEN NEW.status <> 'ACTIVE' THEN coalesce(NEW.last_error, 'disabled by its owner') END))));
+  RETURN NULL;
+END $$;
+
+-- Keeps webhooks.pending and next_delivery_at. A trigger, so that no writer can forget them.
+CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  changed uuid[];
+  changes integer[];
+  has_emptied boolean;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+      SELECT webhook_id, count(*) FILTER (WHERE status = 'PENDING')::integer AS n FROM added GROUP BY webhook_id) c;
+  ELSIF TG_OP = 'DELETE' THEN
+    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+      SELECT webhook_id, -count(*)::integer AS n FROM removed WHERE status = 'PENDING' GROUP BY webhook_id) c;
+  ELSE
+    SELECT array_agg(webhook_id), array_agg(n) INTO changed, changes FROM (
+      SELECT webhook_id, sum(n)::integer AS n FROM (
+        SELECT webhook_id, (status = 'PENDING')::integer AS n FROM added
+        UNION ALL SELECT webhook_id, -(status = 'PENDING')::integer FROM removed
+      ) rows GROUP BY webhook_id) c;
+  END IF;
+  -- In one order in all transactions. The locks are taken before the next delivery is looked up, so that it is of
+  -- all that is committed.
+  PERFORM FROM webhooks WHERE id = ANY(changed) ORDER BY id FOR NO KEY UPDATE;
+  WITH stored AS (
+    UPDATE webhooks w SET pending = w.pending + c.n, next_delivery_at = (
+      SELECT d.next_attempt_at FROM webhook_deliveries d
+      WHERE d.webhook_id = w.id AND d.status = 'PENDING' ORDER BY d.next_attempt_at LIMIT 1)
+    FROM unnest(changed, changes) AS c (id, n) WHERE w.id = c.id
+    RETURNING w.is_full AND w.pending <= 500 AS has_emptied
+  )
+  SELECT bool_or(s.has_emptied) INTO has_emptied FROM stored s;
+  -- Events come again. The notice is made now and not when the first one was left out, so that whoever reads
+  -- everything anew when it comes has missed none.
+  IF has_emptied THEN
+    WITH emptied AS (
+      SELECT id, left_out FROM webhooks WHERE id = ANY(changed) AND is_full AND pending <= 500
+    ), opened AS (
+      UPDATE webhooks w SET is_full = false, left_out = NULL FROM emptied e WHERE w.id = e.id
+    )
+    INSERT INTO webhook_deliveries (webhook_id, event_id, topic) SELECT id, left_out, 'reload' FROM emptied
+    ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;

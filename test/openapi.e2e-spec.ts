@@ -93,49 +93,6 @@ it('the document has the endpoints of the contract', async () => {
   );
 });
 
-describe('the table of endpoints in docs/api.md', () => {
-  const rows = readFileSync(join(__dirname, '../docs/api.md'), 'utf8')
-    .split('\n## Endpoints\n')[1]
-    .split('\n## ')[0]
-    .split('\n')
-    .filter((line) => /^\| `[A-Z]+ \//.test(line))
-    .map((line) => line.split('|').map((cell) => cell.trim()));
-  /** `GET /pools` `?type&page` is an endpoint and its parameters. */
-  const listed = rows.flatMap(([, cell, token]) =>
-    [...cell.matchAll(/`([A-Z]+) (\/[^`]*)`(?: `(\?|\{)([^`}]*)\}?`)?/g)].map(
-      ([, method, path, kind = '', names = '']) => ({
-        endpoint: `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
-        token: token.startsWith('yes'),
-        query: kind === '?' ? names.split('&').sort() : [],
-        body: kind === '{' ? names.split(', ') : [],
-      }),
-    ),
-  );
-
-  it('lists each endpoint of the document once, and no other', async () => {
-    expect(listed.map(({ endpoint }) => endpoint).sort()).toEqual(endpointsOf(await served()).sort());
-  });
-
-  it('tells which need a token, and the parameters of each', async () => {
-    const { paths, components } = await served();
-    for (const { endpoint, token, query, body } of listed) {
-      const [method, path] = endpoint.split(' ');
-      const { security, parameters = [], requestBody } = paths[path][method.toLowerCase()];
-      const name = requestBody?.content['application/json'].schema.$ref.split('/').pop();
-      const { properties = {}, required = [] } = name === undefined ? {} : components.schemas[name];
-      expect({ endpoint, token, query, body }).toEqual({
-        endpoint,
-        token: security.length > 0,
-        query: parameters
-          .filter((each) => each.in === 'query')
-          .map((each) => each.name)
-          .sort(),
-        body: Object.keys(properties).map((field) => (required.includes(field) ? field : `${field}?`)),
-      });
-    }
-  });
-});
-
 it('the document says where a token is needed, and the service agrees', async () => {
   const { paths } = await served();
   for (const [path, methods] of Object.entries(paths))

@@ -458,7 +458,7 @@ describe('parsing', () => {
   });
 });
 
-it('.env.example has every setting once, with the defaults as they are', () => {
+it('.env.example sets nothing but defaults, and its examples are taken', () => {
   const text = readFileSync(join(__dirname, '../../.env.example'), 'utf8');
   const lines = [...text.matchAll(/^(# )?([A-Z][A-Z_]+)=(.*)$/gm)];
   expect(lines.map(([, , name]) => name).sort()).toEqual(SETTINGS);

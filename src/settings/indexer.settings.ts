@@ -4,6 +4,7 @@ import { Integer, IntegerList } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { StartBlocks, parseStartBlocks } from './start-blocks';
+import { Setting } from '#platform/config/setting';
 
 /** Blocks to wait for before an event counts, or the tag that its block must have. */
 export type Confirmations = number | 'safe' | 'finalized';
@@ -27,20 +28,54 @@ const Confirmed = (): PropertyDecorator =>
 
 /** Of the process that follows the chain. Its metrics have the same token as the API's. */
 export class IndexerSettings extends ChainSettings {
+  static override readonly title = 'Indexer';
+
   /** Where the events of each contract begin: `N`, `0x…:N` for each, or both. See `StartBlocks`. */
+  @Setting(
+    'Where the events of the contracts begin: one block for all, or one for each. A plain number among them is that of the contracts not named.',
+    { readBy: ['indexer'], form: '`N`, or `0xaddress:N,…`', unset: '`0`', example: '0' },
+  )
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseStartBlocks(value) : value))
   @IsInstance(StartBlocks, { message: 'must be a block number, or 0x…:number for each contract' })
   START_BLOCK = new StartBlocks();
 
-  @Confirmed() @IsConfirmations() CONFIRMATIONS: Confirmations = 0;
+  @Setting('Blocks that the indexer waits before an event counts, or until nodes call its block so.', {
+    readBy: ['indexer'],
+    form: '0 to 64, `safe` or `finalized`',
+  })
+  @Confirmed()
+  @IsConfirmations()
+  CONFIRMATIONS: Confirmations = 0;
 
-  /** Endpoints of RPC_URL that must have the same block before its events count; with 1, all that are well. */
-  @Integer() @IsInt() @Min(1) @Max(100) RPC_AGREE = 1;
+  @Setting(
+    'Endpoints of `RPC_URL` that must have the same block before its events count. `1`: all that are well, be it one.',
+    { readBy: ['indexer'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  RPC_AGREE = 1;
 
-  /** Seconds for which the numbers of a contract's events must be wrong before the other contracts go on without it. */
-  @Integer() @IsInt() @Min(1) @Max(86_400) QUARANTINE_AFTER = 60;
+  @Setting(
+    "Seconds for which the numbers of a contract's events must be wrong before the other contracts go on without it.",
+    { readBy: ['indexer'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(86_400)
+  QUARANTINE_AFTER = 60;
 
-  /** Calls a second that an endpoint of RPC_URL may be sent by this process: one number for all, or one for each. */
+  @Setting(
+    'Calls a second, those of a batch each, that the indexer sends an endpoint of `RPC_URL` at most. The API and `verify` count apart.',
+    {
+      readBy: ['indexer'],
+      form: 'one number for all endpoints, or one for each',
+      unset: 'any number',
+      example: '25',
+    },
+  )
   @IsOptional()
   @IntegerList()
   @ArrayNotEmpty()
@@ -49,23 +84,59 @@ export class IndexerSettings extends ChainSettings {
   @Max(100_000, { each: true })
   RPC_REQUESTS_PER_SECOND?: number[];
 
-  /** Seconds that an endpoint has for an answer about final blocks. Near the head it has 2.5. */
-  @Integer() @IsInt() @Min(1) @Max(60) RPC_TIMEOUT = 5;
+  @Setting(
+    'Seconds that an endpoint has for an answer about final blocks. For one about the last blocks it has 2.5.',
+    { readBy: ['indexer'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(60)
+  RPC_TIMEOUT = 5;
 
   /** Seconds. 0: any age is accepted. Unset: depends on the chain's own pace. See `SyncState`. */
-  @IsOptional() @Integer() @IsInt() @Min(0) MAX_HEAD_AGE?: number;
+  @Setting('Age of the last block in seconds from which the node counts as standing still. `0`: never.', {
+    readBy: ['indexer'],
+    unset: "by the chain's own pace",
+    example: '60',
+  })
+  @IsOptional()
+  @Integer()
+  @IsInt()
+  @Min(0)
+  MAX_HEAD_AGE?: number;
 
-  /** Seconds of block time. */
-  @Integer() @IsInt() @Min(1) PENDING_DEPOSIT_TTL = 86_400;
+  @Setting('Seconds of block time after which a deposit that never came expires.', { readBy: ['indexer'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  PENDING_DEPOSIT_TTL = 86_400;
 
-  /** Seconds between the indexer's verification rounds. 0: none. */
-  @Integer() @IsInt() @Min(0) @Max(86_400) VERIFY_INTERVAL = 60;
+  @Setting('Seconds between rounds of [verification](verify.md#continuously). `0`: none.', {
+    readBy: ['indexer'],
+  })
+  @Integer()
+  @IsInt()
+  @Min(0)
+  @Max(86_400)
+  VERIFY_INTERVAL = 60;
 
-  /** Pools in a round, and also addresses and draws in a round. */
-  @Integer() @IsInt() @Min(1) @Max(10_000) VERIFY_POOLS = 20;
+  @Setting('Pools, and as many addresses and draws, that a round verifies.', { readBy: ['indexer'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(10_000)
+  VERIFY_POOLS = 20;
 
-  /** Port of the indexer's own health and metrics server. */
-  @Integer() @IsInt() @Min(0) @Max(65535) INDEXER_PORT = 3002;
+  @Setting("Port of the indexer's own `/health`, `/health/live` and `/metrics`.", {
+    readBy: ['indexer'],
+    example: '3002',
+  })
+  @Integer()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  INDEXER_PORT = 3002;
 
   static override problems(settings: IndexerSettings, wrong: (name: string) => boolean): string[] {
     const { RPC_URL, RPC_AGREE, RPC_REQUESTS_PER_SECOND: budgets } = settings;

@@ -3,24 +3,40 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
 import { Integer } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
+import { Setting } from '#platform/config/setting';
 
 /** Of the process that sends transactions nobody else may care to send. */
 export class KeeperSettings extends ChainSettings {
-  /** Private key of the account that pays for them. It needs no rights at any contract. */
+  static override readonly title = 'Keeper';
+
+  @Setting(
+    'Private key of the account that pays for what the [keeper](keeper.md) sends. Only for that, with little ether.',
+    { readBy: ['keeper'], form: '0x and 64 hex digits', unset: 'the keeper needs it', example: '' },
+  )
   @IsOptional()
   @Matches(/^0x[0-9a-fA-F]{64}$/, { message: 'must be a private key: 0x and 64 hex digits' })
   KEEPER_KEY?: `0x${string}`;
 
-  /** Ether that the keeper spends in 24 hours at most, as a decimal. */
+  @Setting('Ether that the keeper spends in 24 hours at most.', { readBy: ['keeper'], form: 'decimal' })
   @Matches(/^\d{1,6}(\.\d{1,18})?$/, { message: 'must be an amount of ether, such as 0.05' })
   KEEPER_BUDGET = '0.05';
 
-  /** Yield, in smallest token units, from which on the keeper pays it in again. The contract's minimum holds besides. */
+  @Setting(
+    "Yield from which on the keeper pays it in again: what is worth the gas of some 45,000 an account. The contract's minimum holds besides.",
+    { readBy: ['keeper'], form: 'smallest token units' },
+  )
   @Matches(/^\d{1,78}$/, { message: 'must be an amount in smallest token units' })
   KEEPER_LEAST_YIELD = '0';
 
-  /** Port of the keeper's own health and metrics server. */
-  @Integer() @IsInt() @Min(0) @Max(65535) KEEPER_PORT = 3003;
+  @Setting("Port of the keeper's own `/health`, `/health/live` and `/metrics`.", {
+    readBy: ['keeper'],
+    example: '3003',
+  })
+  @Integer()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  KEEPER_PORT = 3003;
 
   static override problems(settings: KeeperSettings, wrong: (name: string) => boolean): string[] {
     const { KEEPER_KEY, NODE_ENV } = settings;

@@ -2,21 +2,48 @@ import { IsBoolean, IsOptional, MinLength } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { isStrongSecret } from '#platform/config/secret';
 import { Flag } from '#platform/config/settings';
+import { Setting } from '#platform/config/setting';
 
 /** A secret with the service's own name is not random. */
 const OWN_NAME = /savings/i;
 const isStrong = (secret: string): boolean => isStrongSecret(secret) && !OWN_NAME.test(secret);
 
 export class AccessSettings extends ProcessSettings {
-  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_SECRET: string;
+  static override readonly title = 'Tokens and access';
 
-  @IsOptional() @MinLength(32, { message: 'must be at least 32 bytes' }) JWT_PREVIOUS_SECRET?: string;
+  @Setting(
+    'Signs tokens: `openssl rand -hex 32`. Production refuses one that is published here or easy to guess.',
+    {
+      readBy: ['API'],
+      form: 'at least 32 bytes',
+      unset: 'required; `npm start` makes one and keeps it in `.data/`',
+      example: '',
+    },
+  )
+  @IsOptional()
+  @MinLength(32, { message: 'must be at least 32 bytes' })
+  JWT_SECRET: string;
 
-  /** Opens the lottery's endpoints to callers without a token. */
-  @Flag() @IsBoolean() LOTTERY_PUBLIC = false;
+  @Setting(
+    'A second secret whose tokens are accepted, while [secrets are changed](operate.md#in-production).',
+    { readBy: ['API'], form: 'at least 32 bytes', unset: 'none', example: '' },
+  )
+  @IsOptional()
+  @MinLength(32, { message: 'must be at least 32 bytes' })
+  JWT_PREVIOUS_SECRET?: string;
 
-  /** Opens what a visitor may see: the totals of all pools, the open draw and past winners. */
-  @Flag() @IsBoolean() PUBLIC_STATISTICS = false;
+  @Setting('`true` opens the lottery endpoints to callers without a token.', { readBy: ['API'] })
+  @Flag()
+  @IsBoolean()
+  LOTTERY_PUBLIC = false;
+
+  @Setting(
+    '`true` opens `/analytics/pools`, `/lottery/current` and `/lottery/winners`, for what a page shows visitors.',
+    { readBy: ['API'] },
+  )
+  @Flag()
+  @IsBoolean()
+  PUBLIC_STATISTICS = false;
 
   static problems(settings: AccessSettings, wrong: (name: string) => boolean): string[] {
     if (settings.NODE_ENV !== 'production') return [];

@@ -5,18 +5,55 @@ import { List } from '#platform/config/settings';
 import type { ChainSettings } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import type { ChainCurrency } from './config.dto';
+import { Setting } from '#platform/config/setting';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 export const isLoopback = (hostname: string): boolean => LOOPBACK.test(hostname);
 
 /** What wallets are told of the chain. Unset: what is known of the chain by its id. */
 export class ClientConfigSettings extends ProcessSettings {
-  @IsOptional() @IsString() @MaxLength(50) CHAIN_NAME?: string;
+  static override readonly title = 'What wallets are told';
 
-  @List() @IsString({ each: true }) PUBLIC_RPC_URLS: string[] = [];
+  @Setting('What `/config` tells wallets that do not know the chain: its name.', {
+    readBy: ['API'],
+    form: 'at most 50 characters',
+    unset: 'known for usual chains',
+    example: 'Example Chain',
+  })
+  @IsOptional()
+  @IsString()
+  @MaxLength(50)
+  CHAIN_NAME?: string;
 
-  @IsOptional() @IsString() EXPLORER_URL?: string;
+  @Setting(
+    'Nodes that anyone may use, for wallets. An address of `RPC_URL` with a path is refused, as that may be a key.',
+    {
+      readBy: ['API'],
+      form: 'list of https addresses',
+      unset: 'known for usual chains',
+      example: 'https://rpc.example.org',
+    },
+  )
+  @List()
+  @IsString({ each: true })
+  PUBLIC_RPC_URLS: string[] = [];
 
+  @Setting('The explorer, for wallets.', {
+    readBy: ['API'],
+    form: 'https address',
+    unset: 'known for usual chains',
+    example: 'https://explorer.example.org',
+  })
+  @IsOptional()
+  @IsString()
+  EXPLORER_URL?: string;
+
+  @Setting('What fees are paid in.', {
+    readBy: ['API'],
+    form: 'name, symbol, decimals: `Ether,ETH,18`',
+    unset: 'known for usual chains',
+    example: 'Ether,ETH,18',
+  })
   @IsOptional()
   @Transform(({ value }: { value: unknown }) =>
     typeof value === 'string' ? (parseCurrency(value) ?? '') : value,

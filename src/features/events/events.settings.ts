@@ -1,13 +1,28 @@
 import { IsInt, Max, Min } from 'class-validator';
 import { Integer } from '#platform/config/settings';
+import { Setting } from '#platform/config/setting';
 
 export class EventsSettings {
-  /** Event streams that may be open at the same time in each process: of a user, */
-  @Integer() @IsInt() @Min(1) @Max(1000) EVENT_STREAMS_PER_USER = 5;
+  static readonly title = 'Event streams';
 
-  /** of a client address (an IPv6 /64), */
-  @Integer() @IsInt() @Min(1) @Max(100_000) EVENT_STREAMS_PER_ADDRESS = 100;
+  @Setting('Streams of events that a user may have open at once, in each process.', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  EVENT_STREAMS_PER_USER = 5;
 
-  /** and of all. Each takes a file descriptor and some 40 KB. */
-  @Integer() @IsInt() @Min(1) @Max(1_000_000) EVENT_STREAMS_PER_PROCESS = 5000;
+  @Setting('The same for a client address (an IPv6 /64).', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(100_000)
+  EVENT_STREAMS_PER_ADDRESS = 100;
+
+  @Setting('The same for all. Each takes a file descriptor and some 40 KB.', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(1_000_000)
+  EVENT_STREAMS_PER_PROCESS = 5000;
 }

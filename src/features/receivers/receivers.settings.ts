@@ -1,12 +1,23 @@
 import { ArrayMaxSize, ArrayNotEmpty, IsBoolean, IsInt, Max, Min } from 'class-validator';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Flag, IntegerList } from '#platform/config/settings';
+import { Setting } from '#platform/config/setting';
 
 export class ReceiversSettings extends ProcessSettings {
-  /** Allows webhooks to this machine and to private networks. */
-  @Flag() @IsBoolean() WEBHOOK_ALLOW_PRIVATE = false;
+  static override readonly title = 'Webhooks';
 
-  /** Seconds after each attempt that failed until the next: there is one attempt more than numbers. */
+  @Setting(
+    '`true`: webhooks may lead to this machine and private networks, for development. Production refuses.',
+    { readBy: ['API'] },
+  )
+  @Flag()
+  @IsBoolean()
+  WEBHOOK_ALLOW_PRIVATE = false;
+
+  @Setting('Seconds after each attempt that failed until the next; after the last number it has failed.', {
+    readBy: ['API'],
+    form: 'list of seconds',
+  })
   @IntegerList()
   @ArrayNotEmpty()
   @ArrayMaxSize(50)

@@ -4,6 +4,7 @@ import { POOL_TYPES, type PoolType } from '#values/types';
 import { ProcessSettings } from '#platform/config/process.settings';
 import { Integer } from '#platform/config/settings';
 import { rpcEndpoints } from './endpoints';
+import { Setting } from '#platform/config/setting';
 
 const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
@@ -17,15 +18,43 @@ export class PoolContracts extends Map<PoolType, string[]> {
 }
 
 export class ChainSettings extends ProcessSettings {
+  static override readonly title: string = 'Chain';
+
   /** One address, or several separated by commas. See `rpcEndpoints`. */
+  @Setting(
+    'JSON-RPC endpoints of the chain, the preferred one first; each may hold user and password. The indexer reads it; the API asks it when contract wallets (EIP-1271, ERC-6492) sign in.',
+    {
+      readBy: ['API', 'indexer', 'verify', 'keeper'],
+      form: 'list of http(s) addresses',
+      unset: 'contract wallets cannot sign in; indexer and keeper need it',
+      example: 'http://localhost:8545',
+    },
+  )
   @IsOptional()
   @Transform(({ value }: { value: unknown }) => (areEndpoints(value) ? value : ''))
   @IsNotEmpty({ message: 'must be an http(s) address, or several separated by commas' })
   RPC_URL?: string;
 
-  @IsOptional() @Integer() @IsInt() @Min(1) CHAIN_ID?: number;
+  @Setting('Sign-in messages for another chain are refused. Production needs it.', {
+    readBy: ['API', 'indexer', 'keeper'],
+    unset: 'any chain',
+    example: '1',
+  })
+  @IsOptional()
+  @Integer()
+  @IsInt()
+  @Min(1)
+  CHAIN_ID?: number;
 
-  /** The contract addresses of each pool type. The indexer follows all of them; new pools get the last one. */
+  @Setting(
+    'Contracts of each pool type. A type may be named several times: all are followed, and new pools get the last. Production needs it.',
+    {
+      readBy: ['API', 'indexer', 'verify', 'keeper'],
+      form: `\`${POOL_TYPES.map((type) => `${type}=0x…`).join()}\``,
+      unset: 'zero addresses',
+      example: POOL_TYPES.map((type, at) => `${type}=0x${`${at + 1}`.padStart(40, '0')}`).join(),
+    },
+  )
   @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseContracts(value) : value))
   @IsInstance(PoolContracts, {
     message: `must name one or more addresses, each once, for every pool type: ${POOL_TYPES.map((type) => `${type}=0x…`).join()}`,

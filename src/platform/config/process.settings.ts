@@ -1,9 +1,17 @@
 import { IsIn } from 'class-validator';
+import { Setting } from './setting';
 
 export class ProcessSettings {
+  static readonly title: string = 'Every process';
+
+  @Setting(
+    '`production` refuses to start without what it needs, takes https only in sign-in messages (http for localhost), and gives load balancers time before it closes.',
+    { readBy: 'all' },
+  )
   @IsIn(['development', 'test', 'production'])
   NODE_ENV: 'development' | 'test' | 'production' = 'development';
 
+  @Setting('The least that is logged.', { readBy: ['API', 'indexer', 'keeper'] })
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
 }

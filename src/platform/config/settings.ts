@@ -54,6 +54,8 @@ export function isAddressRange(range: string): boolean {
 export type AreaClass = (new () => object) & {
   /** Finds what no rule of a single field finds. @param wrong whether a setting already has a problem */
   problems?: (settings: never, wrong: (name: string) => boolean) => string[];
+  /** The heading under which operators find the area. */
+  title?: string;
 };
 
 /** The fields of all areas together. */

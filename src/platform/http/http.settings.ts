@@ -13,12 +13,33 @@ import {
 import { ProcessSettings } from '#platform/config/process.settings';
 import { isOriginRule } from '#platform/http/origins';
 import { Flag, Integer, List, isAddressRange } from '#platform/config/settings';
+import { Setting } from '#platform/config/setting';
 
 export class HttpSettings extends ProcessSettings {
-  @Integer() @IsInt() @Min(0) @Max(65535) PORT = 3001;
+  static override readonly title = 'HTTP';
 
-  @IsString() HOST = '0.0.0.0';
+  @Setting('Where the API listens.', { readBy: ['API'], example: '3001' })
+  @Integer()
+  @IsInt()
+  @Min(0)
+  @Max(65535)
+  PORT = 3001;
 
+  @Setting('Address that each process listens on.', {
+    readBy: ['API', 'indexer', 'keeper'],
+    form: 'an address',
+    unset: '`0.0.0.0`; with `npm start` `127.0.0.1`',
+    example: '0.0.0.0',
+  })
+  @IsString()
+  HOST = '0.0.0.0';
+
+  @Setting('Origins that browsers may call from. In development those of this machine may too.', {
+    readBy: ['API'],
+    form: 'list of origins with scheme and port; `*`: all',
+    unset: 'none',
+    example: 'https://app.example.org',
+  })
   @List()
   @ValidateIf(({ CORS_ORIGINS }: HttpSettings) => !CORS_ORIGINS.every(isOriginRule))
   @IsIn([], {
@@ -26,18 +47,34 @@ export class HttpSettings extends ProcessSettings {
   })
   CORS_ORIGINS: string[] = [];
 
-  /** Addresses or CIDR ranges of the proxies whose X-Forwarded-For is trusted. */
+  @Setting('Proxies whose `X-Forwarded-For` is believed.', {
+    readBy: ['API'],
+    form: 'list of addresses or CIDR ranges',
+    unset: 'none',
+    example: '10.0.0.0/8',
+  })
   @List()
   @ValidateIf(({ TRUST_PROXY }: HttpSettings) => !TRUST_PROXY.every(isAddressRange))
   @IsIn([], { message: 'must list IP addresses or CIDR ranges' })
   TRUST_PROXY: string[] = [];
 
-  @IsOptional() @MinLength(16) METRICS_TOKEN?: string;
+  @Setting(
+    'Bearer token that `/metrics` asks for. The API needs it in production; the others are open without.',
+    { readBy: ['API', 'indexer', 'keeper'], form: 'at least 16 characters', unset: 'open', example: '' },
+  )
+  @IsOptional()
+  @MinLength(16)
+  METRICS_TOKEN?: string;
 
-  /** Serves the documentation page and the OpenAPI document. */
-  @Flag() @IsBoolean() DOCS = true;
+  @Setting('`false`: neither the page at `/docs` nor `/docs/openapi.json`.', { readBy: ['API'] })
+  @Flag()
+  @IsBoolean()
+  DOCS = true;
 
-  /** Where clients reach the API, for the OpenAPI document. By default where the request for the document came to. */
+  @Setting(
+    'Where clients reach the API, for the OpenAPI document. Needed behind a proxy that adds a prefix.',
+    { readBy: ['API'], form: 'http(s) address', unset: 'by request', example: 'https://example.org/prefix' },
+  )
   @IsOptional()
   @Matches(/^https?:\/\/[^\s?#]*[^\s?#/]$/, {
     message: 'must be an http(s) address without a slash at its end',

@@ -1,15 +1,36 @@
 import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { Integer } from '#platform/config/settings';
+import { Setting } from '#platform/config/setting';
 
 export class LimitsSettings {
+  static readonly title = 'Rate limits';
+
+  @Setting('Where replicas share rate limits.', {
+    readBy: ['API'],
+    form: '`redis://`, `rediss://`, `redis+sentinel://host:port,…/master` or `redis+cluster://host:port,…`',
+    unset: 'each process counts for itself',
+    example: 'redis://localhost:6379',
+  })
   @IsOptional()
   @Matches(/^rediss?(\+sentinel|\+cluster)?:\/\//, { message: 'must be a redis:// or rediss:// address' })
   REDIS_URL?: string;
 
-  @Integer() @IsInt() @Min(1) RATE_LIMIT_GENERAL = 100;
+  @Setting('Requests per window and client address, to all but health and metrics.', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  RATE_LIMIT_GENERAL = 100;
 
-  @Integer() @IsInt() @Min(1) RATE_LIMIT_AUTH = 5;
+  @Setting('The same to `/auth`.', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  RATE_LIMIT_AUTH = 5;
 
-  /** Seconds. */
-  @Integer() @IsInt() @Min(1) @Max(86_400) RATE_LIMIT_WINDOW = 900;
+  @Setting('Length of that window in seconds.', { readBy: ['API'] })
+  @Integer()
+  @IsInt()
+  @Min(1)
+  @Max(86_400)
+  RATE_LIMIT_WINDOW = 900;
 }

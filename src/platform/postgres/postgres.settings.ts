@@ -1,6 +1,7 @@
 import { IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { Integer } from '#platform/config/settings';
 import { RUNNING_MS } from './budget';
+import { Setting } from '#platform/config/setting';
 
 /** Whether pg and TypeORM can read an address: they decode its user, password and path. */
 function isPostgresUrl(value: unknown): boolean {
@@ -23,15 +24,39 @@ const IsPostgresUrl = (): PropertyDecorator =>
   });
 
 export class PostgresSettings {
+  static readonly title = 'Database';
+
+  @Setting('PostgreSQL 15 or later.', {
+    readBy: ['API', 'indexer', 'verify', 'migrations'],
+    form: '`postgres://…`; in a password `%23` for # and `%25` for %',
+    unset: 'required; `npm start` starts its own',
+    example: 'postgres://user:password@localhost:5432/database',
+  })
   @IsPostgresUrl()
   DATABASE_URL: string;
 
-  /** Leads to standbys. Some reads go there; see `StandbyReads`. */
+  @Setting(
+    'Standbys of that PostgreSQL, which then serve reads that show all acknowledged writes: up to 4 connections each. See [standbys](../deploy/scaling/standbys.md).',
+    {
+      readBy: ['API'],
+      form: '`postgres://…`',
+      unset: 'the primary serves all',
+      example: 'postgres://user:password@localhost:5433/database',
+    },
+  )
   @IsOptional()
   @IsPostgresUrl()
   DATABASE_READ_URL?: string;
 
-  @Integer() @IsInt() @Min(2) @Max(500) DATABASE_POOL_SIZE = 20;
+  @Setting(
+    'Most connections of each process: up to 14 for named statements (writes apart from 3 on, slow reads from 5), a quarter or more for TypeORM. The API has one more, to see what sessions end.',
+    { readBy: ['API', 'indexer'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(2)
+  @Max(500)
+  DATABASE_POOL_SIZE = 20;
 
   /** When a named statement that was sent at the latest moment is cancelled, in ms from its request. */
   readonly statementTimeout: number = RUNNING_MS;

@@ -1,0 +1,13 @@
+-- Named statements of chain. Written by `npm run generate`.
+
+-- src/ledger/chain/chain.sql.ts
+PREPARE chain_facts AS
+SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
+     (SELECT json_object_agg(type, minimum::text) FROM (
+       SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums
+   FROM chain_facts;
+
+-- src/ledger/chain/chain.sql.ts
+PREPARE chain_state AS
+SELECT state, (beat_at < now() - interval '15 seconds'
+     OR progress_at < now() - interval '20 seconds') AS stale FROM chain_cursor;

@@ -1,0 +1,55 @@
+-- Named statements of circles. Written by `npm run generate`.
+
+-- src/features/circles/circles.sql.ts
+-- $1 caller text, $2 transaction uuid, $3 pool uuid
+PREPARE circle_to_call AS
+  SELECT (m.account IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))) AS readable, u.address = ($1::text) AS "isOwner", p.contract_address AS contract,
+    (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
+
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*,
+    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AS "isCurrent",
+    c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = ($1::text) AS "isOrganiser",
+    m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
+    coalesce(m.won - m.paid_out, 0)::text AS payout, coalesce(CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END, 0)::text AS refund,
+    coalesce(last.time > c.join_by, false) AS "joinEnded", coalesce(last.time >= c.round_end, false) AS "roundOver",
+    coalesce(r.paid_count = c.places, false) AS "allPaid", coalesce(extract(epoch FROM last.time), 0)::float8 AS now,
+    t.account, t.status, t.amount::text, coalesce(
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
+  FROM pools p JOIN users u ON u.id = p.owner_id
+LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
+LEFT JOIN circle_rounds r ON r.contract = c.contract AND r.circle_id = c.circle_id AND r.round = c.rounds_ended
+LEFT JOIN circle_members m ON m.contract = c.contract AND m.circle_id = c.circle_id AND m.account = ($1::text)
+LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
+  LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN
+(SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
+   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
+  LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+  WHERE p.id = ($3::uuid);
+
+-- src/features/circles/circles.sql.ts, on standbys where there are some
+-- $1 caller text, $2 pool uuid
+PREPARE pool_rounds AS
+  SELECT p.type = 'rotating' AS "hasCircles", CASE WHEN (m.account IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))) THEN json_build_object('poolId', p.id,
+    'circle', CASE WHEN c.circle_id IS NOT NULL THEN json_build_object('circleId', c.circle_id, 'contract', c.contract, 'state', c.state, 'organiser', c.organiser,
+'contribution', c.contribution::text, 'collateral', c.collateral::text, 'period', c.period, 'places', c.places,
+'joinBy', iso(c.join_by), 'openedAt', iso(c.opened_at),
+'currentRound', CASE c.state WHEN 'RUNNING' THEN c.rounds_ended END, 'roundEnd', iso(c.round_end),
+'rounds', (SELECT json_agg(json_build_object('round', t.round, 'account', t.account, 'paidCount', t.paid_count, 'endsAt', iso(t.ends_at),
+'pot', t.pot::text, 'endedAt', iso(t.ended_at)) ORDER BY t.round) FROM circle_rounds t
+  WHERE t.contract = c.contract AND t.circle_id = c.circle_id),
+'members', (SELECT json_agg(json_build_object('account', o.account, 'place', o.place, 'joinedAt', iso(o.joined_at),
+'collateral', o.collateral::text, 'paid', o.paid > 0, 'missed', o.missed, 'received', o.paid_out::text) ORDER BY o.place) FROM circle_members o
+  WHERE o.contract = c.contract AND o.circle_id = c.circle_id)) END,
+    'mine', CASE WHEN m.account IS NOT NULL THEN json_build_object('place', m.place, 'joined', m.joined_at IS NOT NULL, 'collateral', m.collateral::text,
+'paid', m.paid > 0, 'missed', m.missed, 'payout', (m.won - m.paid_out)::text, 'refund', (CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END)::text,
+'received', (m.paid_out + m.refunded)::text) END,
+    'can', array_remove(ARRAY[CASE WHEN c.circle_id IS NULL AND u.address = ($1::text) AND
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) THEN 'open' END, CASE WHEN c.state = 'JOINING' AND m.joined_at IS NULL AND m.account IS NOT NULL AND last.time <= c.join_by THEN 'join' END, CASE WHEN c.state = 'RUNNING' AND m.paid = 0 AND last.time < c.round_end THEN 'contribute' END, CASE WHEN m.won - m.paid_out > 0 THEN 'payout' END, CASE WHEN CASE WHEN c.state IN ('COMPLETED', 'CANCELLED') THEN m.collateral + m.paid - m.refunded ELSE 0 END > 0 THEN 'refund' END, CASE WHEN c.state = 'RUNNING' AND (r.paid_count = c.places OR last.time >= c.round_end) THEN 'endRound' END, CASE WHEN c.state = 'JOINING' AND (c.organiser = ($1::text) OR last.time > c.join_by) THEN 'cancel' END], NULL))::text END AS data
+  FROM pools p JOIN users u ON u.id = p.owner_id
+LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
+LEFT JOIN circle_rounds r ON r.contract = c.contract AND r.circle_id = c.circle_id AND r.round = c.rounds_ended
+LEFT JOIN circle_members m ON m.contract = c.contract AND m.circle_id = c.circle_id AND m.account = ($1::text)
+LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
+  WHERE p.id = ($2::uuid);

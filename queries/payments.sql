@@ -1,0 +1,95 @@
+-- Named statements of payments. Written by `npm run generate`.
+
+-- src/features/payments/calls.sql.ts
+PREPARE draw_to_call AS
+SELECT chain.*, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true
+LEFT JOIN (
+SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') c CROSS JOIN LATERAL (
+  SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
+  ORDER BY draw_id DESC LIMIT 1
+) d
+ORDER BY c.position DESC LIMIT 1) d ON d.status = 'ACTIVE' AND d.draw_time > (SELECT block_time FROM chain_cursor);
+
+-- src/features/payments/calls.sql.ts
+-- $1 caller text, $2 transaction uuid, $3 pool uuid
+PREPARE pool_to_pay AS
+  SELECT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) AS readable, p.contract_address AS contract,
+(SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
+EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
+  AS "hasOwnCalls", chain.*,
+    t.account, t.status, t.amount, coalesce(
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
+  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true
+  LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
+  WHERE p.id = ($3::uuid);
+
+-- src/features/payments/calls.sql.ts
+-- $1 caller text, $2 pool uuid
+PREPARE pool_to_pay_out AS
+  SELECT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) AS readable, p.contract_address AS contract,
+(SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
+
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
+EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
+  AS "hasOwnCalls", chain.*,
+    o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
+    coalesce(y.claimable, 0)::text AS claimable,
+coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
+  WHERE e.pool_id = p.id AND e.account = ($1::text) AND e.outcome = 'APPLIED'
+    AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
+  ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false) AS compounding,
+    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address)
+      AND NOT
+EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
+  WHERE t.pool_id = p.id AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ($1::text)) AS "isCurrent",
+    coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
+  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN
+(SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
+   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
+  LEFT JOIN positions o ON o.pool_id = p.id AND o.address = ($1::text)
+
+LEFT JOIN pool_weights w ON w.pool_id = o.pool_id
+LEFT JOIN accrual_rates f ON f.pool_id = o.pool_id AND f.number = o.accruals + 1
+CROSS JOIN LATERAL (SELECT o.owed +
+coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, 340282366920938463463374607431768211456::numeric)
+  + div(o.balance * (w.last_per_unit - f.per_unit), 340282366920938463463374607431768211456::numeric), 0) AS claimable OFFSET 0) y
+  WHERE p.id = ($2::uuid);
+
+-- src/features/payments/draw-calls.sql.ts
+-- $1 contract text, $2 drawId bigint, $3 caller text
+PREPARE draw_of_call AS
+  SELECT chain.*, c.address AS contract, d.status, d.paid, CASE
+  WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
+  WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
+    (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,
+    coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = c.address) AS "isCurrent"
+  FROM (SELECT * FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') all_of WHERE address = coalesce(($1::text), address)
+    ORDER BY position DESC LIMIT 1) c
+  LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
+  LEFT JOIN
+(SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
+   OR progress_at < now() - interval '20 seconds') AS "isAtHead",
+   extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
+  LEFT JOIN lottery_draws d ON d.contract = c.address AND d.draw_id = ($2::bigint)
+  LEFT JOIN lottery_tickets t ON t.contract = d.contract AND t.draw_id = d.draw_id AND t.account = ($3::text);
+
+-- src/features/payments/stray-deposits.sql.ts
+-- $1 caller text, $2 limit bigint, $3 offset bigint
+PREPARE list_stray_deposits AS
+WITH stray AS MATERIALIZED (
+  SELECT e.contract, e.pool_id, sum(CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END) AS amount
+  FROM chain_events e
+  WHERE e.account = ($1::text) AND e.outcome IN ('UNKNOWN_POOL', 'REFUSED') AND e.kind IN ('Deposited', 'Withdrawn')
+    AND (e.outcome = 'UNKNOWN_POOL'
+      OR NOT EXISTS (SELECT FROM pools p WHERE p.id = e.pool_id AND p.contract_address = e.contract))
+  GROUP BY 1, 2 HAVING sum(CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END) > 0
+)
+SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain) AS "chainId",
+  coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')
+    AS data
+FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT ($2::bigint) OFFSET ($3::bigint)) s;

@@ -1,0 +1,192 @@
+-- Named statements of pools. Written by `npm run generate`.
+
+-- src/features/pools/pool-settings.sql.ts
+-- $1 autoCompound boolean, $2 pool uuid, $3 caller text
+PREPARE set_auto_compound AS
+  WITH changed AS (
+    UPDATE pools SET auto_compound = ($1::boolean), last_update = now()
+    WHERE id = ($2::uuid) AND auto_compound <> ($1::boolean)
+      AND EXISTS (SELECT FROM pool_members m WHERE m.pool_id = ($2::uuid) AND m.address = ($3::text) AND m.role = 'OWNER')
+  )
+  SELECT CASE WHEN m.address IS NOT NULL THEN json_build_object('id', p.id, 'autoCompound', ($1::boolean),
+    'compounding',
+coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
+  WHERE e.pool_id = p.id AND e.account = ($3::text) AND e.outcome = 'APPLIED'
+    AND e.kind IN ('CompoundingStarted', 'CompoundingStopped')
+  ORDER BY e.block_number DESC, e.log_index DESC LIMIT 1), false))::text END AS data
+  FROM pools p LEFT JOIN pool_members m ON m.pool_id = p.id AND m.address = ($3::text) AND m.role = 'OWNER'
+  WHERE p.id = ($2::uuid);
+
+-- src/features/pools/pools.sql.ts
+-- $1 pools uuid[], $2 types text[], $3 owners uuid[], $4 contracts text[], $5 autoCompound boolean[], $6 members text[], $7 createdAt timestamptz[], $8 ownerAddresses text[], $9 deposits uuid[], $10 amounts numeric[]
+PREPARE create_pools AS
+INSERT INTO new_pools VALUES (($1::uuid[]), ($2::text[]), ($3::uuid[]), ($4::text[]), ($5::boolean[]), ($6::text[]), ($7::timestamptz[]),
+  ($8::text[]), ($9::uuid[]), ($10::numeric[]));
+
+-- src/features/pools/pools.sql.ts
+-- $1 pools uuid[], $2 types text[], $3 owners uuid[], $4 contracts text[], $5 autoCompound boolean[], $6 members text[], $7 createdAt timestamptz[], $8 ownerAddresses text[], $9 deposits uuid[], $10 amounts numeric[], $11 keys text[], $12 requestHashes text[], $13 answers text[]
+PREPARE create_pools_once AS
+WITH attempt AS MATERIALIZED (
+  SELECT *, pg_try_advisory_xact_lock(hashtextextended(owner || ' ' || key, 0)) AS locked
+  FROM (
+    SELECT *, row_number() OVER (PARTITION BY owner, key) AS n
+    FROM unnest(($1::uuid[]), ($2::text[]), ($3::uuid[]), ($4::text[]), ($5::boolean[]), ($6::text[]), ($7::timestamptz[]), ($8::text[]),
+      ($9::uuid[]), ($10::numeric[]), ($11::text[]), ($12::text[]), ($13::text[])) AS a (
+      pool, type, owner, contract, auto_compound, members, created_at, address, deposit, amount, key, hash, answer)
+  ) numbered WHERE n = 1
+), record AS (
+  INSERT INTO idempotency_keys AS i (user_id, key, request_hash, response, created_at)
+  SELECT owner, key, hash, answer, now() FROM attempt WHERE locked
+  ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
+    SET request_hash = excluded.request_hash, response = excluded.response, created_at = excluded.created_at
+    WHERE i.created_at < now() - interval '24 hours'
+  RETURNING user_id, key
+), made AS (
+  INSERT INTO new_pools
+  SELECT array_agg(pool), array_agg(type), array_agg(owner), array_agg(contract), array_agg(auto_compound),
+    array_agg(members), array_agg(created_at), array_agg(address), array_agg(deposit), array_agg(amount)
+  FROM attempt JOIN record ON user_id = owner AND record.key = attempt.key HAVING count(*) > 0
+  RETURNING pools
+)
+SELECT unnest(pools) AS pool FROM made;
+
+-- src/features/pools/pools.sql.ts
+-- $1 user uuid, $2 key text
+PREPARE first_answer AS
+SELECT request_hash AS "requestHash", response,
+     EXISTS (SELECT FROM cancelled_pools c WHERE c.id = (response::json ->> 'id')::uuid) AS "isCancelled"
+   FROM idempotency_keys WHERE user_id = ($1::uuid) AND key = ($2::text);
+
+-- src/features/pools/pools.sql.ts
+-- $1 pool uuid, $2 caller text
+PREPARE leave_pool AS
+WITH gone AS (
+  DELETE FROM pool_members WHERE pool_id = ($1::uuid) AND address = ($2::text) AND role = 'MEMBER' RETURNING pool_id
+)
+SELECT (SELECT role FROM pool_members WHERE pool_id = p.id AND address = ($2::text)) AS role,
+  (SELECT json_build_object('poolId', pool_id)::text FROM gone) AS data
+FROM pools p WHERE p.id = ($1::uuid);
+
+-- src/features/pools/pools.sql.ts, on standbys where there are some
+-- $1 caller text, $2 type text, $3 limit bigint, $4 offset bigint
+PREPARE list_pools AS
+  SELECT
+    (
+(SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = (SELECT id FROM users WHERE address = ($1::text)) AND (type = ($2::text) OR ($2::text) IS NULL))
++ (SELECT count(*) FROM pool_members m WHERE NOT m.indexed AND m.role = 'MEMBER' AND m.address = ($1::text) AND (($2::text) IS NULL OR m.type = ($2::text)))
++
+(SELECT coalesce(sum(count), 0) FROM member_counts WHERE address = ($1::text)
+  AND CASE WHEN ($2::text) IS NULL THEN type IN ('individual','cooperative','lottery','rotating') ELSE type = ($2::text) END))::int AS total,
+    coalesce(json_agg(json_build_object(
+'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
+'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
+'members', p.member_count, 'recentTransactions',
+(SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
+    'txHash', t.tx_hash, 'status', t.status, 'submitted',
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
+ FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t))), '[]')::text AS data, (array_agg(page.pool_id))[count(*)] AS last
+  FROM (
+SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($1::text) AND ($2::text) IS NULL  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'OWNER' AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'MEMBER' AND indexed AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint)) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($1::text) AND role = 'MEMBER' AND NOT indexed AND type = ($2::text)  ORDER BY pool_id DESC LIMIT ($3::bigint) + ($4::bigint))) merged
+ORDER BY pool_id DESC LIMIT ($3::bigint) OFFSET ($4::bigint)) page
+  JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true;
+
+-- src/features/pools/pools.sql.ts, on standbys where there are some
+-- $1 limit integer, $2 caller text, $3 type text, $4 after uuid
+PREPARE list_pools_after AS
+  SELECT
+coalesce(json_agg(json_build_object(
+'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
+'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
+'members', p.member_count, 'recentTransactions',
+(SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
+    'txHash', t.tx_hash, 'status', t.status, 'submitted',
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
+ FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 10) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 10) ORDER BY id DESC LIMIT 10) t)) ORDER BY n) FILTER (WHERE n <= ($1::integer)), '[]')::text AS data,
+CASE WHEN count(*) > ($1::integer) THEN (array_agg(page.pool_id ORDER BY n))[($1::integer)] END AS next
+  FROM (
+    SELECT pool_id, row_number() OVER () AS n
+    FROM (
+SELECT pool_id FROM ((SELECT pool_id FROM pool_members WHERE address = ($2::text) AND ($3::text) IS NULL AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'OWNER' AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND indexed AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1) UNION ALL (SELECT pool_id FROM pool_members WHERE address = ($2::text) AND role = 'MEMBER' AND NOT indexed AND type = ($3::text) AND pool_id < ($4::uuid) ORDER BY pool_id DESC LIMIT ($1::integer) + 1)) merged
+ORDER BY pool_id DESC LIMIT ($1::integer) + 1) found
+  ) page
+  JOIN LATERAL (SELECT * FROM pools WHERE id = page.pool_id OFFSET 0) p ON true;
+
+-- src/features/pools/pools.sql.ts, on standbys where there are some
+-- $1 caller text, $2 pool uuid
+PREPARE pool_detail AS
+  SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
+'id', p.id, 'type', p.type, 'contractAddress', p.contract_address, 'balance', p.balance::text,
+'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text, 'apr', trim_scale(p.apr_bps / 100.0), 'autoCompound', p.auto_compound,
+'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update),
+    'owner', json_build_object('id', u.id, 'address', u.address),
+    'memberAddresses', (SELECT coalesce(json_agg(m.address ORDER BY m.address), '[]') FROM pool_members m
+      WHERE m.pool_id = p.id AND m.address <> u.address),
+    'transactions',
+(SELECT coalesce(json_agg(json_build_object('id', t.id, 'type', t.type, 'amount', t.amount::text,
+    'txHash', t.tx_hash, 'status', t.status, 'submitted',
+CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
+  FROM submissions s WHERE s.transaction_id = t.id) END, 'createdAt', iso(t.created_at), 'from', t.account)), '[]')
+ FROM ((SELECT * FROM transactions WHERE pool_id = p.id AND type = 'DEPOSIT' ORDER BY id DESC LIMIT 100) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'WITHDRAWAL' ORDER BY id DESC LIMIT 100) UNION ALL (SELECT * FROM transactions WHERE pool_id = p.id AND type = 'YIELD_CLAIM' ORDER BY id DESC LIMIT 100) ORDER BY id DESC LIMIT 100) t))::text END AS data
+  FROM pools p JOIN users u ON u.id = p.owner_id WHERE p.id = ($2::uuid);
+
+-- src/features/pools/pools.sql.ts, on standbys where there are some
+-- $1 caller text, $2 pool uuid
+PREPARE pool_yield AS
+SELECT CASE WHEN EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text)) THEN json_build_object(
+  'totalYield', p.total_yield::text,
+  'claimableYield', greatest(p.total_yield - p.claimed_yield, 0)::text,
+  'apr', trim_scale(p.apr_bps / 100.0),
+  'apy', trim_scale(round(((power(1 + least(p.apr_bps, 10000000) / 3650000.0::float8, 365) - 1) * 100)::numeric, 2)),
+  'lastClaimed', iso(p.last_claimed_at))::text END AS data
+FROM pools p WHERE p.id = ($2::uuid);
+
+-- src/features/pools/pools.sql.ts
+-- $1 after timestamptz, $2 batch integer
+PREPARE remove_expired_answers AS
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtextextended('expired idempotency_keys', 0)) AS mine
+), removed AS (
+  DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM idempotency_keys
+    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '24 hours' AND created_at >= coalesce(($1::timestamptz), '-infinity')
+    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
+  RETURNING created_at
+)
+SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
+
+-- src/features/pools/unpaid.sql.ts
+-- $1 pool uuid, $2 caller text
+PREPARE cancel_pool AS
+SELECT cancel_pool(($1::uuid), ($2::text)) AS outcome;
+
+-- src/features/pools/unpaid.sql.ts
+-- $1 id uuid, $2 caller text, $3 hash text
+PREPARE submit_deposit AS
+  WITH
+deposit AS MATERIALIZED (
+  SELECT id, account, status, type FROM transactions WHERE id = ($1::uuid) AND account = ($2::text) FOR NO KEY UPDATE
+), told AS (
+    INSERT INTO submissions AS s (transaction_id, account, hash, at, check_at)
+    SELECT id, account, ($3::text), now(), now() + interval '20 seconds' FROM deposit
+    WHERE type = 'DEPOSIT' AND status <> 'CONFIRMED'
+    ON CONFLICT ON CONSTRAINT submissions_pkey DO UPDATE SET hash = excluded.hash, at = excluded.at,
+      check_at = excluded.check_at, checks = 0, known = false, sender = NULL, nonce = NULL
+    WHERE s.hash <> excluded.hash
+  )
+  SELECT CASE WHEN account = ($2::text) THEN '' END AS data FROM transactions WHERE id = ($1::uuid);
+
+-- src/features/pools/unpaid.sql.ts
+-- $1 id uuid, $2 caller text, $3 hash text
+PREPARE take_submission_back AS
+  WITH
+deposit AS MATERIALIZED (
+  SELECT id, account, status, type FROM transactions WHERE id = ($1::uuid) AND account = ($2::text) FOR NO KEY UPDATE
+), gone AS (
+    DELETE FROM submissions s USING deposit
+    WHERE s.transaction_id = deposit.id AND (($3::text) IS NULL OR s.hash = ($3::text))
+  )
+  SELECT CASE WHEN account = ($2::text) THEN '' END AS data FROM transactions WHERE id = ($1::uuid);

@@ -1,0 +1,309 @@
+-- Named statements of webhooks. Written by `npm run generate`.
+
+-- src/features/webhooks/challenges.sql.ts
+-- $1 webhooks uuid[]
+PREPARE claim_webhook_challenges AS
+  UPDATE webhooks SET retry_at = now() + make_interval(secs => (ARRAY[30, 300, 0])[challenge_tries + 1]),
+    challenge_tries = challenge_tries + 1
+  WHERE id = ANY (ARRAY(
+    SELECT id FROM webhooks WHERE id = ANY(($1::uuid[])) AND status = 'UNVERIFIED' AND due_at <= now()
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED))
+  RETURNING id AS webhook, url, array_remove(
+ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets;
+
+-- src/features/webhooks/challenges.sql.ts
+-- $1 error text, $2 slow boolean, $3 network text, $4 webhook uuid, $5 url text
+PREPARE finish_webhook_challenge AS
+UPDATE webhooks SET last_error = ($1::text), is_slow = ($2::boolean), network = ($3::text),
+  status = CASE WHEN ($1::text) IS NULL THEN 'ACTIVE' ELSE status END,
+  retry_at = CASE WHEN ($1::text) IS NULL THEN '-infinity' ELSE retry_at END,
+  first_event = CASE WHEN ($1::text) IS NULL THEN lpad(to_hex(outbox_xid(pg_snapshot_xmin(pg_current_snapshot()))::text::bigint), 12, '0') ELSE first_event END
+WHERE id = ($4::uuid) AND url = ($5::text) AND status = 'UNVERIFIED'
+RETURNING status;
+
+-- src/features/webhooks/challenges.sql.ts
+-- $1 webhooks uuid[]
+PREPARE postpone_webhook_challenges AS
+UPDATE webhooks SET retry_at = now() + make_interval(secs => 30 + 30 * random())
+WHERE id = ANY (ARRAY(
+  SELECT id FROM webhooks WHERE id = ANY(($1::uuid[])) AND status = 'UNVERIFIED' AND due_at <= now()
+  ORDER BY id FOR NO KEY UPDATE SKIP LOCKED));
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 webhooks uuid[], $2 most integer[], $3 leaseSeconds float8
+PREPARE claim_webhook_deliveries AS
+  WITH asked AS MATERIALIZED (
+    SELECT w.id, w.url, array_remove(
+ARRAY[secret, CASE WHEN previous_secret_until > now() THEN previous_secret END], NULL) AS secrets, CASE WHEN w.lane = 'quick' THEN a.most ELSE 1 END AS most
+    FROM unnest(($1::uuid[]), ($2::integer[])) a (id, most) JOIN webhooks w ON w.id = a.id
+    WHERE w.due_at <= now() AND w.status IN ('ACTIVE', 'PAUSED') FOR NO KEY UPDATE OF w SKIP LOCKED
+  ), due AS MATERIALIZED (
+    SELECT d.id, a.id AS webhook, a.url, a.secrets FROM asked a
+    CROSS JOIN LATERAL (
+      SELECT id FROM webhook_deliveries
+      WHERE webhook_id = a.id AND status = 'PENDING' AND next_attempt_at <= now()
+      ORDER BY next_attempt_at LIMIT a.most FOR UPDATE SKIP LOCKED) d
+  ), taken AS (
+    UPDATE webhooks SET taken_until = now() + make_interval(secs => ($3::float8))
+    WHERE id IN (SELECT webhook FROM due)
+  )
+  UPDATE webhook_deliveries d SET attempts = d.attempts + 1,
+    next_attempt_at = now() + make_interval(secs => ($3::float8))
+  FROM due WHERE d.id = due.id
+  RETURNING d.id, d.webhook_id AS webhook, d.attempts AS attempt, due.url, due.secrets, d.topic,
+    d.event_id AS "eventId", d.created_at AS "createdAt",
+    (SELECT body FROM webhook_events WHERE id = d.event_id) AS event;
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 lanes text[], $2 dues timestamptz[], $3 ids uuid[], $4 most integer
+PREPARE due_webhooks AS
+SELECT due.* FROM unnest(($1::text[]), ($2::timestamptz[]), ($3::uuid[])) AS place (lane, due, id)
+CROSS JOIN LATERAL (
+  SELECT w.id, w.lane, w.status, w.user_id AS owner, w.host, w.network, w.due_at::text AS due FROM webhooks w
+  WHERE w.lane = place.lane AND w.due_at <= now() AND (w.due_at, w.id) > (place.due, place.id)
+  ORDER BY w.due_at, w.id LIMIT ($4::integer)) due;
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 most integer, $2 webhooks uuid[]
+PREPARE fail_webhook_deliveries AS
+UPDATE webhook_deliveries SET status = 'FAILED', last_error = coalesce(last_error, 'the webhook is disabled')
+WHERE id = ANY (ARRAY(
+  SELECT d.id FROM webhooks w
+  CROSS JOIN LATERAL (
+    SELECT id FROM webhook_deliveries WHERE webhook_id = w.id AND status = 'PENDING'
+    LIMIT ($1::integer) FOR UPDATE SKIP LOCKED) d
+  WHERE w.id = ANY(($2::uuid[])) AND w.status = 'DISABLED' LIMIT ($1::integer)));
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 waits integer[], $2 ids uuid[], $3 attempts integer[], $4 statuses integer[], $5 errors text[], $6 webhook uuid, $7 slow boolean, $8 network text, $9 retryAfter float8, $10 url text
+PREPARE finish_webhook_deliveries AS
+WITH finished AS (
+  UPDATE webhook_deliveries d SET last_status = r.status, last_error = r.error,
+    tries = d.tries + CASE WHEN r.error IS NULL THEN 0 ELSE 1 END,
+    status = CASE WHEN r.error IS NULL THEN 'DELIVERED'
+      WHEN d.topic = 'test' OR d.tries >= cardinality(($1::integer[])) THEN 'FAILED' ELSE 'PENDING' END,
+    delivered_at = CASE WHEN r.error IS NULL THEN now() END,
+    next_attempt_at = now() + make_interval(secs => coalesce((($1::integer[]))[d.tries + 1], 0) * (0.75 + random() / 2))
+  FROM unnest(($2::uuid[]), ($3::integer[]), ($4::integer[]), ($5::text[])) AS r (id, attempt, status, error)
+  WHERE d.id = r.id AND d.attempts = r.attempt AND d.status = 'PENDING'
+  RETURNING r.status, r.error
+), round AS (
+  SELECT bool_and(error IS NULL) AS delivered, bool_and(error IS NOT NULL) AS failed, min(error) AS error,
+    coalesce(bool_or(status = 410), false) AS gone
+  FROM finished HAVING count(*) > 0
+), next AS (
+  SELECT r.error, r.gone, CASE WHEN r.delivered THEN 0 WHEN r.failed THEN w.failures + 1 ELSE 1 END AS failures,
+    CASE WHEN r.delivered THEN NULL WHEN r.failed THEN coalesce(w.failing_since, now()) ELSE now() END AS since
+  FROM round r JOIN webhooks w ON w.id = ($6::uuid)
+)
+UPDATE webhooks w SET failures = n.failures, failing_since = n.since, last_error = n.error, is_slow = ($7::boolean),
+  network = coalesce(($8::text), w.network), taken_until = '-infinity',
+  retry_at = greatest(now() + make_interval(secs => ($9::float8)),
+    CASE WHEN n.failures >= 2 THEN now() + make_interval(secs => least(3600, 10 * 2 ^ least(20, n.failures - 2)) * (0.75 + random() / 2)) ELSE '-infinity' END),
+  status = CASE
+    WHEN n.gone OR n.failures >= 5 AND n.since <= now() - interval '3 days' THEN 'DISABLED'
+    WHEN n.failures >= 5 THEN 'PAUSED' ELSE 'ACTIVE' END
+FROM next n WHERE w.id = ($6::uuid) AND w.url = ($10::text) AND w.status IN ('ACTIVE', 'PAUSED')
+RETURNING w.status;
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 batch integer, $2 after text
+PREPARE forget_previous_webhook_secrets AS
+WITH forgotten AS (
+  UPDATE webhooks SET previous_secret = NULL, previous_secret_until = NULL WHERE id = ANY (ARRAY(
+    SELECT id FROM webhooks WHERE previous_secret_until <= now()
+    ORDER BY previous_secret_until LIMIT ($1::integer) FOR NO KEY UPDATE SKIP LOCKED))
+  RETURNING id
+)
+SELECT count(*)::int AS removed, ($2::text) AS reached FROM forgotten;
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 after timestamptz, $2 batch integer
+PREPARE remove_old_webhook_deliveries AS
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_deliveries', 0)) AS mine
+), removed AS (
+  DELETE FROM webhook_deliveries WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM webhook_deliveries
+    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '7 days' AND created_at >= coalesce(($1::timestamptz), '-infinity')
+    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
+  RETURNING created_at
+)
+SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
+
+-- src/features/webhooks/deliveries.sql.ts
+-- $1 after timestamptz, $2 batch integer
+PREPARE remove_old_webhook_events AS
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_events', 0)) AS mine
+), removed AS (
+  DELETE FROM webhook_events WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM webhook_events
+    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '8 days' AND created_at >= coalesce(($1::timestamptz), '-infinity')
+    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
+  RETURNING created_at
+)
+SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;
+
+-- src/features/webhooks/fan-out.sql.ts
+-- $1 subjects text[], $2 events text[], $3 most integer
+PREPARE fan_out_to_crowds AS
+  WITH taken AS MATERIALIZED (
+    SELECT c.* FROM webhook_crowds c
+    JOIN unnest(($1::text[]), ($2::text[])) AS a (subject, event) ON c.subject = a.subject AND c.event_id = a.event
+    FOR UPDATE OF c SKIP LOCKED
+  ), share AS MATERIALIZED (
+    SELECT greatest(1, ($3::integer) / greatest(1, count(*))) AS most FROM taken
+  ), crowd AS MATERIALIZED (
+    SELECT e.event_id AS event, e.topic, w.address, w.id AS webhook FROM (
+      SELECT *, CASE WHEN subject <> 'all' THEN subject::uuid END AS pool, subject = 'all' AS is_for_all
+      FROM taken OFFSET 0) e
+    CROSS JOIN LATERAL (
+(SELECT w.address, w.id FROM (
+    SELECT r.address FROM (
+SELECT m.address::text AS address FROM pool_members m WHERE m.pool_id = e.pool
+UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHERE c.id = e.pool) r
+    WHERE r.address >= e.address ORDER BY r.address OFFSET 0) r
+  CROSS JOIN LATERAL (
+    SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (e.address, e.webhook)
+    ORDER BY address, id OFFSET 0) w
+  ORDER BY r.address, w.id LIMIT (SELECT most FROM share))
+UNION ALL
+(SELECT address, id FROM webhooks WHERE e.is_for_all AND (address, id) > (e.address, e.webhook)
+  ORDER BY address, id LIMIT (SELECT most FROM share))) w
+  ), seen AS (
+    SELECT event, topic, webhook FROM crowd
+  ),
+wanted AS MATERIALIZED (
+  SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+  WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
+    AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+), locked AS MATERIALIZED (
+  SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
+  WHERE w.status IN ('ACTIVE', 'PAUSED')
+  ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+), counted AS MATERIALIZED (
+  SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= 1000 AS has_room
+  FROM locked WHERE NOT is_full
+), added AS (
+  INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
+  SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
+  ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING
+), overflows AS (
+  UPDATE webhooks w SET is_full = true, left_out = o.event FROM (
+    SELECT webhook, min(event) AS event FROM counted c
+    WHERE NOT has_room AND NOT EXISTS (
+      SELECT FROM webhook_deliveries d WHERE d.webhook_id = c.webhook AND d.event_id = c.event)
+    GROUP BY webhook) o
+  WHERE w.id = o.webhook
+), last AS MATERIALIZED (
+    SELECT t.subject, t.event_id, c.address, c.webhook, coalesce(c.n, 0) < (SELECT most FROM share) AS ends
+    FROM taken t LEFT JOIN (
+SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
+ORDER BY event, address DESC, webhook DESC) c ON c.event = t.event_id
+  ), moved AS (
+    UPDATE webhook_crowds c SET address = last.address, webhook = last.webhook FROM last
+    WHERE c.subject = last.subject AND c.event_id = last.event_id AND NOT last.ends
+  ), ended AS (
+    DELETE FROM webhook_crowds c USING last
+    WHERE c.subject = last.subject AND c.event_id = last.event_id AND last.ends
+  )
+  SELECT count(*)::integer AS taken FROM taken;
+
+-- src/features/webhooks/fan-out.sql.ts
+-- $1 ids text[], $2 topics text[], $3 bodies text[], $4 areForAll boolean[], $5 pools uuid[], $6 accounts text[], $7 each integer
+PREPARE fan_out_to_webhooks AS
+  WITH start AS MATERIALIZED (
+    SELECT ''::text COLLATE "C" AS address, '00000000-0000-0000-0000-000000000000'::uuid AS webhook
+  ), events AS MATERIALIZED (
+    SELECT e.*, s.address, s.webhook FROM start s
+    CROSS JOIN unnest(($1::text[]), ($2::text[]), ($3::text[]), ($4::boolean[]), ($5::uuid[]), ($6::text[]))
+      AS e (id, topic, body, is_for_all, pool, account)
+    WHERE EXISTS (SELECT FROM webhooks)
+  ), crowd AS MATERIALIZED (
+    SELECT e.id AS event, e.topic, w.address, w.id AS webhook FROM events e
+    CROSS JOIN LATERAL (
+(SELECT w.address, w.id FROM (
+    SELECT r.address FROM (
+SELECT m.address::text AS address FROM pool_members m WHERE m.pool_id = e.pool
+UNION ALL SELECT unnest(c.account::text || c.members) FROM cancelled_pools c WHERE c.id = e.pool) r
+    WHERE r.address >= e.address ORDER BY r.address OFFSET 0) r
+  CROSS JOIN LATERAL (
+    SELECT address, id FROM webhooks WHERE address = r.address AND (address, id) > (e.address, e.webhook)
+    ORDER BY address, id OFFSET 0) w
+  ORDER BY r.address, w.id LIMIT ($7::integer))
+UNION ALL
+(SELECT address, id FROM webhooks WHERE e.is_for_all AND (address, id) > (e.address, e.webhook)
+  ORDER BY address, id LIMIT ($7::integer))) w
+  ), seen AS (
+    SELECT event, topic, webhook FROM crowd
+    UNION SELECT e.id, e.topic, w.id FROM events e
+    CROSS JOIN LATERAL (SELECT id FROM webhooks WHERE address = e.account OFFSET 0) w
+  ),
+wanted AS MATERIALIZED (
+  SELECT s.event, s.topic, w.id AS webhook FROM seen s JOIN webhooks w ON w.id = s.webhook
+  WHERE w.status IN ('ACTIVE', 'PAUSED') AND NOT w.is_full AND s.event >= w.first_event
+    AND (w.topics IS NULL OR s.topic = ANY(w.topics))
+), locked AS MATERIALIZED (
+  SELECT s.*, w.pending, w.is_full FROM wanted s JOIN webhooks w ON w.id = s.webhook
+  WHERE w.status IN ('ACTIVE', 'PAUSED')
+  ORDER BY s.webhook, s.event FOR NO KEY UPDATE OF w
+), counted AS MATERIALIZED (
+  SELECT *, pending + row_number() OVER (PARTITION BY webhook ORDER BY event) <= 1000 AS has_room
+  FROM locked WHERE NOT is_full
+), added AS (
+  INSERT INTO webhook_deliveries (webhook_id, event_id, topic)
+  SELECT webhook, event, topic FROM counted WHERE has_room ORDER BY webhook, event
+  ON CONFLICT ON CONSTRAINT webhook_deliveries_event_key DO NOTHING
+), overflows AS (
+  UPDATE webhooks w SET is_full = true, left_out = o.event FROM (
+    SELECT webhook, min(event) AS event FROM counted c
+    WHERE NOT has_room AND NOT EXISTS (
+      SELECT FROM webhook_deliveries d WHERE d.webhook_id = c.webhook AND d.event_id = c.event)
+    GROUP BY webhook) o
+  WHERE w.id = o.webhook
+), crowds AS (
+    INSERT INTO webhook_crowds (subject, event_id, topic, address, webhook)
+    SELECT coalesce(e.pool::text, 'all'), e.id, e.topic, c.address, c.webhook
+    FROM (
+SELECT DISTINCT ON (event) event, address, webhook, count(*) OVER (PARTITION BY event)::integer AS n FROM crowd
+ORDER BY event, address DESC, webhook DESC) c JOIN events e ON e.id = c.event WHERE c.n = ($7::integer)
+    ON CONFLICT ON CONSTRAINT webhook_crowds_pkey DO NOTHING RETURNING event_id
+  ), bodies AS (
+    INSERT INTO webhook_events (id, body) SELECT id, body FROM events
+    WHERE id = ANY (ARRAY(
+      SELECT DISTINCT event FROM counted WHERE has_room UNION SELECT event_id FROM crowds))
+    ON CONFLICT ON CONSTRAINT webhook_events_pkey DO NOTHING
+  )
+  SELECT count(*)::integer AS crowds FROM crowds;
+
+-- src/features/webhooks/fan-out.sql.ts
+-- $1 after text, $2 most integer
+PREPARE next_webhook_crowds AS
+WITH RECURSIVE heads AS (
+  (SELECT subject, event_id, 1 AS n FROM webhook_crowds WHERE subject > ($1::text) ORDER BY subject, event_id LIMIT 1)
+  UNION ALL
+  SELECT c.subject, c.event_id, h.n + 1 FROM heads h
+  CROSS JOIN LATERAL (
+    SELECT subject, event_id FROM webhook_crowds WHERE subject > h.subject ORDER BY subject, event_id LIMIT 1) c
+  WHERE h.n < ($2::integer)
+)
+SELECT h.subject, c.event_id AS event FROM heads h
+CROSS JOIN LATERAL (
+  SELECT event_id FROM webhook_crowds WHERE subject = h.subject
+  ORDER BY event_id LIMIT ($2::integer) / (SELECT count(*) FROM heads)) c
+ORDER BY h.n, c.event_id;
+
+-- src/features/webhooks/fan-out.sql.ts
+-- $1 after timestamptz, $2 batch integer
+PREPARE remove_old_webhook_crowds AS
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(hashtextextended('expired webhook_crowds', 0)) AS mine
+), removed AS (
+  DELETE FROM webhook_crowds WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM webhook_crowds
+    WHERE (SELECT mine FROM turn) AND created_at < now() - interval '1 day' AND created_at >= coalesce(($1::timestamptz), '-infinity')
+    ORDER BY created_at LIMIT ($2::integer) FOR UPDATE SKIP LOCKED))
+  RETURNING created_at
+)
+SELECT count(*)::int AS removed, max(created_at)::text AS reached FROM removed;

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { generated, queryFiles } from '../../scripts/generate';
+import { between } from '../../scripts/generated/markdown';
+import { groups } from '../../scripts/generated/settings';
+import { Setting, factsOf } from '#platform/config/setting';
+import { SETTINGS } from '#settings/environment';
+import { IsInt, IsString, Max, Min } from 'class-validator';
+import { Client } from 'pg';
+import { type TestDatabase, freshDatabase } from '../support/database';
+
+const ROOT = path.join(__dirname, '../..');
+
+let database: TestDatabase;
+let client: Client;
+let files: Map<string, string>;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  files = await generated((text) => client.query(text).then(({ rows }) => rows as never));
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+it('what is generated is as `npm run generate` writes it', () => {
+  expect(files.size).toBeGreaterThan(15);
+  const stale = [...files].filter(([file, text]) => readFileSync(path.join(ROOT, file), 'utf8') !== text);
+  expect(stale.map(([file]) => file)).toEqual([]);
+  expect(queryFiles().filter((file) => !files.has(file))).toEqual([]);
+});
+
+it('every setting is described once', () => {
+  const names = groups().flatMap(({ settings }) => settings.map(({ name }) => name));
+  expect(names.sort()).toEqual(SETTINGS);
+});
+
+it('PostgreSQL takes every query as it is printed, and each has another name', async () => {
+  for (const [file, text] of files) if (file.startsWith('queries/')) await client.query(text);
+  const { rows } = await client.query<{ count: number }>('SELECT count(*)::int FROM pg_prepared_statements');
+  expect(rows[0].count).toBeGreaterThan(70);
+});
+
+describe('a setting', () => {
+  class Described {
+    static readonly title = 'T';
+    @Setting('Says its bounds.', { readBy: 'all' }) @IsInt() @Min(2) @Max(9) BOUNDED = 3;
+  }
+  it('has the form that its rules tell', () =>
+    expect(factsOf(Described)).toEqual([
+      { name: 'BOUNDED', about: 'Says its bounds.', readBy: 'all', form: '2 to 9' },
+    ]));
+
+  it('without a description, or whose form nobody tells, stops the generation', () => {
+    class Silent {
+      @IsInt() SILENT = 1;
+    }
+    class Formless {
+      @Setting('Any text.', { readBy: 'all' }) @IsString() FORMLESS = '';
+    }
+    expect(() => factsOf(Silent)).toThrow('Silent.SILENT has no @Setting');
+    expect(() => factsOf(Formless)).toThrow('Formless.FORMLESS');
+    expect(() => groups([Formless])).toThrow('title');
+  });
+});
+
+it('what stands around the generated part of a document stays', () => {
+  const marked = 'a\n<!-- x: how -->\nold\n<!-- end of x -->\nb $1\n';
+  expect(between('x', marked, 'new $&')).toBe('a\n<!-- x: how -->\n\nnew $&\n\n<!-- end of x -->\nb $1\n');
+  expect(() => between('y', marked, '')).toThrow('marks of y');
+});

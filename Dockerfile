@@ -1,7 +1,8 @@
 # One image for the API (the default command), the indexer (node dist/src/indexer.js), the keeper (node dist/src/keeper.js), verification
 # (node dist/src/verify.js) and the migrations (npm run migration:run:prod). It starts no child processes, so it needs no
-# init.
-FROM node:24-bookworm-slim AS build
+# init. For a release name the base by its digest: --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:…
+ARG NODE_IMAGE=node:24-bookworm-slim
+FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Install scripts only prepare development tools. The client is for users of the service, not part of the image.
@@ -13,19 +14,31 @@ COPY src src
 RUN npm run build \
  && npm prune --omit=dev --omit=optional --ignore-scripts --workspaces=false
 
-# Without development code.
+# Without development code, and without what Node never loads: sources, types, maps and documents of packages. Our own maps
+# stay, for stack traces, and so do licences.
 FROM build AS production
-RUN rm -rf dist/src/dev
+RUN rm -rf dist/src/dev node_modules/.package-lock.json node_modules/.cache \
+ && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.md' -o -name '*.markdown' \) \
+      ! -iname '*licen[cs]e*' -delete
 # Node keeps the compiled modules for the next start. It looks them up by its version, the user and the CPU's features;
-# where one of these differs, or nothing can be written, it compiles as without them.
+# where one of these differs, it compiles as without them. The cache is all that differs between two builds:
+# --build-arg COMPILE_CACHE= leaves it out.
+ARG COMPILE_CACHE=1
 RUN mkdir .compile-cache && chown 1000:1000 .compile-cache
 USER 1000:1000
-RUN NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/api/app.setup'); require('./dist/src/indexer/indexer.setup'); require('./dist/src/keeper/keeper.setup')" \
- && chmod -R a+rX .compile-cache
+RUN [ -z "$COMPILE_CACHE" ] || NODE_ENV=production NODE_COMPILE_CACHE=/app/.compile-cache node -e "require('./dist/src/api/app.setup'); require('./dist/src/indexer/indexer.setup'); require('./dist/src/keeper/keeper.setup')"
+USER 0:0
+RUN chown -R 0:0 .compile-cache && chmod -R u=rwX,go=rX .compile-cache
 
-FROM node:24-bookworm-slim
-# Shown by the metric savings_build_info: --build-arg COMMIT=$(git rev-parse --short HEAD)
+FROM ${NODE_IMAGE}
+ARG VERSION=
+# Shown by the metric savings_build_info too: --build-arg COMMIT=$(git rev-parse --short HEAD)
 ARG COMMIT=
+LABEL org.opencontainers.image.title="pooled-savings" \
+      org.opencontainers.image.description="REST backend for pooled savings, its chain indexer, keeper and migrations" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$COMMIT"
 ENV NODE_ENV=production BUILD_COMMIT=$COMMIT
 WORKDIR /app
 COPY --from=production /app/package.json ./

@@ -19,7 +19,8 @@ RUN npm run build \
 FROM build AS production
 RUN rm -rf dist/src/dev node_modules/.package-lock.json node_modules/.cache \
  && find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.md' -o -name '*.markdown' \) \
-      ! -iname '*licen[cs]e*' -delete
+      ! -iname '*licen[cs]e*' -delete \
+ && find node_modules -type d -empty -delete
 # Node keeps the compiled modules for the next start. It looks them up by its version, the user and the CPU's features;
 # where one of these differs, it compiles as without them. The cache is all that differs between two builds:
 # --build-arg COMPILE_CACHE= leaves it out.

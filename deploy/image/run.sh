@@ -6,7 +6,7 @@
 #   run.sh ROOT [NAME=VALUE…] COMMAND…     ROOT as `buildah mount CONTAINER` prints it
 set -euo pipefail
 # shellcheck disable=SC2016
-exec unshare --mount --pid --fork --kill-child bash -euc '
+exec unshare --mount --pid --fork bash -euc '
   root=$1; shift
   mount --make-rprivate /
   mount --bind "$root" "$root"

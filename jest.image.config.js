@@ -1,0 +1,17 @@
+const { missingForImage } = require('./test/support/image-tools.js');
+const base = require('./jest.config.js');
+
+const missing = missingForImage();
+if (missing) process.stderr.write(`\n${missing}\ntest/image is left out.\n`);
+
+/** The image, built and run: `npm run test:image`, where its tools are. */
+/** @type {import('jest').Config} */
+module.exports = {
+  ...base,
+  roots: ['<rootDir>/test'],
+  testRegex: '\\.image-spec\\.ts$',
+  testPathIgnorePatterns: ['/node_modules/', ...(missing ? ['\\.image-spec\\.ts$'] : [])],
+  passWithNoTests: true,
+  testTimeout: 60_000,
+  maxWorkers: 1,
+};

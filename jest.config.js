@@ -1,7 +1,12 @@
+const { existsSync } = require('node:fs');
 const { findChromium } = require('./test/support/chromium.js');
 
 /** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
 const BROWSER_TESTS = '\\.browser-spec\\.ts$';
+
+/** What `kubectl kustomize` makes of the manifests is tested where there is one. */
+const RENDERED = 'deploy-rendered\\.spec\\.ts$';
+const hasKubectl = (process.env.PATH ?? '').split(':').some((folder) => existsSync(`${folder}/kubectl`));
 
 const SWC = [
   '@swc/jest',
@@ -25,6 +30,7 @@ module.exports = {
     '/node_modules/',
     '\\.fault-spec\\.ts$',
     ...(findChromium() ? [] : [BROWSER_TESTS]),
+    ...(hasKubectl ? [] : [RENDERED]),
   ],
   moduleNameMapper: {
     '^#(.*)$': '<rootDir>/src/$1',

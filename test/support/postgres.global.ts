@@ -11,6 +11,8 @@ export default async function start(
 ): Promise<void> {
   if (testPathIgnorePatterns?.some((pattern) => pattern.includes('browser-spec')))
     process.stderr.write('\nNo Chromium is installed, and CHROMIUM names none: test/browser is left out.\n');
+  if (testPathIgnorePatterns?.some((pattern) => pattern.includes('deploy-rendered')))
+    process.stderr.write('\nThere is no kubectl: what kustomize makes of deploy/ is not tested.\n');
   if (process.env.TEST_DATABASE_URL) return;
   const server = await startPostgres({ dir: tmpdir(), database: 'test', ephemeral: true });
   process.env.TEST_DATABASE_URL = server.url;

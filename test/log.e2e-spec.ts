@@ -1,6 +1,9 @@
 import { Writable } from 'node:stream';
+import { Database } from '#platform/database/database';
 import { createLogger } from '#platform/log/logger';
-import { TestApp, linesOfRequests } from './support/app';
+import { DatabaseUnavailable } from '#platform/postgres/unavailable';
+import { drain } from '#api/shutdown';
+import { TestApp, linesOfRequests, until } from './support/app';
 import { newWallet, siweMessage } from './support/wallet';
 
 describe('the log', () => {
@@ -93,6 +96,37 @@ describe('the log', () => {
     ]);
   });
 
+  it('of probes is for who looks for it, and that of a long path is short', async () => {
+    const before = lines.length;
+    for (const path of ['/health', '/health/live', '/health/ready', '/metrics', '/config'])
+      await app.get(path);
+    await app.get(`/pools/${'x'.repeat(8000)}`);
+    const requests = linesOfRequests(lines.slice(before)).filter(({ msg }) => msg === 'request');
+    expect(requests.map(({ level }) => level)).toEqual([...Array<string>(4).fill('debug'), 'info', 'info']);
+    expect(Math.max(...lines.slice(before).map(({ length }) => length))).toBeLessThan(700);
+  });
+
+  it('tells an outage once a second, and how many requests more it was', async () => {
+    const database = app.nest.get(Database);
+    const read = jest.spyOn(database, 'read').mockRejectedValue(new DatabaseUnavailable('out'));
+    const before = lines.length;
+    const errors = () =>
+      lines
+        .slice(before)
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ level }) => level === 'error');
+    for (let i = 0; i < 20; i++) expect((await app.get('/config')).status).toBe(503);
+    expect(errors()).toEqual([
+      expect.objectContaining({
+        code: 'unavailable',
+        err: expect.objectContaining({ stack: expect.any(String) }),
+      }),
+    ]);
+    await until(() => errors().length > 1);
+    expect(errors()[1]).toMatchObject({ leftOut: 19, msg: 'Service unavailable, 19 times more' });
+    read.mockRestore();
+  });
+
   it('takes no address from an invalid message', async () => {
     const before = lines.length;
     for (const message of ['x\ns3cret-line\n', 'x', 7, `x\n0x${'1'.repeat(40)}${'s3cret'.repeat(2000)}`])
@@ -115,5 +149,23 @@ describe('the log', () => {
       err: { message: 'broken', code: '23505', stack: expect.any(String) },
     });
     expect(lines.slice(before).join('')).not.toContain('s3cret');
+  });
+
+  it('of an error is short, whatever the error holds', () => {
+    const before = lines.length;
+    createLogger('info', false, sink).error({ err: new Error('x'.repeat(1e6)) }, 'failed');
+    expect(lines[before].length).toBeLessThan(10_000);
+  });
+
+  // The last one: nothing is served after it.
+  it('has no errors while the process drains', async () => {
+    const before = lines.length;
+    const drained = drain(app.nest, 500);
+    jest.spyOn(app.nest.get(Database), 'read').mockRejectedValue(new DatabaseUnavailable('ended'));
+    for (const path of ['/health/ready', '/config']) expect((await app.get(path)).status).toBe(503);
+    await drained;
+    const levels = lines.slice(before).map((line) => (JSON.parse(line) as { level: string }).level);
+    expect(levels).toContain('warn');
+    expect(levels).not.toContain('error');
   });
 });

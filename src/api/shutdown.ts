@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
+import { expectFailures } from '#platform/errors/failure-log';
 import { Connections } from '#platform/http/connections';
 import { HealthService } from '#features/health/health.service';
 import type { Environment } from '#settings/environment';
@@ -46,6 +47,7 @@ export function watchConnections(server: Server, proxies: string[]): void {
 
 /** @param noticeMs how long requests are still accepted after readiness failed */
 export async function drain(app: NestFastifyApplication, noticeMs: number): Promise<void> {
+  expectFailures(app.getHttpServer());
   app.get(HealthService).drain();
   await new Promise((resolve) => setTimeout(resolve, noticeMs));
   const server = app.getHttpServer();

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectMetric } from '@willsoto/nestjs-prometheus';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Histogram } from 'prom-client';
-import { lineOf } from '#platform/log/request-line';
+import { isProbe, lineOf } from '#platform/log/request-line';
 
 /**
  * Measures and logs every finished request. Labels hold the matched route, never the raw path, so their number is
@@ -20,7 +20,7 @@ export class HttpMetrics {
     const line = lineOf(request);
     const seconds = reply.elapsedTime / 1000;
     this.duration.observe({ method: request.method, route: line.route, status: reply.statusCode }, seconds);
-    request.log.info(
+    request.log[isProbe(line.route) ? 'debug' : 'info'](
       {
         ...line,
         status: reply.statusCode,

@@ -6,6 +6,7 @@ import { FORBIDDEN_MESSAGE } from '#platform/foreign/nest-internals';
 import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
 import type { ErrorCode } from './error-codes';
 import { ApiError, ErrorDetail, boundDetails, codeOf, notFound, serviceUnavailable } from './errors';
+import { logFailure } from './failure-log';
 import { report } from './report';
 import { describeViolations } from './violations';
 
@@ -174,7 +175,7 @@ export function sendError(
   const reads = request.method === 'GET' || request.method === 'HEAD';
   const { status, body } = describeError(unknownRoute ? notFound() : error, reads);
   if (status >= 500) {
-    request.log.error({ reqId: request.id, code: body.code, err: error }, body.error);
+    logFailure(error, request, status, body);
     report(error, request);
   }
   const text = toJson(body);

@@ -9,6 +9,9 @@ const SECRET_TEXT = /\beyJ[\w-]+\.[\w-]+\.[\w-]*|(?<=\bBearer\s)[\w.~+/=-]+|\b0x
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 100;
 const MAX_CAUSES = 5;
+/** Characters of an error's text, and of its stack. Libraries put whole answers and statements into them. */
+const MAX_MESSAGE = 2000;
+const MAX_STACK = 6000;
 
 /** A URL ends at a quote or bracket, unless that is part of a password. */
 const URL_TEXT =
@@ -44,8 +47,8 @@ export function describeError(error: unknown, causes = MAX_CAUSES): unknown {
   const { name, message, stack, code, constraint, table, cause } = error as Error & Record<string, unknown>;
   return {
     name,
-    message: redactText(message),
-    stack: stack === undefined ? undefined : redactText(stack),
+    message: redactText(message).slice(0, MAX_MESSAGE),
+    stack: stack === undefined ? undefined : redactText(stack).slice(0, MAX_STACK),
     code,
     constraint,
     table,

@@ -36,6 +36,11 @@ describe('pause', () => {
 
 it('a timeout is stopped also after its timer has fired, until its callback runs', async () => {
   const ended = jest.fn();
+  const timers = jest.spyOn(global, 'setTimeout');
+  afterIo(-5, () => undefined)();
+  // Node warns of times below zero.
+  expect(timers.mock.calls.map(([, ms]) => ms)).toEqual([0]);
+  timers.mockRestore();
   const stop = afterIo(0, ended);
   const stopped = new Promise<void>((resolve) => {
     setTimeout(() => {

@@ -35,11 +35,12 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
 /**
  * A timeout that reads what has arrived before it counts, because in a busy process timers run before sockets. It does
  * not keep the process alive: what is waited for has a connection that does, or a pause before the next one.
+ * @param ms none or less: the moment has passed, as that of a deadline may in a busy process
  * @returns a function that stops it
  */
 export function afterIo(ms: number, callback: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined;
-  const timeout = setTimeout(() => (immediate = setImmediate(callback)), ms).unref();
+  const timeout = setTimeout(() => (immediate = setImmediate(callback)), Math.max(0, ms)).unref();
   return () => {
     clearTimeout(timeout);
     clearImmediate(immediate);

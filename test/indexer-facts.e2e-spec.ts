@@ -5,6 +5,7 @@ import { ChainFacts } from '#ledger/chain/chain-facts.entity';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
 import { settings } from './support/app';
 import { eventually, useChain } from './support/chain-bench';
@@ -22,6 +23,7 @@ describe('facts of the chain', () => {
     indexer = await createIndexer(environment, pino({ level: 'silent' }));
     return indexer;
   }
+  const started = async () => ({ telemetry: (await start()).get(IndexerTelemetry) });
   /** Until the database stands at the head. */
   async function follow(): Promise<void> {
     await start();
@@ -92,6 +94,32 @@ describe('facts of the chain', () => {
     await bench.deposit(bench.pools[0], 7n);
     await bench.converged();
     expect(await facts()).toEqual(test());
+  });
+
+  it('a contract that is not there is a state until it is', async () => {
+    const address = `0x${'9'.repeat(40)}` as const;
+    bench.further.push(['individual', address]);
+    const { telemetry } = await started();
+    const standing = () => telemetry.apart.contracts?.find((each) => each.address === address);
+    const missing = { address, state: 'missing', reason: 'there is no contract at this address' };
+    await eventually(
+      'the state',
+      () => Promise.resolve(standing()),
+      (found) => found !== undefined,
+    );
+    expect(standing()).toEqual(missing);
+    await bench.deposit(bench.pools[0], 6n);
+    await bench.converged();
+    const state = `indexer_contract_state{contract="${address}",state="missing"}`;
+    expect(await telemetry.metrics()).toContain(`${state} 1\n`);
+    await bench.rpc('anvil_setCode', address, '0x60006000fd');
+    await eventually(
+      'the contract',
+      () => Promise.resolve(standing()),
+      (found) => found?.state !== 'missing',
+    );
+    expect(await telemetry.metrics()).toContain(`${state} 0\n`);
+    await bench.rpc('anvil_setCode', address, '0x');
   });
 
   it('contracts with several tokens are refused, and the ledger is left as it is', async () => {

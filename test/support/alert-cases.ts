@@ -196,6 +196,22 @@ export const CASES: AlertCase[] = [
     'a small one',
   ),
   fires('IndexerGaps', '5m', { 'indexer_gaps_total{instance="i"}': '0 0 1x40' }),
+  fires('ContractMissing', '10m', {
+    ...LEADER,
+    'indexer_contract_state{instance="i",contract="c",state="missing"}': '1x90',
+  }),
+  silent(
+    'ContractMissing',
+    '10m',
+    { ...LEADER, 'indexer_contract_state{instance="i",contract="c",state="missing"}': '1x8 0x80' },
+    'deployed a little later',
+  ),
+  silent(
+    'ContractApart',
+    '15m',
+    { ...LEADER, 'indexer_contract_state{instance="i",contract="c",state="missing"}': '1x90' },
+    'has an alert of its own',
+  ),
   fires('ContractApart', '15m', {
     ...LEADER,
     'indexer_contract_state{instance="i",contract="c",state="quarantined"}': '1x90',

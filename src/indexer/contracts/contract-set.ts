@@ -35,7 +35,6 @@ export async function followContracts(
   const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
     addresses.map((address, position) => ({ type, address, position })),
   );
-  await reportMissingCode(source, wanted, logger);
   const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
   for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);
   const late = new Map<string, Block>();
@@ -140,12 +139,4 @@ async function mayCome(client: Client, { type, address }: Followed): Promise<voi
 async function mayHaveEvents(source: Source, cursor: ChainCursor, { address }: Followed): Promise<boolean> {
   const [answer] = await source.rpc.settled([countCall(address, cursor.number)]);
   return toCount(answer) !== 0;
-}
-
-/** A wrong address would be indexed as a contract without events, so report it at startup. */
-async function reportMissingCode(source: Source, contracts: Followed[], logger: Logger): Promise<void> {
-  for (const { type, address } of contracts) {
-    const code = await source.rpc.call<string>('eth_getCode', address, 'latest');
-    if (code === '0x') logger.error(`POOL_CONTRACTS: there is no contract at ${address} (${type})`);
-  }
 }

@@ -17,6 +17,8 @@ import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import type { Apart, ApartState, Ledger } from './contract-writer';
 import { Patience } from '#indexer/agreement/patience';
 
+const NO_CODE = 'there is no contract at this address';
+
 /**
  * Which contracts are read with the cursor, and which apart. One whose event numbers are wrong for long is quarantined:
  * the others go on without it. Nothing of it is lost, as it is read again from its last block that was whole.
@@ -33,7 +35,7 @@ export class ContractStates {
     private readonly endpoints: RpcEndpoints,
     readonly sequence: SequenceCheck,
     { QUARANTINE_AFTER }: IndexerSettings,
-    telemetry: IndexerTelemetry,
+    private readonly telemetry: IndexerTelemetry,
     readonly proofs: BlockProof,
   ) {
     // Only who leads knows.
@@ -54,6 +56,7 @@ export class ContractStates {
   private get standings(): ContractStanding[] {
     return this.endpoints.contracts.map((address) => {
       const { state = 'following', at, reason } = this.apart.get(address) ?? {};
+      if (this.telemetry.missing.has(address)) return { address, state: 'missing', reason: NO_CODE };
       return { address, state, block: at?.number, reason, ...this.proofs.standingOf(address) };
     });
   }

@@ -10,6 +10,8 @@ import type { EventWriter } from '#indexer/ledger/event-writer';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import type { Lead } from './lead-connection';
 import { type ContractFacts, readContractFacts } from './contract-facts';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { contractsWithoutCode } from './missing-code';
 import { type Token, readToken } from './token';
 
 /** Checks that settings, database and chain fit each other before anything is read. */
@@ -27,6 +29,7 @@ export class Preflight {
     private readonly environment: IndexerSettings,
     private readonly endpoints: RpcEndpoints,
     private readonly adapters: ContractAdapters,
+    private readonly telemetry: IndexerTelemetry,
   ) {}
 
   /**
@@ -51,9 +54,10 @@ export class Preflight {
     return cursor;
   }
 
-  /** Whether anything could not be read at the start, and still has not been. */
+  /** Whether anything could not be read at the start, and still has not been; also a contract that was not there. */
   get lacksFacts(): boolean {
-    return this.tried && (this.token === undefined || this.contracts === undefined);
+    const { token, contracts, telemetry } = this;
+    return this.tried && (token === undefined || contracts === undefined || telemetry.missing.size > 0);
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
@@ -66,10 +70,27 @@ export class Preflight {
     }
   }
 
+  /** Tells each contract that is missing, and each that is there now, once. */
+  private async lookForContracts(heard: WatchedEndpoint[]): Promise<void> {
+    const before = this.telemetry.missing;
+    const missing = await contractsWithoutCode(heard, this.endpoints.contracts);
+    this.telemetry.missing = missing;
+    const typesOf = (address: string): string =>
+      [...this.environment.POOL_CONTRACTS]
+        .flatMap(([type, all]) => (all.includes(address) ? type : []))
+        .join(', ');
+    for (const address of missing)
+      if (!before.has(address))
+        this.logger.error(`POOL_CONTRACTS: there is no contract at ${address} (${typesOf(address)})`);
+    for (const address of before)
+      if (!missing.has(address)) this.logger.log(`there is a contract at ${address} now`);
+  }
+
   /** An indexer can work without these: what cannot be read now leaves what the database has. */
   private async keepFacts(client: Client, reader?: WatchedEndpoint): Promise<void> {
     const first = !this.tried;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
+    await this.lookForContracts(heard);
     this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
     this.contracts = await readContractFacts(heard, this.endpoints.contracts);
     this.tried = true;

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 
-const STATES = ['following', 'catching_up', 'quarantined'] as const;
+const STATES = ['following', 'catching_up', 'quarantined', 'missing'] as const;
 
 /** How it is known that no event of a contract is missing, as of the last batch. */
 export const WAYS = ['numbers', 'receipts', 'agreement'] as const;

@@ -28,6 +28,8 @@ export class IndexerTelemetry {
   role: 'standby' | 'leading' | 'cut_off' = 'standby';
   /** Why it could not lead, the last time that it tried. */
   cutOffBy?: string;
+  /** Contracts of the settings at whose addresses there is nothing. */
+  missing: ReadonlySet<string> = new Set();
   readonly finality = new FinalityWatch();
   readonly progress = new Progress();
   readonly registry = new Registry();

@@ -7,6 +7,7 @@ import { misspelt } from '#platform/config/setting-files';
 import { createLogger } from '#platform/log/logger';
 import { NestLogger } from '#platform/log/nest-logger';
 import { redactText } from '#platform/log/redact';
+import { recorded, recordsTable, readRecords } from '#platform/operating/records';
 import { type Environment, SETTINGS, loadEnvironment } from '#settings/environment';
 import { RewindModule } from '#indexer/indexer.module';
 import { runIndexer } from '#indexer/indexer.setup';
@@ -16,22 +17,18 @@ import { asTable, setAsideEvents } from '#indexer/leading/set-aside-list';
 
 const THREADS = '/proc/self/task';
 const USAGE =
-  'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | replay [--json] | set-aside [--limit N] [--json]]';
+  'usage: indexer [rewind [--contract ADDRESS] --to BLOCK | replay [--json] | set-aside [--limit N] [--json] | records [--limit N] [--json]]';
 
 /**
  * Follows the chain. `rewind --to N` takes back what came after block N and ends, of one contract alone if one is named;
  * `replay` makes everything that is derived from the events anew, and ends; `set-aside` lists the events that are kept
- * without effect, newest first, and ends.
+ * without effect, and `records` what operators did, newest first, and they end.
  */
 async function main(): Promise<void> {
   const command = readCommand();
   const asksNode = command === undefined || command.name === 'rewind';
   const environment = loadEnvironment(process.env, asksNode ? 'indexer' : 'ledger');
-  if (command?.name === 'set-aside') {
-    const events = await setAsideEvents(environment.DATABASE_URL, command.limit);
-    process.stdout.write(command.json ? `${JSON.stringify(events, null, 2)}\n` : asTable(events));
-    return;
-  }
+  if (command?.name === 'set-aside' || command?.name === 'records') return list(environment, command);
   giveWay();
   if (command?.name === 'replay') {
     process.exitCode = await replay(environment, command.json);
@@ -44,6 +41,17 @@ async function main(): Promise<void> {
   logger.flush(() => process.exit(0));
 }
 
+async function list(
+  { DATABASE_URL }: Environment,
+  { name, limit, json }: { name: 'set-aside' | 'records'; limit: number; json: boolean },
+): Promise<void> {
+  const [rows, table] =
+    name === 'records'
+      ? await readRecords(DATABASE_URL, limit).then((records) => [records, recordsTable(records)])
+      : await setAsideEvents(DATABASE_URL, limit).then((events) => [events, asTable(events)]);
+  process.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : String(table));
+}
+
 async function rewind(
   environment: Environment,
   logger: Logger,
@@ -53,7 +61,13 @@ async function rewind(
     logger: new NestLogger(logger),
     abortOnError: false,
   });
-  await app.get(Rewind).to(to, contract);
+  const { DATABASE_URL, OPERATOR } = environment;
+  await recorded(
+    DATABASE_URL,
+    { command: 'rewind', arguments: `${contract ? `--contract ${contract} ` : ''}--to ${to}`, by: OPERATOR },
+    () => app.get(Rewind).to(to, contract),
+    (undone) => ({ undone }),
+  );
   await app.close();
 }
 
@@ -74,7 +88,7 @@ function giveWay(): void {
 type Command =
   | { name: 'rewind'; to: number; contract?: string }
   | { name: 'replay'; json: boolean }
-  | { name: 'set-aside'; limit: number; json: boolean };
+  | { name: 'set-aside' | 'records'; limit: number; json: boolean };
 
 function readCommand(): Command | undefined {
   const [name, ...options] = process.argv.slice(2);
@@ -85,7 +99,8 @@ function readCommand(): Command | undefined {
     return { name, to: Number(rewinding[2]), contract: rewinding[1]?.toLowerCase() };
   if (name === 'replay' && /^(--json)?$/.test(text)) return { name, json: text !== '' };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
-  if (name === 'set-aside' && list) return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
+  if ((name === 'set-aside' || name === 'records') && list)
+    return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
   throw new Error(USAGE);
 }
 

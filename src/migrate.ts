@@ -2,6 +2,7 @@ import '#platform/log/source-maps';
 import { withFiles } from '#platform/config/setting-files';
 import { redactText } from '#platform/log/redact';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
+import { recorded } from '#platform/operating/records';
 import { schemaProblemAt } from '#platform/migrating/schema';
 
 const USAGE = 'usage: migrate [run | revert | wait | check]';
@@ -18,25 +19,46 @@ const tell = (line: string): void => void process.stderr.write(`${line}\n`);
  */
 async function main(): Promise<number> {
   const [command = 'run', ...rest] = process.argv.slice(2);
-  const { values, problems } = withFiles(process.env, ['DATABASE_URL']);
+  const { values, problems } = withFiles(process.env, ['DATABASE_URL', 'OPERATOR']);
   for (const problem of problems.values()) throw new Error(problem);
-  const { DATABASE_URL } = values;
+  const { DATABASE_URL, OPERATOR } = values;
   if (!DATABASE_URL) throw new Error('DATABASE_URL is required');
   if (rest.length > 0) throw new Error(USAGE);
   if (command === 'wait') return wait(DATABASE_URL);
   if (command === 'check') return check(await schemaProblemAt(DATABASE_URL));
   // Its errors say the cause; those of TypeORM's pool say that there is no connection.
-  await schemaProblemAt(DATABASE_URL);
+  const problem = await schemaProblemAt(DATABASE_URL);
+  const operation = { command: `migrate ${command}`, arguments: '', by: OPERATOR };
   const source = await migrationSource(DATABASE_URL).initialize();
   try {
-    if (command === 'run') await new Migrator(source, tell).run();
+    const migrator = new Migrator(source, tell);
+    // A deployment runs it each time, mostly for nothing.
+    if (command === 'run' && problem === undefined) await migrator.run();
+    else if (command === 'run')
+      await recorded(
+        DATABASE_URL,
+        operation,
+        () => migrator.run(),
+        (ran) => ({ ran }),
+      );
     else if (command === 'revert')
-      tell((await new Migrator(source, tell).revert()) ?? 'no migration has run');
+      await recorded(
+        DATABASE_URL,
+        operation,
+        () => revert(migrator),
+        (undone) => ({ undone }),
+      );
     else throw new Error(USAGE);
     return 0;
   } finally {
     await source.destroy();
   }
+}
+
+async function revert(migrator: Migrator): Promise<string | undefined> {
+  const undone = await migrator.revert();
+  tell(undone ?? 'no migration has run');
+  return undone;
 }
 
 function check(problem?: string): number {

@@ -12,7 +12,7 @@ async function main(): Promise<number> {
   const environment = loadEnvironment(process.env, 'indexer');
   const problem = await schemaProblemAt(environment.DATABASE_URL);
   if (problem) throw new Error(problem);
-  return verify(options, environment.DATABASE_URL, endpointsOf(environment));
+  return verify(options, environment.DATABASE_URL, endpointsOf(environment), environment.OPERATOR);
 }
 
 main().then(

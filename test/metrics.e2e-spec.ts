@@ -119,7 +119,8 @@ describe('the text', () => {
 
 describe('metrics with METRICS_TOKEN', () => {
   const token = 'the token of the scraper';
-  const app = useApp({ METRICS_TOKEN: token });
+  const previous = 'the token it had before';
+  const app = useApp({ METRICS_TOKEN: token, METRICS_PREVIOUS_TOKEN: previous });
 
   it('are not made for those without it', async () => {
     const { made } = await makings(async () => {
@@ -131,7 +132,8 @@ describe('metrics with METRICS_TOKEN', () => {
   });
 
   it('need that token', async () => {
-    expect((await app.get('/metrics', { token })).status).toBe(200);
+    for (const each of [token, previous])
+      expect((await app.get('/metrics', { token: each })).status).toBe(200);
     expect((await app.get('/metrics', undefined, { authorization: `bearer ${token}` })).status).toBe(200);
     const user = await app.signIn();
     for (const headers of [

@@ -21,3 +21,9 @@ CREATE TRIGGER webhook_deliveries_updated AFTER UPDATE ON webhook_deliveries
   FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
 CREATE TRIGGER webhook_deliveries_deleted AFTER DELETE ON webhook_deliveries
   REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION webhook_deliveries_changed();
+CREATE TRIGGER keep_operator_records BEFORE INSERT OR UPDATE OR DELETE ON operator_records
+  FOR EACH ROW EXECUTE FUNCTION keep_operator_records();
+CREATE TRIGGER keep_all_operator_records BEFORE TRUNCATE ON operator_records
+  FOR EACH STATEMENT EXECUTE FUNCTION keep_operator_records();
+CREATE TRIGGER record_retries AFTER UPDATE OF again ON outbox_set_aside FOR EACH ROW
+  WHEN (NEW.again AND NOT OLD.again) EXECUTE FUNCTION record_retries();

@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { invalidToken } from '#platform/errors/errors';
-import { bears } from '#platform/http/bearer';
+import { mayScrape } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
 import { Keeper } from './keeper.service';
 import { KeeperTelemetry } from './telemetry';
@@ -36,8 +36,7 @@ export class KeeperController {
     @Headers('authorization') authorization: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const { METRICS_TOKEN } = this.settings;
-    if (METRICS_TOKEN && !bears(authorization, METRICS_TOKEN)) throw invalidToken();
+    if (!mayScrape(authorization, this.settings)) throw invalidToken();
     void reply.header('content-type', this.telemetry.registry.contentType);
     return this.telemetry.registry.metrics();
   }

@@ -278,6 +278,8 @@ const WRONG: Record<string, string[]> = {
   RATE_LIMIT_WINDOW: ['0', '86401', '15m'],
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
   METRICS_TOKEN: ['hidden'],
+  METRICS_PREVIOUS_TOKEN: ['hidden'],
+  OPERATOR: ['x'.repeat(101)],
   LOTTERY_PUBLIC: ['yes', 'TRUE', '2'],
   PUBLIC_STATISTICS: ['yes', 'TRUE', '2'],
   CHAIN_NAME: ['x'.repeat(51)],

@@ -1,3 +1,4 @@
+import { recorded } from '#platform/operating/records';
 import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import { asText, exitCode } from '#verify/checks/findings';
 import { Progress } from './progress';
@@ -33,6 +34,7 @@ export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
   endpoints: EndpointRotation,
+  operator?: string,
 ): Promise<number> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
@@ -41,7 +43,14 @@ export async function verify(
     new Progress(),
     stop.signal,
   );
-  const report = await run.run();
+  const report = repair
+    ? await recorded(
+        databaseUrl,
+        { command: 'verify --repair', arguments: chain ? '' : '--no-chain', by: operator },
+        () => run.run(),
+        ({ complete, differences, mended }) => ({ complete, differences, mended }),
+      )
+    : await run.run();
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
   await new Promise((written) => process.stdout.write(text, written));
   return exitCode(report);

@@ -9,7 +9,7 @@ import { showBuild } from '#platform/config/build-info';
 import { Database } from '#platform/database/database';
 import { DatabaseClock } from '#platform/database/database-clock';
 import { invalidToken } from '#platform/errors/errors';
-import { bears } from '#platform/http/bearer';
+import { mayScrape } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
 import { ApiFailure } from '#platform/openapi/api-docs';
 import { atMostEvery } from '#platform/timing/at-most-every';
@@ -63,8 +63,7 @@ export class MetricsController {
   @ApiFailure(401)
   @ApiBearerAuth()
   scrape(@Req() request: FastifyRequest): Promise<string> {
-    const { METRICS_TOKEN } = this.environment;
-    if (METRICS_TOKEN && !bears(request.headers.authorization, METRICS_TOKEN)) throw invalidToken();
+    if (!mayScrape(request.headers.authorization, this.environment)) throw invalidToken();
     return this.text();
   }
 }

@@ -27,14 +27,14 @@ export class LeadConnection {
   ) {}
 
   /** Runs with a connection of its own, and closes it. @throws whatever the database and `work` throw */
-  async use(work: (lead: Lead) => Promise<void>): Promise<void> {
+  async use<Result>(work: (lead: Lead) => Promise<Result>): Promise<Result> {
     const { CONFIRMATIONS, PENDING_DEPOSIT_TTL, POOL_CONTRACTS } = this.settings;
     const client = await connect(this.postgres.DATABASE_URL);
     try {
       const lotteries = new Set(POOL_CONTRACTS.get(TYPE_WITH_DRAWS));
       const rules = { confirmations: CONFIRMATIONS, pendingTtl: PENDING_DEPOSIT_TTL, lotteries };
       const writer = new EventWriter(client, rules);
-      await work({ client, writer, contracts: new ContractWriter(client, writer) });
+      return await work({ client, writer, contracts: new ContractWriter(client, writer) });
     } finally {
       this.telemetry.leader.set(0);
       this.telemetry.showSetAside(new Map());

@@ -80,7 +80,7 @@ export class Recovery {
     }
     this.telemetry.reorgs.inc();
     this.telemetry.reorgDepth.observe(cursor.number - ancestor.number);
-    return this.rewindTo(writer, cursor, ancestor);
+    return (await this.rewindTo(writer, cursor, ancestor)).cursor;
   }
 
   /**
@@ -106,11 +106,15 @@ export class Recovery {
   }
 
   /** Undoes everything after a block. The caller has the evidence, or an order of the operator. */
-  async rewindTo(writer: EventWriter, cursor: ChainCursor, block: Block): Promise<ChainCursor> {
+  async rewindTo(
+    writer: EventWriter,
+    cursor: ChainCursor,
+    block: Block,
+  ): Promise<{ cursor: ChainCursor; undone: number }> {
     const { cursor: moved, undone } = await writer.rewind(cursor, block);
     await this.sequence.load(writer);
     this.telemetry.undone.inc(undone);
     this.logger.warn(`from block ${cursor.number} back to ${block.number}: ${undone} events undone`);
-    return moved;
+    return { cursor: moved, undone };
   }
 }

@@ -27,9 +27,10 @@ export class Rewind {
    * Undoes everything after a block. This is exact at any depth, as events are kept. Tries again, for 30 seconds, when
    * the node or the database gives a reason that may pass, or the leader has taken the cursor back.
    * @param contract whose events alone are undone; it then catches up with the others, which stay
+   * @returns how many events were undone
    * @throws when the cursor is before that block, or the node has other blocks than the database
    */
-  async to(number: number, contract?: string): Promise<void> {
+  async to(number: number, contract?: string): Promise<number> {
     const end = performance.now() + PATIENCE_MS;
     for (;;)
       try {
@@ -42,7 +43,7 @@ export class Rewind {
       }
   }
 
-  private async rewind(lead: Lead, number: number, contract?: string): Promise<void> {
+  private async rewind(lead: Lead, number: number, contract?: string): Promise<number> {
     const { client, writer } = lead;
     const { endpoints, environment } = this;
     const { source } = await endpoints.identify(await writer.knownChain(), environment.CHAIN_ID);
@@ -57,9 +58,10 @@ export class Rewind {
     if (!block) throw new Error(`the node has no block ${number}`);
     const other = known.find(({ hash }, i) => headers[i]?.hash !== hash);
     if (other) throw new Error(`the node has another block ${other.number}: rewind to before it`);
-    if (contract === undefined) return void (await this.recovery.rewindTo(writer, cursor, block));
+    if (contract === undefined) return (await this.recovery.rewindTo(writer, cursor, block)).undone;
     const undone = await lead.contracts.takeBack(cursor, contract, block, 'taken back by hand');
     this.logger.warn(`${contract} is back at block ${number}: ${undone} events undone`);
+    return undone;
   }
 
   /** @throws when the contract is not known, or was not read up to that block yet */

@@ -1,3 +1,4 @@
+import { recorded } from '#platform/operating/records';
 import type { Environment } from '#settings/environment';
 import { Replay, type ReplayReport } from './replay';
 
@@ -18,7 +19,13 @@ export async function replay(environment: Environment, json: boolean): Promise<n
   for (const event of ['SIGTERM', 'SIGINT'])
     process.on(event, () => stop.abort(new Error('stopped: run it again')));
   const tell = (line: string): unknown => process.stderr.write(`${line}\n`);
-  const report = await new Replay(environment.DATABASE_URL, environment, tell, stop.signal).run();
+  const { DATABASE_URL, OPERATOR } = environment;
+  const report = await recorded(
+    DATABASE_URL,
+    { command: 'replay', arguments: '', by: OPERATOR },
+    () => new Replay(DATABASE_URL, environment, tell, stop.signal).run(),
+    ({ events, corrected, refused }) => ({ events, corrected, refused: refused.length }),
+  );
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
   await new Promise((written) => process.stdout.write(text, written));
   return report.refused.length > 0 ? 1 : 0;

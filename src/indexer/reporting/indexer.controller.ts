@@ -1,7 +1,7 @@
 import { Controller, Get, Headers, HttpStatus, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { invalidToken } from '#platform/errors/errors';
-import { bears } from '#platform/http/bearer';
+import { mayScrape } from '#platform/http/bearer';
 import { HttpSettings } from '#platform/http/http.settings';
 import { atMostEvery } from '#platform/timing/at-most-every';
 import { IndexerTelemetry } from './telemetry';
@@ -40,8 +40,7 @@ export class IndexerController {
     @Headers('authorization') authorization: string | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const { METRICS_TOKEN } = this.environment;
-    if (METRICS_TOKEN && !bears(authorization, METRICS_TOKEN)) throw invalidToken();
+    if (!mayScrape(authorization, this.environment)) throw invalidToken();
     void reply.header('content-type', this.telemetry.registry.contentType);
     return this.text();
   }

@@ -1,4 +1,4 @@
-import { IsIn } from 'class-validator';
+import { IsIn, IsOptional, MaxLength } from 'class-validator';
 import { Setting } from './setting';
 
 export class ProcessSettings {
@@ -14,4 +14,14 @@ export class ProcessSettings {
   @Setting('The least that is logged.', { readBy: ['API', 'indexer', 'keeper'] })
   @IsIn(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
   LOG_LEVEL = 'info';
+
+  @Setting('Who runs a command by hand, such as `rewind`, for its record in `operator_records`.', {
+    readBy: ['indexer', 'verify', 'migrations'],
+    form: 'at most 100 characters',
+    unset: 'account and machine',
+    example: '',
+  })
+  @IsOptional()
+  @MaxLength(100)
+  OPERATOR?: string;
 }

@@ -66,6 +66,16 @@ export class HttpSettings extends ProcessSettings {
   @MinLength(16)
   METRICS_TOKEN?: string;
 
+  @Setting('A second token that `/metrics` accepts, while `METRICS_TOKEN` is changed.', {
+    readBy: ['API', 'indexer', 'keeper'],
+    form: 'at least 16 characters',
+    unset: 'none',
+    example: '',
+  })
+  @IsOptional()
+  @MinLength(16)
+  METRICS_PREVIOUS_TOKEN?: string;
+
   @Setting('`false`: neither the page at `/docs` nor `/docs/openapi.json`.', { readBy: ['API'] })
   @Flag()
   @IsBoolean()

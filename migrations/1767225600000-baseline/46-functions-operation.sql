@@ -1,0 +1,29 @@
+-- Keeps the records of what operators did.
+
+-- Whoever may write a record can neither change one nor take it away, and signs it with the role that connected.
+CREATE FUNCTION keep_operator_records() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    NEW.role := session_user;
+    NEW.begun_at := clock_timestamp();
+    NEW.ended_at := CASE WHEN NEW.outcome IS NOT NULL THEN NEW.begun_at END;
+    RETURN NEW;
+  ELSIF TG_OP = 'UPDATE' AND OLD.ended_at IS NULL
+    AND (NEW.id, NEW.command, NEW.arguments, NEW.person, NEW.role, NEW.begun_at)
+      = (OLD.id, OLD.command, OLD.arguments, OLD.person, OLD.role, OLD.begun_at) THEN
+    NEW.ended_at := clock_timestamp();
+    RETURN NEW;
+  ELSIF TG_OP = 'DELETE' AND OLD.begun_at < now() - interval '3 years' THEN
+    RETURN OLD;
+  END IF;
+  RAISE EXCEPTION 'records of operators stay as they are' USING ERRCODE = 'insufficient_privilege';
+END $$;
+
+-- It is done by SQL. `savings.operator` may name who does it.
+CREATE FUNCTION record_retries() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO operator_records (command, arguments, person, outcome)
+  VALUES ('retry', NEW.consumer || ' ' || NEW.event_id,
+    coalesce(nullif(current_setting('savings.operator', true), ''), 'by SQL'), 'done');
+  RETURN NULL;
+END $$;

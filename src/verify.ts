@@ -1,7 +1,9 @@
 import '#platform/log/source-maps';
 import { redactText } from '#platform/log/redact';
 import { schemaProblemAt } from '#platform/migrating/schema';
+import { recorded } from '#platform/operating/records';
 import { loadEnvironment } from '#settings/environment';
+import { type VerifyReport, exitCode } from '#verify/checks/findings';
 import { USAGE, readOptions, verify } from '#verify/command';
 import { endpointsOf } from '#indexer/verification';
 
@@ -12,7 +14,20 @@ async function main(): Promise<number> {
   const environment = loadEnvironment(process.env, 'indexer');
   const problem = await schemaProblemAt(environment.DATABASE_URL);
   if (problem) throw new Error(problem);
-  return verify(options, environment.DATABASE_URL, endpointsOf(environment), environment.OPERATOR);
+  const { DATABASE_URL, OPERATOR } = environment;
+  const run = (): Promise<VerifyReport> => verify(options, DATABASE_URL, endpointsOf(environment));
+  if (!options.repair) return exitCode(await run());
+  const operation = {
+    command: 'verify --repair',
+    arguments: options.chain ? '' : '--no-chain',
+    by: OPERATOR,
+  };
+  const report = await recorded(DATABASE_URL, operation, run, ({ complete, differences, mended }) => ({
+    complete,
+    differences,
+    mended,
+  }));
+  return exitCode(report);
 }
 
 main().then(

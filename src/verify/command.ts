@@ -1,6 +1,5 @@
-import { recorded } from '#platform/operating/records';
 import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
-import { asText, exitCode } from '#verify/checks/findings';
+import { type VerifyReport, asText } from '#verify/checks/findings';
 import { Progress } from './progress';
 import { Verification } from './verify';
 
@@ -29,13 +28,12 @@ export function readOptions(args: string[]): VerifyOptions | undefined {
   return options;
 }
 
-/** Runs once, until it is done or gets SIGTERM or SIGINT. @returns the exit code */
+/** Runs once, until it is done or gets SIGTERM or SIGINT, and prints what it found. */
 export async function verify(
   { repair, json, chain, limit }: VerifyOptions,
   databaseUrl: string,
   endpoints: EndpointRotation,
-  operator?: string,
-): Promise<number> {
+): Promise<VerifyReport> {
   const stop = new AbortController();
   for (const event of ['SIGTERM', 'SIGINT']) process.on(event, () => stop.abort());
   const run = new Verification(
@@ -43,15 +41,8 @@ export async function verify(
     new Progress(),
     stop.signal,
   );
-  const report = repair
-    ? await recorded(
-        databaseUrl,
-        { command: 'verify --repair', arguments: chain ? '' : '--no-chain', by: operator },
-        () => run.run(),
-        ({ complete, differences, mended }) => ({ complete, differences, mended }),
-      )
-    : await run.run();
+  const report = await run.run();
   const text = json ? `${JSON.stringify(report, null, 2)}\n` : asText(report);
   await new Promise((written) => process.stdout.write(text, written));
-  return exitCode(report);
+  return report;
 }

@@ -88,7 +88,8 @@ function giveWay(): void {
 type Command =
   | { name: 'rewind'; to: number; contract?: string }
   | { name: 'replay'; json: boolean }
-  | { name: 'set-aside' | 'records'; limit: number; json: boolean };
+  | { name: 'set-aside'; limit: number; json: boolean }
+  | { name: 'records'; limit: number; json: boolean };
 
 function readCommand(): Command | undefined {
   const [name, ...options] = process.argv.slice(2);
@@ -99,8 +100,9 @@ function readCommand(): Command | undefined {
     return { name, to: Number(rewinding[2]), contract: rewinding[1]?.toLowerCase() };
   if (name === 'replay' && /^(--json)?$/.test(text)) return { name, json: text !== '' };
   const list = /^(?:--limit (\d{1,9}))? ?(--json)?$/.exec(text);
-  if ((name === 'set-aside' || name === 'records') && list)
-    return { name, limit: Number(list[1] ?? 100), json: Boolean(list[2]) };
+  const listed = { limit: Number(list?.[1] ?? 100), json: Boolean(list?.[2]) };
+  if (name === 'set-aside' && list) return { name, ...listed };
+  if (name === 'records' && list) return { name, ...listed };
   throw new Error(USAGE);
 }
 

@@ -32,7 +32,9 @@ describe('records of operators', () => {
           PATH: process.env.PATH,
           DATABASE_URL: url,
           RPC_URL: 'http://127.0.0.1:9',
-          POOL_CONTRACTS: CONTRACTS,
+          POOL_CONTRACTS: Object.entries(CONTRACTS)
+            .map((pair) => pair.join('='))
+            .join(),
           OPERATOR: 'Ada',
         },
       },

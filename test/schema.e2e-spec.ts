@@ -13,6 +13,7 @@ import {
 } from '#values/types';
 import { pipelinedPoolOptions } from '#platform/database/data-source';
 import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
 import { SCHEMA } from '#platform/migrating/schema';
 import { CHAIN_FACTS, CHAIN_STATE } from '#ledger/chain/chain.sql';
 import * as outbox from '#ledger/outbox/outbox.sql';
@@ -227,6 +228,7 @@ const FILL = `
   INSERT INTO users SELECT ${id('user', 'n')}, ${hex('n', 40)}, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO session_endings SELECT ${id('session', 'n')}, ${id('user', 'n')}, (3 + n / 100)::text::xid8,
     now() + make_interval(secs => n - 5000) FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO operator_records (command, person) SELECT 'replay', n::text FROM generate_series(1, ${ROWS}) n;
   INSERT INTO nonces SELECT 'nonce' || n, NULL, now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update)
@@ -445,6 +447,7 @@ describe('a hot statement reads few rows, by index', () => {
     values: valuesOf(statement, values),
   });
   const CASES: Case[] = [
+    run(REMOVE_OLD_RECORDS, { after: null, batch: 20 }),
     run(SET_AUTO_COMPOUND, { pool: md5('pool7'), caller, autoCompound: true }),
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),

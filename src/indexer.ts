@@ -45,11 +45,10 @@ async function list(
   { DATABASE_URL }: Environment,
   { name, limit, json }: { name: 'set-aside' | 'records'; limit: number; json: boolean },
 ): Promise<void> {
-  const [rows, table] =
-    name === 'records'
-      ? await readRecords(DATABASE_URL, limit).then((records) => [records, recordsTable(records)])
-      : await setAsideEvents(DATABASE_URL, limit).then((events) => [events, asTable(events)]);
-  process.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : String(table));
+  const print = <Row>(rows: Row[], table: (rows: Row[]) => string): unknown =>
+    process.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : table(rows));
+  if (name === 'records') print(await readRecords(DATABASE_URL, limit), recordsTable);
+  else print(await setAsideEvents(DATABASE_URL, limit), asTable);
 }
 
 async function rewind(

@@ -44,9 +44,11 @@ let stranger: SignedIn;
 beforeAll(async () => {
   await app.start({}, undefined, async (database) => {
     await bench.start(database);
-    const { token } = bench.deployment;
-    ({ address: contract } = await deploy(bench.owner, artifacts.RotatingPool, [token, 1n]));
-    contract = contract.toLowerCase() as Address;
+    const { token, contracts } = bench.deployment;
+    contract = contracts.rotating.toLowerCase() as Address;
+    // Pools of this type had another contract before.
+    const args = [token, bench.owner.account.address, 1n];
+    ({ address: contracts.rotating } = await deploy(bench.owner, artifacts.SavingsPool, args));
     bench.further.push(['rotating', contract]);
     return bench.settings();
   });
@@ -321,7 +323,6 @@ it('terms that the contract would refuse are refused with the field', async () =
   const other = (await app.createPool(people[0], { type: 'cooperative' })) as { id: string };
   expect(await codeOf(app.get(`/pools/${other.id}/rounds`, people[0]))).toBe('no_circle');
   expect(await codeOf(ask(other.id, 'open', people[0], good))).toBe('no_circle');
-  // Of the contract that pools of this type had before.
   await app.sql('UPDATE pools SET contract_address = $1 WHERE id = $2', [
     bench.deployment.contracts.rotating.toLowerCase(),
     id,

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Address } from 'viem';
 import { type AnvilNode, type AnvilOptions, startAnvil } from '#dev/anvil';
 import { startChain } from '#dev/chain';
-import { anvilRpc, connect, deployContracts } from '#dev/deploy';
+import { anvilRpc, connect, deployContracts, poolContracts, read } from '#dev/deploy';
 import { until } from './support/app';
 
 jest.setTimeout(120_000);
@@ -125,6 +126,43 @@ it('continues a chain whose clock was ahead from its own time', async () => {
   const after = await connect(second.url);
   await anvilRpc(after, 'evm_mine');
   expect((await after.getBlock()).timestamp).toBeGreaterThanOrEqual(timestamp);
+});
+
+it('gives rotating pools of a chain of an earlier version circles, once, and keeps the contract that they had', async () => {
+  const first = (await startChain(dir))!;
+  cleanups.push(() => first.stop());
+  const { deployment } = first;
+  const client = await connect(first.url);
+  const hasCircles = (address: Address): Promise<boolean> =>
+    read(client, 'RotatingPool', address, 'activeCount').then(
+      () => true,
+      () => false,
+    );
+  expect(await hasCircles(deployment.contracts.rotating)).toBe(true);
+  const { contracts } = await deployContracts(first.url);
+  const before = { ...contracts, rotating: contracts.cooperative };
+  // As the version before has written it.
+  const file = join(dir, 'deployment.json');
+  writeFileSync(file, JSON.stringify({ ...deployment, contracts: before }));
+  for (let start = 0; start < 2; start++) {
+    const { deployment: now, replaced } = (await startChain(dir))!;
+    expect([replaced, now.former]).toEqual([false, { rotating: [before.rotating] }]);
+    expect(await hasCircles(now.contracts.rotating)).toBe(true);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(now);
+    expect(poolContracts(now)).toBe(
+      `individual=${before.individual},cooperative=${before.cooperative},lottery=${before.lottery},` +
+        `rotating=${before.rotating},rotating=${now.contracts.rotating}`,
+    );
+  }
+  // A killed chain may lose the new one, but not what it had before.
+  const lost = { ...before, rotating: `0x${'1'.repeat(40)}` };
+  writeFileSync(
+    file,
+    JSON.stringify({ ...deployment, contracts: lost, former: { rotating: [before.rotating] } }),
+  );
+  const after = (await startChain(dir))!;
+  expect(after.deployment.former).toEqual({ rotating: [before.rotating] });
+  expect(await hasCircles(after.deployment.contracts.rotating)).toBe(true);
 });
 
 it('takes over the node of a killed process, unless another one is requested', async () => {

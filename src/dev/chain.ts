@@ -1,15 +1,23 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseEther } from 'viem';
-import { POOL_TYPES } from '#values/types';
+import {
+  type Address,
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  parseEther,
+} from 'viem';
+import { POOL_TYPES, TYPE_WITH_CIRCLES } from '#values/types';
 import {
   type Deployment,
   type DevClient,
   anvilRpc,
   connect,
   deployContracts,
+  deployPool,
   devKey,
   execute,
+  read,
   seedDraws,
 } from './deploy';
 import { type AnvilNode, AnvilUnavailable, startAnvil } from './anvil';
@@ -44,16 +52,16 @@ export async function startChain(
     const anvil = await startOnKeptPort(dir);
     const client = await connect(anvil.url);
     await neverGoBack(client);
-    const known = read(file);
+    const known = readDeployment(file);
     const kept = known && (await isOn(anvil.url, known));
     if (!kept) tell('Deploying the contracts');
-    const deployment = kept ? known : await deployContracts(anvil.url);
+    const deployment = kept ? await withCircles(client, known) : await deployContracts(anvil.url);
     if (!kept) {
       await execute(client, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1025')]);
       await payExample(anvil.url, deployment);
       await seedDraws(anvil.url, deployment);
-      writeFileSync(file, JSON.stringify(deployment, null, 2));
     }
+    if (deployment !== known) writeFileSync(file, JSON.stringify(deployment, null, 2));
     const { url, chainId } = anvil;
     const replaced = known !== undefined && !kept;
     const has = async (hash: string): Promise<boolean> =>
@@ -103,7 +111,40 @@ async function neverGoBack(client: DevClient): Promise<void> {
   if (ahead > 0) await anvilRpc(client, 'evm_increaseTime', ahead);
 }
 
-function read(file: string): Deployment | undefined {
+/**
+ * Chains of earlier versions have a contract of savings for rotating pools. Its pools stay, and new ones get circles.
+ * @returns the deployment as it was if it has circles
+ */
+async function withCircles(client: DevClient, deployment: Deployment): Promise<Deployment> {
+  const { token, contracts, former } = deployment;
+  const old = contracts[TYPE_WITH_CIRCLES];
+  if (await hasCircles(client, old)) return deployment;
+  const { address } = await deployPool(client, TYPE_WITH_CIRCLES, token);
+  // A chain that was killed may have lost the contract that an earlier start made.
+  const exists = (await client.getCode({ address: old })) !== undefined;
+  const others = [...(former?.[TYPE_WITH_CIRCLES] ?? []), ...(exists ? [old] : [])];
+  return {
+    ...deployment,
+    contracts: { ...contracts, [TYPE_WITH_CIRCLES]: address },
+    former: { ...former, [TYPE_WITH_CIRCLES]: others },
+  };
+}
+
+/** Contracts of savings refuse the call; where there is none, the answer is empty. */
+async function hasCircles(client: DevClient, address: Address): Promise<boolean> {
+  try {
+    await read(client, 'RotatingPool', address, 'activeCount');
+    return true;
+  } catch (error) {
+    if (error instanceof BaseError && error.walk(isOfContract)) return false;
+    throw error;
+  }
+}
+
+const isOfContract = (error: unknown): boolean =>
+  error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError;
+
+function readDeployment(file: string): Deployment | undefined {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Deployment;
   } catch {

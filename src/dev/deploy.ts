@@ -28,6 +28,8 @@ export interface Deployment {
   token: Address;
   /** By pool type. */
   contracts: Record<PoolType, Address>;
+  /** Contracts of a type before the one above, whose pools stay. */
+  former?: Partial<Record<PoolType, Address[]>>;
   /** No event of these contracts is in an earlier block. */
   startBlock: number;
   genesisHash: Hash;
@@ -40,7 +42,7 @@ const CONTRACT_OF: Record<PoolType, ContractName> = {
   individual: 'SavingsPool',
   cooperative: 'SavingsPool',
   lottery: 'LotteryPool',
-  rotating: 'SavingsPool',
+  rotating: 'RotatingPool',
 };
 
 /** The accounts every anvil, hardhat and ganache funds: their keys are public. */
@@ -134,12 +136,11 @@ export async function deployContracts(
   const client = await connect(rpcUrl, account);
   const genesis = await client.getBlock({ blockNumber: 0n });
   const { address: token } = await deploy(client, artifacts.TestToken);
-  const args = [token, client.account.address, minimumDeposit];
   // One after another, here and below: transactions sent in parallel can stall on anvil.
   const contracts: Partial<Deployment['contracts']> = {};
   let first: bigint | undefined;
   for (const type of POOL_TYPES) {
-    const { address, blockNumber } = await deploy(client, artifacts[CONTRACT_OF[type]], args);
+    const { address, blockNumber } = await deployPool(client, type, token, minimumDeposit);
     contracts[type] = address;
     first ??= blockNumber;
   }
@@ -150,6 +151,24 @@ export async function deployContracts(
     genesisHash: genesis.hash,
   };
 }
+
+/** A contract of the type. Those of circles have no owner. */
+export function deployPool(
+  client: DevClient,
+  type: PoolType,
+  token: Address,
+  minimumDeposit = MINIMUM_DEPOSIT,
+) {
+  const name = CONTRACT_OF[type];
+  const owner = name === 'RotatingPool' ? [] : [client.account.address];
+  return deploy(client, artifacts[name], [token, ...owner, minimumDeposit]);
+}
+
+/** As POOL_CONTRACTS wants it: new pools get the last of a type. */
+export const poolContracts = ({ contracts, former }: Pick<Deployment, 'contracts' | 'former'>): string =>
+  POOL_TYPES.flatMap((type) =>
+    [...(former?.[type] ?? []), contracts[type]].map((address) => `${type}=${address}`),
+  ).join(',');
 
 /**
  * Creates a finished draw with its prize paid out, and an open one, both with tickets of three accounts. Needs anvil,

@@ -9,7 +9,7 @@ import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { localRpcUrl } from '#features/config/wallet-chain';
 import { type LocalChain, startChain } from './chain';
 import { serveDapp } from './dapp';
-import { devKey } from './deploy';
+import { devKey, poolContracts } from './deploy';
 import { seedExamples } from './examples';
 import { beAlone, takePorts } from './ports';
 import { commandOf, parentOf } from './processes';
@@ -104,14 +104,11 @@ async function startLocalChain(): Promise<LocalChain | undefined> {
 
 function chainSettings(chain: LocalChain | undefined): NodeJS.ProcessEnv {
   if (!chain) return {};
-  const { contracts, startBlock } = chain.deployment;
   return {
     RPC_URL: chain.url,
     CHAIN_ID: String(chain.chainId),
-    POOL_CONTRACTS: Object.entries(contracts)
-      .map(([type, address]) => `${type}=${address}`)
-      .join(','),
-    START_BLOCK: String(startBlock),
+    POOL_CONTRACTS: poolContracts(chain.deployment),
+    START_BLOCK: String(chain.deployment.startBlock),
   };
 }
 

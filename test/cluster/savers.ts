@@ -1,5 +1,6 @@
 import { parseEther } from 'viem';
 import { bytes16 } from '#values/bytes16';
+import { TYPE_WITH_CIRCLES } from '#values/types';
 import { type DevClient, connect, devAccount, execute, fund } from '#dev/deploy';
 import { type Answer, type Caller, HttpClient } from '../fleet/http';
 import { type Created, Depositors } from '../fleet/ledger';
@@ -67,7 +68,8 @@ export class Savers extends Depositors {
     }
     await this.read(pool, caller, index);
     const payer = this.payers[index];
-    if (!payer) return;
+    // What pays into a circle are its rounds.
+    if (!payer || pool.type === TYPE_WITH_CIRCLES) return;
     await execute(payer, 'SavingsPool', this.contracts[pool.type], 'deposit', [
       bytes16(pool.id),
       bytes16(pool.depositId),

@@ -37,6 +37,7 @@ const READERS: Record<Exclude<Topic, 'transaction.reverted'>, Person[]> = {
   'draw.cancelled': EVERYONE,
   'prize.paid': ['outsider'],
   'draw.refunded': ['outsider'],
+  'circle.opened': WITH_THE_ACCOUNT,
   'circle.started': WITH_THE_ACCOUNT,
   'circle.round_ended': WITH_THE_ACCOUNT,
   'circle.completed': WITH_THE_ACCOUNT,

@@ -109,6 +109,7 @@ describe('the schema of a topic', () => {
     expect([...reverted].sort()).toEqual([
       'circle.cancelled',
       'circle.completed',
+      'circle.opened',
       'circle.round_ended',
       'circle.started',
       'deposit.confirmed',

@@ -216,6 +216,7 @@ describe('what is published', () => {
       'draw.cancelled': 1,
       'prize.paid': 1,
       'draw.refunded': 1,
+      'circle.opened': 0,
       'circle.started': 0,
       'circle.round_ended': 0,
       'circle.completed': 0,

@@ -1,4 +1,4 @@
-import { byPoolType } from '#values/types';
+import { TYPE_WITH_CIRCLES, byPoolType } from '#values/types';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther } from 'viem';
@@ -389,6 +389,9 @@ describe('calls', () => {
       token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
       contracts: Object.fromEntries(lower),
       contractMinimums: byPoolType(() => '1'),
+      contractCalls: Object.fromEntries(
+        lower.map(([type, at]) => [at, type === TYPE_WITH_CIRCLES ? 'circle' : 'deposits']),
+      ),
     });
     expect(headers['cache-control']).toBe('public, max-age=60');
   });
@@ -455,6 +458,7 @@ describe('the configuration', () => {
       publicStatistics: false,
       token: null,
       contractMinimums: byPoolType(() => null),
+      contractCalls: {},
       contracts: newest,
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },
       minimumDeposit: '10',

@@ -1528,6 +1528,26 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "circle.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A circle is open: those it names may join
+         * @description A circle is open: those it names may join. `POST /webhooks` says how it is signed.
+         */
+        post: operations["on_circle_opened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "circle.started": {
         parameters: {
             query?: never;
@@ -2333,6 +2353,15 @@ export interface components {
             minimumDeposit: string;
             /** @description Smallest deposit that the contracts take, and smallest withdrawal that leaves something */
             contractMinimums: components["schemas"]["ContractMinimums"];
+            /**
+             * @description By address, what the service builds calls for, once the indexer has read it: `deposits` (deposit, withdraw, claim), `circle` (open, join and what follows), or `unknown`: the contract has calls of its own, so a wallet has to be told elsewhere
+             * @example {
+             *       "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "circle"
+             *     }
+             */
+            contractCalls: {
+                [key: string]: "deposits" | "circle" | "unknown";
+            };
             signIn: components["schemas"]["SignInRules"];
             /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
             publicStatistics: boolean;
@@ -2733,7 +2762,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2797,7 +2826,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[];
         };
         CreatedWebhookEnvelope: {
             /** @enum {boolean} */
@@ -2819,7 +2848,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /** Format: date-time */
             createdAt: string;
             /**
@@ -2889,7 +2918,7 @@ export interface components {
              *       "withdrawal.confirmed"
              *     ]
              */
-            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
+            topics?: ("pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed")[] | null;
             /**
              * @description false: DISABLED, nothing is sent; true ends that, and begins with a challenge
              * @example true
@@ -2930,7 +2959,7 @@ export interface components {
              * @example deposit.confirmed
              * @enum {string}
              */
-            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
+            topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed" | "reload" | "test";
             /**
              * @example DELIVERED
              * @enum {string}
@@ -3307,7 +3336,7 @@ export interface components {
             occurredAt: string;
         };
         /** @enum {string} */
-        Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
+        Topic: "pool.created" | "deposit.submitted" | "deposit.confirmed" | "withdrawal.confirmed" | "yield.accrued" | "yield.claimed" | "deposit.expired" | "pool.cancelled" | "transaction.reverted" | "draw.opened" | "tickets.issued" | "draw.closed" | "draw.completed" | "draw.cancelled" | "prize.paid" | "draw.refunded" | "circle.opened" | "circle.started" | "circle.round_ended" | "circle.completed" | "circle.cancelled" | "webhook.paused" | "webhook.disabled" | "webhook.resumed";
         /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
         TransactionRevertedEvent: {
             blockNumber?: number;
@@ -3559,6 +3588,42 @@ export interface components {
              */
             occurredAt: string;
         };
+        /** @description A circle is open: those it names may join */
+        CircleOpenedEvent: {
+            blockNumber: number;
+            /** @description Place of the log in its block */
+            logIndex: number;
+            /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
+            final: boolean;
+            /** Format: uuid */
+            poolId: string;
+            /**
+             * @description Its number at the contract
+             * @example 1
+             */
+            circleId: number;
+            contract: string;
+            txHash: string;
+            /** @description Who opened it: the owner of the pool */
+            account: string;
+            /** @description What each member pays in a round */
+            amount: string;
+            /**
+             * @description Unique to this event. Later events have greater ids, compared as text
+             * @example 0000000002f1-00000000001a-0001
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            topic: "circle.opened";
+            /**
+             * Format: date-time
+             * @description The block's time for events from the chain, the database's time for the rest
+             */
+            occurredAt: string;
+        };
         /** @description All have joined a circle: its first round begins */
         CircleStartedEvent: {
             blockNumber: number;
@@ -3801,7 +3866,7 @@ export interface components {
             challenge: string;
         };
         /** @description What happened. `topic` tells which fields there are */
-        EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositSubmittedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["PoolCancelledEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["PrizePaidEvent"] | components["schemas"]["DrawRefundedEvent"] | components["schemas"]["CircleStartedEvent"] | components["schemas"]["CircleRound_endedEvent"] | components["schemas"]["CircleCompletedEvent"] | components["schemas"]["CircleCancelledEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
+        EventPayload: components["schemas"]["PoolCreatedEvent"] | components["schemas"]["DepositSubmittedEvent"] | components["schemas"]["DepositConfirmedEvent"] | components["schemas"]["WithdrawalConfirmedEvent"] | components["schemas"]["YieldAccruedEvent"] | components["schemas"]["YieldClaimedEvent"] | components["schemas"]["DepositExpiredEvent"] | components["schemas"]["PoolCancelledEvent"] | components["schemas"]["TransactionRevertedEvent"] | components["schemas"]["DrawOpenedEvent"] | components["schemas"]["TicketsIssuedEvent"] | components["schemas"]["DrawClosedEvent"] | components["schemas"]["DrawCompletedEvent"] | components["schemas"]["DrawCancelledEvent"] | components["schemas"]["PrizePaidEvent"] | components["schemas"]["DrawRefundedEvent"] | components["schemas"]["CircleOpenedEvent"] | components["schemas"]["CircleStartedEvent"] | components["schemas"]["CircleRound_endedEvent"] | components["schemas"]["CircleCompletedEvent"] | components["schemas"]["CircleCancelledEvent"] | components["schemas"]["WebhookPausedEvent"] | components["schemas"]["WebhookDisabledEvent"] | components["schemas"]["WebhookResumedEvent"];
     };
     responses: never;
     parameters: {
@@ -9351,6 +9416,9 @@ export interface operations {
                      *           "cooperative": "25000000000000000000",
                      *           "lottery": "25000000000000000000",
                      *           "rotating": "25000000000000000000"
+                     *         },
+                     *         "contractCalls": {
+                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "circle"
                      *         },
                      *         "signIn": {
                      *           "domains": [],
@@ -15160,6 +15228,72 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["DrawRefundedEvent"];
+            };
+        };
+        responses: {
+            /** @description Gone: nothing is sent any more */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Received. Anything else, and no answer in 8 seconds: sent again */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    on_circle_opened: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Names the delivery, the same in all attempts
+                 * @example 01a1fc82-bd8d-75f3-84db-8abcfa2c4bb2
+                 */
+                "Webhook-Id": components["parameters"]["Webhook-Id"];
+                /**
+                 * @description When it was signed, Unix time
+                 * @example 1763701789
+                 */
+                "Webhook-Timestamp": components["parameters"]["Webhook-Timestamp"];
+                /**
+                 * @description By Standard Webhooks; two of them while a secret rotates
+                 * @example v1,C2FVsBQIhrscChlQIMV+b5sSYspob7oD2sJ1q0Zt1mI=
+                 */
+                "Webhook-Signature": components["parameters"]["Webhook-Signature"];
+                /**
+                 * @description The same in the form of Stripe
+                 * @example t=1763701789,v1=5f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b675f1f0c2a9d3e4b67
+                 */
+                "Savings-Signature": components["parameters"]["Savings-Signature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "blockNumber": 4211,
+                 *       "logIndex": 3,
+                 *       "final": false,
+                 *       "poolId": "01a1fc82-bdbe-7705-b6e7-18a25150920b",
+                 *       "circleId": 1,
+                 *       "contract": "0xcf7ed3acca5a467e9e704c703e8d87f634fb0fc9",
+                 *       "txHash": "0xb96b4e0d5f954b44213631ee2e42bfaaf13999d145640e03b55aaffcad1e5fa8",
+                 *       "account": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                 *       "amount": "25000000000000000000",
+                 *       "id": "0000000002f1-00000000001a-0001",
+                 *       "topic": "circle.opened",
+                 *       "occurredAt": "2026-11-21T05:09:49.118Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CircleOpenedEvent"];
             };
         };
         responses: {

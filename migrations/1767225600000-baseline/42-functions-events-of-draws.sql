@@ -11,7 +11,8 @@ CREATE FUNCTION draw_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALL
 $$;
 
 CREATE FUNCTION circle_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT CASE kind WHEN 'CircleStarted' THEN 'circle.started' WHEN 'RoundEnded' THEN 'circle.round_ended'
+  SELECT CASE kind WHEN 'CircleOpened' THEN 'circle.opened' WHEN 'CircleStarted' THEN 'circle.started'
+    WHEN 'RoundEnded' THEN 'circle.round_ended'
     WHEN 'CircleCompleted' THEN 'circle.completed' WHEN 'CircleCancelled' THEN 'circle.cancelled' END
 $$;
 
@@ -44,8 +45,8 @@ BEGIN
           e.circle_id AS "circleId", e.contract, e.tx_hash AS "txHash",
           e.block_number AS "blockNumber", e.log_index AS "logIndex",
           CASE e.kind WHEN 'RoundEnded' THEN e.place END AS round,
-          CASE e.kind WHEN 'RoundEnded' THEN e.account END AS account,
-          CASE e.kind WHEN 'RoundEnded' THEN e.amount::text END AS amount,
+          CASE WHEN e.kind IN ('CircleOpened', 'RoundEnded') THEN e.account END AS account,
+          CASE WHEN e.kind IN ('CircleOpened', 'RoundEnded') THEN e.amount::text END AS amount,
           coalesce(e.block_number <= (SELECT finalized_number FROM chain_cursor), false) AS final
         FROM added e WHERE e.circle_id IS NOT NULL AND e.outcome = 'APPLIED' AND circle_topic(e.kind) IS NOT NULL) event
     ) numbered GROUP BY n / 1000;
@@ -104,8 +105,8 @@ BEGIN
           circle_topic(o.kind) AS reverted, o.pool_id AS "poolId", o.circle_id AS "circleId", o.contract,
           o.tx_hash AS "txHash", o.block_number AS "blockNumber", o.log_index AS "logIndex",
           CASE o.kind WHEN 'RoundEnded' THEN o.place END AS round,
-          CASE o.kind WHEN 'RoundEnded' THEN o.account END AS account,
-          CASE o.kind WHEN 'RoundEnded' THEN o.amount::text END AS amount
+          CASE WHEN o.kind IN ('CircleOpened', 'RoundEnded') THEN o.account END AS account,
+          CASE WHEN o.kind IN ('CircleOpened', 'RoundEnded') THEN o.amount::text END AS amount
         FROM removed o JOIN added e ON o.block_number = e.block_number AND o.log_index = e.log_index
         WHERE e.outcome <> 'APPLIED' AND o.circle_id IS NOT NULL AND o.outcome = 'APPLIED'
           AND circle_topic(o.kind) IS NOT NULL) event
@@ -120,8 +121,8 @@ BEGIN
           e.circle_id AS "circleId", e.contract, e.tx_hash AS "txHash",
           e.block_number AS "blockNumber", e.log_index AS "logIndex",
           CASE e.kind WHEN 'RoundEnded' THEN e.place END AS round,
-          CASE e.kind WHEN 'RoundEnded' THEN e.account END AS account,
-          CASE e.kind WHEN 'RoundEnded' THEN e.amount::text END AS amount,
+          CASE WHEN e.kind IN ('CircleOpened', 'RoundEnded') THEN e.account END AS account,
+          CASE WHEN e.kind IN ('CircleOpened', 'RoundEnded') THEN e.amount::text END AS amount,
           coalesce(e.block_number <= (SELECT finalized_number FROM chain_cursor), false) AS final
         FROM added e JOIN removed o ON o.block_number = e.block_number AND o.log_index = e.log_index
         WHERE o.outcome <> 'APPLIED' AND e.circle_id IS NOT NULL AND e.outcome = 'APPLIED'
@@ -159,8 +160,8 @@ BEGIN
         o.pool_id AS "poolId", o.circle_id AS "circleId", o.contract, o.tx_hash AS "txHash",
         o.block_number AS "blockNumber", o.log_index AS "logIndex",
         CASE o.kind WHEN 'RoundEnded' THEN o.place END AS round,
-        CASE o.kind WHEN 'RoundEnded' THEN o.account END AS account,
-        CASE o.kind WHEN 'RoundEnded' THEN o.amount::text END AS amount
+        CASE WHEN o.kind IN ('CircleOpened', 'RoundEnded') THEN o.account END AS account,
+        CASE WHEN o.kind IN ('CircleOpened', 'RoundEnded') THEN o.amount::text END AS amount
       FROM removed o WHERE o.circle_id IS NOT NULL AND o.outcome = 'APPLIED' AND circle_topic(o.kind) IS NOT NULL) event
   ) numbered GROUP BY n / 1000;
   RETURN NULL;

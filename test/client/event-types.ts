@@ -27,6 +27,7 @@ export const payloadsAreTheSame: {
   'draw.cancelled': true,
   'prize.paid': true,
   'draw.refunded': true,
+  'circle.opened': true,
   'circle.started': true,
   'circle.round_ended': true,
   'circle.completed': true,

@@ -87,10 +87,10 @@ export const TOLD = `
       WHEN 'PrizePaid' THEN 'prize.paid' WHEN 'Refunded' THEN 'draw.refunded' ELSE 'tickets.issued' END
       || ' ' || contract || ' ' || draw_id || ' ' || tx_hash FROM chain_events
     WHERE outcome = 'APPLIED' AND draw_id IS NOT NULL AND kind <> 'PrizeFunded'
-    UNION ALL SELECT CASE kind WHEN 'CircleStarted' THEN 'circle.started' WHEN 'RoundEnded' THEN 'circle.round_ended'
-      WHEN 'CircleCompleted' THEN 'circle.completed' ELSE 'circle.cancelled' END
+    UNION ALL SELECT CASE kind WHEN 'CircleOpened' THEN 'circle.opened' WHEN 'CircleStarted' THEN 'circle.started'
+      WHEN 'RoundEnded' THEN 'circle.round_ended' WHEN 'CircleCompleted' THEN 'circle.completed' ELSE 'circle.cancelled' END
       || ' ' || contract || ' ' || circle_id || ' ' || pool_id || ' ' || tx_hash FROM chain_events
-    WHERE outcome = 'APPLIED' AND kind IN ('CircleStarted', 'RoundEnded', 'CircleCompleted', 'CircleCancelled')
+    WHERE outcome = 'APPLIED' AND kind IN ('CircleOpened', 'CircleStarted', 'RoundEnded', 'CircleCompleted', 'CircleCancelled')
   ) told ORDER BY what COLLATE "C"`;
 
 /** Those of any topic. */

@@ -33,6 +33,7 @@ const RULES: { readonly [Name in Topic]: Rule<Name> } = {
   // Not told: what is left to be paid out.
   'prize.paid': read,
   'draw.refunded': read,
+  'circle.opened': nothing,
   'circle.started': nothing,
   // Not told: what each member has paid.
   'circle.round_ended': read,

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { AMOUNT } from '#ledger/chain/amount';
+import { CONTRACT_CALLS, type ContractCallKind } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
@@ -91,6 +92,14 @@ export class ClientConfig {
     description: 'Smallest deposit that the contracts take, and smallest withdrawal that leaves something',
   })
   contractMinimums: ContractMinimums;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string', enum: [...CONTRACT_CALLS] },
+    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': 'circle' },
+    description:
+      'By address, what the service builds calls for, once the indexer has read it: `deposits` (deposit, withdraw, claim), `circle` (open, join and what follows), or `unknown`: the contract has calls of its own, so a wallet has to be told elsewhere',
+  })
+  contractCalls: Record<string, ContractCallKind>;
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
   @ApiProperty({
     description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',

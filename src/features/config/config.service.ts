@@ -11,7 +11,10 @@ import { WalletChain } from './wallet-chain';
 @Injectable()
 export class ClientConfigService implements OnApplicationBootstrap {
   private readonly logger = new Logger(ClientConfigService.name);
-  private readonly settings: Omit<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums'>;
+  private readonly settings: Omit<
+    ClientConfig,
+    'chainId' | 'chain' | 'token' | 'contractMinimums' | 'contractCalls'
+  >;
 
   constructor(
     private readonly chain: WalletChain,

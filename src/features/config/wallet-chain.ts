@@ -22,10 +22,13 @@ export class WalletChain {
     this.localUrl = localRpcUrl(settings);
   }
 
-  async read(): Promise<Pick<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums'>> {
+  async read(): Promise<
+    Pick<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums' | 'contractCalls'>
+  > {
     const facts = await this.database.read(CHAIN_FACTS, {});
     const contractMinimums = byPoolType((type) => facts?.minimums?.[type] ?? null);
-    if (!facts) return { chainId: null, chain: null, token: null, contractMinimums };
+    const contractCalls = facts?.calls ?? {};
+    if (!facts) return { chainId: null, chain: null, token: null, contractMinimums, contractCalls };
     const { address, symbol, decimals } = facts;
     const chainId = Number(facts.chainId);
     return {
@@ -33,6 +36,7 @@ export class WalletChain {
       chain: chainInfo(chainId, this.told, this.localUrl),
       token: address ? { address, symbol, decimals } : null,
       contractMinimums,
+      contractCalls,
     };
   }
 }

@@ -53,6 +53,11 @@ export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
 /** SQL: number and time of the last block that was read: one row, or none yet. */
 export const LAST_BLOCK = '(SELECT block_number AS number, block_time AS time FROM chain_cursor)';
 
+/** The calls of a contract that the service knows: those of pools, those of circles, or none as it has others. */
+export const CONTRACT_CALLS = ['deposits', 'circle', 'unknown'] as const;
+export type ContractCallKind = (typeof CONTRACT_CALLS)[number];
+const CALLS = `CASE WHEN circles THEN 'circle' WHEN pools_by <> 'reference' THEN 'unknown' ELSE 'deposits' END`;
+
 export const CHAIN_FACTS = statement<
   object,
   {
@@ -61,13 +66,15 @@ export const CHAIN_FACTS = statement<
     symbol: string;
     decimals: number;
     minimums: Partial<Record<PoolType, string | null>> | null;
+    calls: Record<string, ContractCallKind> | null;
   }
 >(
   'chain_facts',
   {},
   `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
      (SELECT json_object_agg(type, minimum::text) FROM (
-       SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums
+       SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums,
+     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts) c) AS calls
    FROM chain_facts`,
 );
 /**

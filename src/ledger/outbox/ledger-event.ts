@@ -22,6 +22,7 @@ export const AUDIENCES = {
   'draw.cancelled': 'all',
   'prize.paid': 'account',
   'draw.refunded': 'account',
+  'circle.opened': 'pool',
   'circle.started': 'pool',
   'circle.round_ended': 'pool',
   'circle.completed': 'pool',

@@ -81,6 +81,11 @@ class CirclePayload extends ChainPayload {
   @ApiProperty() txHash: string;
 }
 
+class OpenedPayload extends CirclePayload {
+  @ApiProperty({ ...ADDRESS, description: 'Who opened it: the owner of the pool' }) account: string;
+  @ApiProperty({ ...AMOUNT, description: 'What each member pays in a round' }) amount: string;
+}
+
 class RoundPayload extends CirclePayload {
   @ApiProperty({ type: 'integer', example: 0, description: 'From 0' }) round: number;
   @ApiProperty({ ...ADDRESS, description: 'Whose turn it was' }) account: string;
@@ -146,6 +151,7 @@ export const PAYLOADS = {
     PayoutPayload,
     'Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts',
   ],
+  'circle.opened': [OpenedPayload, 'A circle is open: those it names may join'],
   'circle.started': [CirclePayload, 'All have joined a circle: its first round begins'],
   'circle.round_ended': [RoundPayload, 'A round of a circle is over. The pot is whose turn it was'],
   'circle.completed': [CirclePayload, 'Every member of a circle has had a turn'],

@@ -19,13 +19,7 @@ afterEach(async () => {
 });
 afterAll(() => bench.stop());
 
-/** A wallet with tokens and ether, of a saver who is new here. */
-async function richWallet(fields: Partial<TestWallet> = {}): Promise<TestWallet> {
-  const account = newWallet();
-  await bench.mint(account.address, THOUSAND);
-  await anvilRpc(bench.keeper, 'anvil_setBalance', account.address, '0x8ac7230489e80000');
-  return { account, chainId: bench.anvil.chainId, rpcUrl: bench.anvil.url, asked: [], ...fields };
-}
+const richWallet = (fields?: Partial<TestWallet>): Promise<TestWallet> => bench.richWallet(THOUSAND, fields);
 async function signedIn(wallet: TestWallet, options: PageOptions = {}): Promise<WatchedPage> {
   const page = await browser.open(bench.dapp.url, { wallet, ...options });
   page.setDefaultTimeout(WAIT_MS);

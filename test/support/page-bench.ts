@@ -1,12 +1,13 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
-import { parseEther } from 'viem';
+import { parseEther, toHex } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import {
   type DevClient,
   type Deployment,
+  anvilRpc,
   connect,
   deployContracts,
   devKey,
@@ -15,6 +16,8 @@ import {
   seedDraws,
 } from '#dev/deploy';
 import { TestApp, settings, until } from './app';
+import type { TestWallet } from './test-wallet';
+import { newWallet } from './wallet';
 
 /** The example page with service, indexer and chain, each of which a test may stop and start. */
 export class PageBench {
@@ -71,6 +74,14 @@ export class PageBench {
 
   async mint(to: string, amount: bigint): Promise<void> {
     await execute(this.keeper, 'TestToken', this.deployment.token, 'mint', [to, amount]);
+  }
+
+  /** A wallet with tokens and ether, of a saver who is new here. */
+  async richWallet(tokens: bigint, fields: Partial<TestWallet> = {}): Promise<TestWallet> {
+    const account = newWallet();
+    await this.mint(account.address, tokens);
+    await anvilRpc(this.keeper, 'anvil_setBalance', account.address, toHex(parseEther('10')));
+    return { account, chainId: this.anvil.chainId, rpcUrl: this.anvil.url, asked: [], ...fields };
   }
 
   tokensOf(address: string): Promise<bigint> {

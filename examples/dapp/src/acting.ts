@@ -1,6 +1,7 @@
 import type { DrawEntry, NewPool, PayOptions, PoolItem, Start } from '@pooled-savings/client';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Followed } from './changes.js';
+import { type CircleActions, circleActions } from './circle-acting.js';
 import { type Problem, Refused, problemOf } from './errors.js';
 import { withSymbol } from './format.js';
 import { type Job, type Progress, runJob } from './job.js';
@@ -9,13 +10,17 @@ import type { LotteryActions } from './lottery.js';
 import type { Paying } from './paying.js';
 import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
+import type { Rounds } from './rounds.js';
 import { type ReadyConfig, type Session, client } from './session.js';
 
 export interface Acting {
   pools: PoolActions;
+  circles: CircleActions;
   lottery: LotteryActions;
-  /** Resolves to what is wrong; nothing was created or sent then. */
-  create: (pool: NewPool) => Promise<Problem | undefined>;
+  /**
+   * Resolves to what is wrong; nothing was created or sent then. A pool with a circle is not paid, but its circle opened.
+   */
+  create: (pool: NewPool, open: (pool: string) => void) => Promise<Problem | undefined>;
   /** Only on the local chain. */
   fund?: () => void;
   /** Work that is no payment, and has the dialog. */
@@ -29,6 +34,7 @@ export function useActing(
   config: ReadyConfig,
   { isSeen, isFound, lookIntoWallet, state }: Followed,
   paying: Paying,
+  rounds: Rounds,
 ): Acting {
   const { token } = config;
   const [job, setJob] = useState<Job>();
@@ -59,9 +65,10 @@ export function useActing(
   };
   // The same attempt to make the same pool has the same key, so that it is made once, whatever happens to the answer.
   const attempt = useRef({ body: '', idempotencyKey: '' });
-  const create = async (pool: NewPool): Promise<Problem | undefined> => {
+  const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
-    const problem = await problemWith({ amount, type: pool.type });
+    const hasCircle = config.contractCalls[config.contracts[pool.type]] === 'circle';
+    const problem = hasCircle ? undefined : await problemWith({ amount, type: pool.type });
     if (problem) return problem;
     const body = JSON.stringify(pool);
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
@@ -69,6 +76,7 @@ export function useActing(
     try {
       const { id, depositId } = await client.pools.create(pool, { idempotencyKey });
       attempt.current.body = '';
+      if (hasCircle) return void open(id);
       void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
       return undefined;
     } catch (error) {
@@ -175,7 +183,7 @@ export function useActing(
       }));
 
   return {
-    ...{ pools, lottery, create, fund },
+    ...{ pools, circles: circleActions(rounds, local, pay, run), lottery, create, fund },
     job: job?.id === hidden ? undefined : job,
     closeJob: () => hide(job?.id),
   };

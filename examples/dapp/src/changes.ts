@@ -23,6 +23,7 @@ export function useObserved<State>(observable: Observable<State>): State {
 }
 
 export interface Followed {
+  follower: Follower | undefined;
   holdings: Holdings | undefined;
   state: FollowState;
   /** Resolves to whether the condition holds soon; if not, the service is behind, and the page will show it later. */
@@ -70,7 +71,7 @@ export function useFollowed({ address, payer }: Session, { token }: ReadyConfig)
     return isSeen(holds).finally(() => clearInterval(timer));
   };
   const holdings = data ? holdingsOf(data, inWallet) : undefined;
-  return { holdings, state, isSeen, isFound, lookIntoWallet };
+  return { follower, holdings, state, isSeen, isFound, lookIntoWallet };
 }
 
 const NOTHING: FollowState = {

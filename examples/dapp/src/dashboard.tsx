@@ -1,6 +1,7 @@
-import { type FollowState, isUnderWay } from '@pooled-savings/client';
+import { type FollowState, type Payment, isUnderWay } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useActing } from './acting.js';
+import { isOfCircle } from './circle-acting.js';
 import { useFollowed } from './changes.js';
 import { BarChart, paidOf } from './chart.js';
 import { JobDialog, ProblemText } from './dialog.js';
@@ -11,6 +12,7 @@ import { NewPoolDialog } from './new-pool.js';
 import { usePaying } from './paying.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
+import { useChase, useRounds } from './rounds.js';
 import type { ReadyConfig, Session } from './session.js';
 import { WalletNotice } from './wallet-notice.js';
 
@@ -35,8 +37,22 @@ export function Dashboard({
   const followed = useFollowed(session, config);
   const { holdings, state } = followed;
   const { data } = state;
-  const paying = usePaying(session, token, data);
-  const { pools, lottery, create, fund, job, closeJob } = useActing(session, config, followed, paying);
+  const { rounds, known } = useRounds(address, followed.follower, state);
+  const paying = usePaying(session, token, data, known);
+  useChase(
+    rounds,
+    paying.payments.flatMap(({ payment, arrived }) =>
+      isOfCircle(payment) && isOnChain(payment) && !arrived ? [payment] : [],
+    ),
+  );
+  const { pools, circles, lottery, create, fund, job, closeJob } = useActing(
+    session,
+    config,
+    followed,
+    paying,
+    rounds,
+  );
+  const [opening, open] = useState<string>();
   const [creating, setCreating] = useState(false);
   const title = useRef<HTMLHeadingElement>(null);
   // The button that had the focus is gone.
@@ -99,12 +115,15 @@ export function Dashboard({
           <Pools
             pools={holdings.pools}
             positions={holdings.positions}
+            calls={config.contractCalls}
+            rounds={known}
             token={token}
             inWallet={holdings.inWallet}
             paying={
               new Map(
-                paying.payments.flatMap(({ payment }) =>
-                  payment.kind === 'deposit' && isUnderWay(payment)
+                paying.payments.flatMap(({ payment, arrived }) =>
+                  (payment.kind === 'deposit' && isUnderWay(payment)) ||
+                  (isOfCircle(payment) && !arrived && (isUnderWay(payment) || isOnChain(payment)))
                     ? [[payment.pool, () => paying.show(payment.id)]]
                     : [],
                 ),
@@ -112,6 +131,9 @@ export function Dashboard({
             }
             address={address}
             actions={pools}
+            circles={circles}
+            opening={opening}
+            open={open}
             onNew={() => setCreating(true)}
           />
           <section class="card" aria-labelledby="activity">
@@ -167,7 +189,9 @@ export function Dashboard({
           token={token}
           most={holdings.inWallet}
           onClose={() => setCreating(false)}
-          onCreate={create}
+          hasCircle={(type) => config.contractCalls[config.contracts[type]] === 'circle'}
+          testSavers={circles.local?.savers}
+          onCreate={(pool) => create(pool, open)}
         />
       )}
       {paying.shown && <PaymentDialog key={paying.shown.payment.id} shown={paying.shown} {...context} />}
@@ -175,6 +199,8 @@ export function Dashboard({
     </>
   );
 }
+
+const isOnChain = ({ state }: Payment): boolean => state === 'mined' || state === 'done';
 
 function liveText({ live, unreachable, pausedUntil }: FollowState): string {
   if (pausedUntil) return 'Waiting';

@@ -1,5 +1,7 @@
 import type { ClientConfig, CurrentDraw, PoolItem } from '@pooled-savings/client';
 import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
+import type { Circle } from './circle-texts.js';
+import { secondsTo, setChainTime } from './clock.js';
 import { localWallet } from './wallets.js';
 
 /**
@@ -16,6 +18,8 @@ const ABI: Abi = parseAbi([
   'function closeDraw(uint64 drawId)',
   'function completeDraw(uint64 drawId)',
   'function cancelDraw(uint64 drawId)',
+  'function join(uint64 circleId, bytes16 ref)',
+  'function contribute(uint64 circleId, bytes16 ref)',
 ]);
 
 const GIFT = parseEther('1000');
@@ -27,6 +31,9 @@ const PRIZE = parseEther('25');
 const TICKET_PRICE = parseEther('1');
 /** The local chain can be moved forward to a draw this soon. */
 export const SHORT_DRAW_SECONDS = 300;
+/** Steps in which the chain goes forward to the end of a round. */
+const STEPS = 4;
+const NO_REFERENCE = `0x${'0'.repeat(32)}`;
 
 type LocalConfig = ClientConfig & { rpcUrl: string; chainId: number; token: { address: string } };
 
@@ -35,11 +42,53 @@ export const isLocal = (config: ClientConfig): config is LocalConfig =>
 
 export class LocalChain {
   private readonly keeper;
+  private readonly savers;
   private readonly token: Address;
 
   constructor(private readonly config: LocalConfig) {
     this.keeper = localWallet('keeper', config.rpcUrl, config.chainId).extend(publicActions);
+    this.savers = (['first', 'second'] as const).map((name) =>
+      localWallet(name, config.rpcUrl, config.chainId).extend(publicActions),
+    );
     this.token = config.token.address as Address;
+    void this.now().then(setChainTime, () => undefined);
+  }
+
+  /** People to share a circle with, who do their part when they are asked to. */
+  get saverAddresses(): string[] {
+    return this.savers.map(({ account }) => account.address);
+  }
+
+  /** Those of them who have not done their part in the circle, and can. */
+  saversIn({ state, members, joinBy, roundEnd }: Circle) {
+    if (state === 'JOINING' ? secondsTo(joinBy) === 0 : state !== 'RUNNING' || secondsTo(roundEnd!) === 0)
+      return [];
+    const late = members.filter(({ joinedAt, paid }) => (state === 'JOINING' ? !joinedAt : !paid));
+    return this.savers.filter(({ account }) =>
+      late.some((each) => each.account === account.address.toLowerCase()),
+    );
+  }
+
+  /** Has them join the circle, or pay for its round. */
+  async actIn(circle: Circle): Promise<void> {
+    const contract = circle.contract as Address;
+    const [name, amount] =
+      circle.state === 'JOINING' ? ['join', circle.collateral] : ['contribute', circle.contribution];
+    for (const saver of this.saversIn(circle)) {
+      await this.call(this.token, 'mint', [saver.account.address, BigInt(amount)]);
+      await this.call(this.token, 'approve', [contract, BigInt(amount)], saver);
+      await this.call(contract, name, [BigInt(circle.circleId), NO_REFERENCE], saver);
+    }
+  }
+
+  /**
+   * Moves the chain to a time. A jump of the clock would be permanent; so the clock has caught up after as long.
+   * @returns the time of the newest block, in seconds
+   */
+  async passTo(time: string): Promise<bigint> {
+    const missing = Math.ceil(Date.parse(time) / 1000) - Number(await this.now());
+    if (missing > 0) await this.mine(Math.ceil(missing / STEPS), STEPS);
+    return this.now();
   }
 
   /** Gives the account tokens, and ether for fees. */
@@ -97,9 +146,28 @@ export class LocalChain {
     await this.call(this.token, 'approve', [contract, amount]);
   }
 
-  private async call(address: Address, functionName: string, args: readonly unknown[]): Promise<void> {
+  private async now(): Promise<bigint> {
+    return (await this.keeper.getBlock()).timestamp;
+  }
+
+  /** Mines blocks so many seconds apart. */
+  private async mine(seconds: number, blocks: number): Promise<void> {
+    await this.rpc('anvil_setBlockTimestampInterval', seconds);
+    try {
+      await this.rpc('anvil_mine', toHex(blocks));
+    } finally {
+      await this.rpc('anvil_removeBlockTimestampInterval');
+    }
+  }
+
+  private async call(
+    address: Address,
+    functionName: string,
+    args: readonly unknown[],
+    by = this.keeper,
+  ): Promise<void> {
     const data = encodeFunctionData({ abi: ABI, functionName, args });
-    const hash = await this.keeper.sendTransaction({ to: address, data });
+    const hash = await by.sendTransaction({ to: address, data });
     const receipt = await this.keeper.waitForTransactionReceipt({
       hash,
       pollingInterval: 100,

@@ -1,6 +1,7 @@
 import type { CurrentDraw, DrawEntry, Winner } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
 import { DUE, type DrawOf, type Due, Entry, ticketsText } from './entry.js';
+import { durationText, secondsTo } from './clock.js';
 import { type Token, amountText, dateText, shortAddress, withSymbol } from './format.js';
 import { SHORT_DRAW_SECONDS } from './local-chain.js';
 
@@ -78,7 +79,7 @@ export function Lottery({
       )}
       {actions.local && (
         <div class="actions">
-          {draw && draw.totalTickets > 0 && secondsTo(draw) <= SHORT_DRAW_SECONDS ? (
+          {draw && draw.totalTickets > 0 && secondsTo(draw.drawTime) <= SHORT_DRAW_SECONDS ? (
             <button type="button" class="local" onClick={() => actions.local?.end(draw)}>
               End the draw now
             </button>
@@ -138,9 +139,9 @@ function OpenDraw({
   actions: LotteryActions;
 }) {
   const [count, setCount] = useState('1');
-  const [left, setLeft] = useState(() => secondsTo(draw));
+  const [left, setLeft] = useState(() => secondsTo(draw.drawTime));
   useEffect(() => {
-    const tick = (): void => setLeft(secondsTo(draw));
+    const tick = (): void => setLeft(secondsTo(draw.drawTime));
     tick();
     const timer = setInterval(tick, 1000);
     return () => clearInterval(timer);
@@ -199,13 +200,3 @@ function OpenDraw({
 }
 
 const keyOf = ({ contract, drawId }: DrawOf): string => `${contract} ${drawId}`;
-
-const secondsTo = ({ drawTime }: CurrentDraw): number =>
-  Math.max(0, Math.round((Date.parse(drawTime) - Date.now()) / 1000));
-
-function durationText(seconds: number): string {
-  if (seconds >= 172_800) return `${Math.floor(seconds / 86_400)} days`;
-  if (seconds >= 7_200) return `${Math.floor(seconds / 3_600)} hours`;
-  if (seconds >= 120) return `${Math.floor(seconds / 60)} minutes`;
-  return `${seconds} s`;
-}

@@ -14,12 +14,18 @@ const SHORT_ENOUGH = 14;
 export function NewPoolDialog({
   token,
   most,
+  hasCircle,
+  testSavers,
   onClose,
   onCreate,
 }: {
   token: Token;
   /** In the wallet; null if that is not known. */
   most: bigint | null;
+  /** Whether money moves through a circle in pools of this type. */
+  hasCircle: (type: PoolType) => boolean;
+  /** Whom one can share a circle with, on the local chain. */
+  testSavers: readonly string[] | undefined;
   onClose: () => void;
   /** Resolves to what is wrong; then there is no pool. */
   onCreate: (pool: NewPool) => Promise<Problem | undefined>;
@@ -28,6 +34,7 @@ export function NewPoolDialog({
   const [text, setText] = useState('25');
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
+  const isCircle = hasCircle(type);
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
   const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);
   const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
@@ -36,13 +43,13 @@ export function NewPoolDialog({
     const named = type === 'individual' ? [] : members.split(/[\s,;]+/).filter(Boolean);
     const strange = named.find((each) => !isAddress(each, { strict: false }));
     const fine = check({
-      amount: 'wrong' in read ? read.wrong : tooMuch(read.units, most, token),
+      amount: 'wrong' in read ? read.wrong : isCircle ? undefined : tooMuch(read.units, most, token),
       members:
         strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
     });
     if (!fine || 'wrong' in read) return;
     const initialDeposit = read.units.toString();
-    submit(() => onCreate({ type, initialDeposit, autoCompound, members: named }));
+    submit(() => onCreate({ type, initialDeposit, autoCompound: autoCompound && !isCircle, members: named }));
   };
   return (
     <Dialog title="New pool" onClose={onClose}>
@@ -68,15 +75,26 @@ export function NewPoolDialog({
           ))}
         </fieldset>
         <AmountField
-          label="First deposit"
-          says="You pay"
+          label={isCircle ? 'Each pays in a round' : 'First deposit'}
+          says={isCircle ? 'Each pays' : 'You pay'}
           token={token}
           text={text}
           setText={setText}
           wrong={wrong.amount ?? amountWrong}
         />
         {type !== 'individual' && (
-          <Field label="Members, one address a line" wrong={wrong.members}>
+          <Field
+            label="Members, one address a line"
+            wrong={wrong.members}
+            hint={
+              isCircle &&
+              testSavers && (
+                <button type="button" class="link local" onClick={() => setMembers(testSavers.join('\n'))}>
+                  Two test savers
+                </button>
+              )
+            }
+          >
             {(description) => (
               <textarea
                 {...description}
@@ -89,21 +107,23 @@ export function NewPoolDialog({
             )}
           </Field>
         )}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={autoCompound}
-            onChange={(event) => setAutoCompound(event.currentTarget.checked)}
-          />
-          <span>
-            Yield is to be paid in again
-            <small>It begins once your wallet says so: press Compound yield when the pool is paid.</small>
-          </span>
-        </label>
+        {!isCircle && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={autoCompound}
+              onChange={(event) => setAutoCompound(event.currentTarget.checked)}
+            />
+            <span>
+              Yield is to be paid in again
+              <small>It begins once your wallet says so: press Compound yield when the pool is paid.</small>
+            </span>
+          </label>
+        )}
         {problem && <ProblemText problem={problem} />}
         <div class="actions">
           <button type="submit" class="main" disabled={busy}>
-            {busy ? 'Looking at your wallet…' : 'Create and pay'}
+            {busy ? 'Looking at your wallet…' : isCircle ? 'Create the pool' : 'Create and pay'}
           </button>
         </div>
       </form>

@@ -7,8 +7,10 @@ import {
   isUnderWay,
 } from '@pooled-savings/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { isSeenInCircle } from './circle-acting.js';
 import { type Problem, problemOf, textOf } from './errors.js';
 import type { Token } from './format.js';
+import type { KnownRounds } from './rounds.js';
 import { type Session, client } from './session.js';
 
 /** How soon to try again to follow a payment: another tab may follow it, or something could not be reached. */
@@ -47,7 +49,12 @@ export interface Paying {
 }
 
 /** What is being paid: by this page, in other tabs, and since before a reload. */
-export function usePaying({ address, payer }: Session, token: Token, data: Start | null): Paying {
+export function usePaying(
+  { address, payer }: Session,
+  token: Token,
+  data: Start | null,
+  known: KnownRounds,
+): Paying {
   const [list, setList] = useState<readonly Payment[]>([]);
   const [here, setHere] = useState<ReadonlyMap<string, Running>>(new Map());
   const [shownId, show] = useState<string>();
@@ -111,7 +118,7 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
   /** Once it was seen, newer ones may push it out of what the page reads. */
   const hasArrived = (payment: Payment): boolean => {
     if (payment.state !== 'mined' && payment.state !== 'done') return false;
-    if (data && isSeen(payment, data)) seen.current.add(payment.id);
+    if (data && isSeen(payment, data, known)) seen.current.add(payment.id);
     return seen.current.has(payment.id);
   };
 
@@ -181,7 +188,11 @@ export function usePaying({ address, payer }: Session, token: Token, data: Start
 const isMoney = ({ kind }: Payment): boolean =>
   kind === 'deposit' || kind === 'withdraw' || kind === 'claimYield';
 
-function isSeen(payment: Payment, { transactions, pools, positions, entries, draw }: Start): boolean {
+function isSeen(
+  payment: Payment,
+  { transactions, pools, positions, entries, draw }: Start,
+  known: KnownRounds,
+): boolean {
   switch (payment.kind) {
     case 'deposit':
     case 'withdraw':
@@ -207,7 +218,7 @@ function isSeen(payment: Payment, { transactions, pools, positions, entries, dra
           poolId === payment.pool && compounding === (payment.kind === 'startCompounding'),
       );
     case 'buyTickets':
-    // This page shows no rounds.
+      return true;
     case 'openCircle':
     case 'join':
     case 'contribute':
@@ -215,7 +226,9 @@ function isSeen(payment: Payment, { transactions, pools, positions, entries, dra
     case 'claimPayout':
     case 'claimRefund':
     case 'cancelCircle':
-      return true;
+      return (
+        isSeenInCircle(payment, known) || transactions.data.some(({ txHash }) => txHash === payment.hash)
+      );
   }
 }
 

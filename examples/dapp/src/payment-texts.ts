@@ -103,7 +103,7 @@ export function resultText(payment: Payment, token: Token): string {
     case 'contribute':
       return 'This round is paid.';
     case 'endRound':
-      return 'The round is over.';
+      return 'The round is over. The circle shows what came of it.';
     case 'claimPayout':
       return 'The pot is in your wallet.';
     case 'claimRefund':

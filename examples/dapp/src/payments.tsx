@@ -99,8 +99,8 @@ function Status({ shown, token }: { shown: ShownPayment; token: Token }) {
         <p class="result">{resultText(payment, token)}</p>
       ) : (
         <p>
-          {payment.kind === 'deposit' || payment.kind === 'buyTickets' ? 'Paid' : 'The chain has it'}. The
-          service is catching up, and will show it here.
+          {PAYS.has(payment.kind) ? 'Paid' : 'The chain has it'}. The service is catching up, and will show it
+          here.
         </p>
       );
     case 'cancelled':
@@ -109,6 +109,8 @@ function Status({ shown, token }: { shown: ShownPayment; token: Token }) {
       return null;
   }
 }
+
+const PAYS: ReadonlySet<Payment['kind']> = new Set(['deposit', 'buyTickets', 'join', 'contribute']);
 
 const HASH_SHOWN = 10;
 

@@ -1,15 +1,20 @@
 import type { PoolItem, PoolType, Position } from '@pooled-savings/client';
 import { useState } from 'preact/hooks';
+import type { CircleActions } from './circle-acting.js';
+import { CircleCard } from './circle-card.js';
+import { OpenCircleDialog } from './circle-terms.js';
 import { Dialog } from './dialog.js';
 import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
-import { PoolState } from './pool-state.js';
-import { type Token, amountText, dateText, numberText, withSymbol } from './format.js';
+import type { Token } from './format.js';
+import { PoolCard, isCancellable } from './pool-card.js';
+import type { KnownRounds } from './rounds.js';
+import type { ReadyConfig } from './session.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
   individual: { name: 'Personal', text: 'Only for you', sign: '◉' },
   cooperative: { name: 'Cooperative', text: 'Together with others', sign: '❖' },
-  rotating: { name: 'Rotating', text: 'Together; whose turn it is, you agree among you', sign: '⟳' },
+  rotating: { name: 'Rotating', text: 'A circle: all pay in, one of you gets it all, in turns', sign: '⟳' },
   lottery: { name: 'Lottery', text: 'In the contract of the lottery; tickets are bought apart', sign: '★' },
 };
 
@@ -33,21 +38,33 @@ type Asking = { pool: PoolItem; what: 'deposit' | 'withdraw' | 'cancel' } | unde
 export function Pools({
   pools,
   positions,
+  calls,
+  rounds,
   token,
   inWallet,
   paying,
   address,
   actions,
+  circles,
+  opening,
+  open,
   onNew,
 }: {
   pools: readonly PoolItem[];
   positions: ReadonlyMap<string, Position>;
+  /** Which calls a contract takes, by its address. */
+  calls: ReadyConfig['contractCalls'];
+  rounds: KnownRounds;
   token: Token;
   inWallet: bigint | null;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
   paying: ReadonlyMap<string, () => void>;
   address: string;
   actions: PoolActions;
+  circles: CircleActions;
+  /** The pool whose circle is to be opened. */
+  opening: string | undefined;
+  open: (pool: string | undefined) => void;
   onNew: () => void;
 }) {
   const [asking, ask] = useState<Asking>();
@@ -67,19 +84,37 @@ export function Pools({
         </div>
       )}
       <ul class="pools">
-        {pools.map((pool) => (
-          <PoolCard
-            key={pool.id}
-            pool={pool}
-            position={positions.get(pool.id)}
-            token={token}
-            showPayment={paying.get(pool.id)}
-            address={address}
-            actions={actions}
-            ask={(what) => ask({ pool, what })}
-          />
-        ))}
+        {pools.map((pool) => {
+          const { id, contractAddress } = pool;
+          const common = { key: id, pool, token, address, position: positions.get(id) };
+          const shared = { ...common, showPayment: paying.get(id) };
+          return calls[contractAddress] === 'circle' ? (
+            <CircleCard
+              {...shared}
+              rounds={rounds.get(id)}
+              actions={circles}
+              onOpen={() => open(id)}
+              onCancelPool={isCancellable(pool, address) ? () => ask({ pool, what: 'cancel' }) : undefined}
+            />
+          ) : (
+            <PoolCard
+              {...shared}
+              hasOwnCalls={calls[contractAddress] === 'unknown'}
+              actions={actions}
+              ask={(what) => ask({ pool, what })}
+            />
+          );
+        })}
       </ul>
+      {opening !== undefined && (
+        <OpenCircleDialog
+          pool={opening}
+          token={token}
+          isLocal={circles.local !== undefined}
+          onClose={() => open(undefined)}
+          onOpen={(terms) => circles.open(opening, terms)}
+        />
+      )}
       {asking?.what === 'deposit' && (
         <AmountDialog
           title="Deposit"
@@ -124,126 +159,5 @@ export function Pools({
         </Dialog>
       )}
     </section>
-  );
-}
-
-function PoolCard({
-  pool,
-  position,
-  token,
-  showPayment,
-  address,
-  actions,
-  ask,
-}: {
-  pool: PoolItem;
-  position: Position | undefined;
-  token: Token;
-  showPayment: (() => void) | undefined;
-  address: string;
-  actions: PoolActions;
-  ask: (what: NonNullable<Asking>['what']) => void;
-}) {
-  const { name, sign } = TYPES[pool.type];
-  const pending = pool.recentTransactions.find(
-    ({ type, status }) => type === 'DEPOSIT' && status === 'PENDING',
-  );
-  const paid = BigInt(pool.balance) - BigInt(pool.pendingBalance);
-  const held = BigInt(position?.balance ?? 0);
-  const claimable = BigInt(position?.claimable ?? 0);
-  const isMine = ({ from }: { from: string }): boolean => from === address.toLowerCase();
-  const others = pending !== undefined && !isMine(pending);
-  const neverPaid = pool.recentTransactions.every(({ status }) => status !== 'CONFIRMED');
-  /** Only its owner owes a deposit to a pool that was never paid. */
-  const mayCancel = neverPaid && pool.recentTransactions.some(isMine);
-  return (
-    <li class="card pool" data-pool={pool.id}>
-      <div class="pool-head">
-        <span class={`sign ${pool.type}`} aria-hidden="true">
-          {sign}
-        </span>
-        <h3>
-          {name} <span class="muted">#{pool.id.slice(-4)}</span>
-        </h3>
-        <PoolState pool={pool} pending={pending} isOthers={others} isPaying={showPayment !== undefined} />
-      </div>
-      <p class="figure">
-        {amountText(paid, token)} <small>{token.symbol}</small>
-      </p>
-      <p class="muted">
-        {pending?.submitted ? (
-          `${withSymbol(pending.amount, token)} sent ${dateText(pending.submitted.at)}`
-        ) : (
-          <>
-            {pool.members > 0 ? `${pool.members + 1} savers` : '1 saver'} · APR {numberText(pool.apr)} %
-            {pool.autoCompound && ' · its owner compounds'}
-            {position?.compounding && ' · your yield is paid in again'}
-          </>
-        )}
-      </p>
-      <dl>
-        <div>
-          <dt>You hold</dt>
-          <dd data-field="held">{amountText(held, token)}</dd>
-        </div>
-        <div>
-          <dt>Earned</dt>
-          <dd data-field="earned">{amountText(position?.earned ?? '0', token)}</dd>
-        </div>
-        <div>
-          <dt>To claim</dt>
-          <dd data-field="claimable">{amountText(claimable, token)}</dd>
-        </div>
-      </dl>
-      <div class="actions">
-        {showPayment ? (
-          <button type="button" onClick={showPayment}>
-            Show the payment
-          </button>
-        ) : (
-          pending &&
-          !pending.submitted &&
-          !others && (
-            <button
-              type="button"
-              class="main"
-              onClick={() => actions.pay(pool, { transaction: pending.id, amount: BigInt(pending.amount) })}
-            >
-              Pay {withSymbol(pending.amount, token)}
-            </button>
-          )
-        )}
-        {!pending && !showPayment && (
-          <button type="button" onClick={() => ask('deposit')}>
-            Deposit
-          </button>
-        )}
-        {held > 0n && (
-          <button type="button" onClick={() => ask('withdraw')}>
-            Withdraw
-          </button>
-        )}
-        {claimable > 0n && (
-          <button type="button" class="main" onClick={() => actions.claim(pool)}>
-            Claim
-          </button>
-        )}
-        {position && (
-          <button type="button" onClick={() => actions.compound(pool, !position.compounding)}>
-            {position.compounding ? 'Stop compounding' : 'Compound yield'}
-          </button>
-        )}
-        {mayCancel && !pending?.submitted && !showPayment && (
-          <button type="button" onClick={() => ask('cancel')}>
-            Cancel the pool
-          </button>
-        )}
-        {actions.accrue && paid > 0n && (
-          <button type="button" class="local" onClick={() => actions.accrue?.(pool)}>
-            Add 5 % yield
-          </button>
-        )}
-      </div>
-    </li>
   );
 }

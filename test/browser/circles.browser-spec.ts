@@ -1,0 +1,167 @@
+import type { Page } from 'playwright-core';
+import { type LocalAccount, parseEther } from 'viem';
+import { connect, execute, fund, read } from '#dev/deploy';
+import { endpointsOf } from '#indexer/verification';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { type WatchedPage, useBrowser } from '../support/browser';
+import { NO_REF } from '../support/contracts';
+import { PageBench } from '../support/page-bench';
+import { type TestWallet, injectWallet } from '../support/test-wallet';
+
+const WAIT_MS = 45_000;
+const THOUSAND = parseEther('1000');
+
+jest.setTimeout(180_000);
+const browser = useBrowser();
+const bench = new PageBench();
+beforeAll(() => bench.start());
+afterAll(() => bench.stop());
+
+async function enter(page: Page): Promise<void> {
+  page.setDefaultTimeout(WAIT_MS);
+  await press(page, 'Connect Test wallet');
+  await page.getByRole('button', { name: 'New pool' }).waitFor();
+}
+async function signedIn(wallet: TestWallet): Promise<WatchedPage> {
+  const page = await browser.open(bench.dapp.url, { wallet });
+  await enter(page);
+  return page;
+}
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).click();
+/** Waits for what came of it, and closes the dialog. */
+async function done(page: Page, text: string): Promise<void> {
+  await page.getByRole('dialog').getByText(text).waitFor();
+  await press(page, 'Done');
+}
+const shows = (page: Page, text: string | RegExp): Promise<void> =>
+  page.locator('[data-pool]').getByText(text).first().waitFor();
+/** What can be done in the circle, by the names of its buttons, but those of the local chain. */
+const offers = (page: Page): Promise<string[]> =>
+  page.locator('[data-pool] .actions button:not(.local)').allInnerTexts();
+const gained = async ({ account }: TestWallet): Promise<string> =>
+  `${((await bench.tokensOf(account.address)) - THOUSAND) / 10n ** 18n}`;
+
+it('a circle is lived through on the page: opened, joined, paid, missed, ended, and everyone has what is his', async () => {
+  const [a, b, c] = [
+    await bench.richWallet(THOUSAND),
+    await bench.richWallet(THOUSAND),
+    await bench.richWallet(THOUSAND),
+  ];
+  const first = await signedIn(a);
+  const second = await signedIn(b);
+  // The third has another page.
+  const { rotating } = bench.deployment.contracts;
+  const third = await connect(bench.anvil.url, c.account as LocalAccount);
+  await fund(third, bench.deployment.token, rotating, 0n);
+  const byThird = (name: string, ...args: unknown[]) =>
+    execute(third, 'RotatingPool', rotating, name, [1n, ...args]);
+
+  await press(first, 'New pool');
+  await first.getByText('Rotating', { exact: true }).click();
+  await first.getByLabel('Each pays in a round').fill('10');
+  await first.getByLabel('Members, one address a line').fill(`${b.account.address}\n${c.account.address}`);
+  await press(first, 'Create the pool');
+  const dialog = first.getByRole('dialog', { name: 'Open the circle' });
+  await dialog.getByLabel('Each locks to join').fill('15');
+  await dialog
+    .getByText('It pays for one round that somebody does not pay; one more, and the circle ends.')
+    .waitFor();
+  const order = dialog.getByLabel('Members in the order of their turns, one address a line');
+  const named = await order.inputValue();
+  await order.fill(`${named}\n${bench.keeper.account.address}`);
+  await dialog.getByRole('button', { name: 'Open the circle' }).click();
+  await dialog.getByText('is no member of this pool').waitFor();
+  await order.fill([a, b, c].map(({ account }) => account.address).join('\n'));
+  await shows(second, 'Its owner has not opened the circle yet.');
+  await dialog.getByRole('button', { name: 'Open the circle' }).click();
+  await done(first, 'The circle is open.');
+  // By the event: nobody has loaded it again.
+  await shows(second, '0 of 3 joined');
+  expect([await offers(first), await offers(second)]).toEqual([
+    ['Join and lock 15 TEST', 'Cancel the circle'],
+    ['Join and lock 15 TEST'],
+  ]);
+
+  b.rejects = true;
+  await press(second, 'Join and lock 15 TEST');
+  await second.getByRole('dialog').getByText('You declined in the wallet.').waitFor();
+  await press(second, 'Close');
+  b.rejects = false;
+  await press(second, 'Join and lock 15 TEST');
+  await done(second, 'You are in.');
+  await shows(first, '1 of 3 joined');
+
+  // Left while the wallet is open, it is offered again, and there is one payment in the end.
+  a.open = new Promise(() => undefined);
+  await press(first, 'Join and lock 15 TEST');
+  await first.getByText('Confirm in your wallet').waitFor();
+  await first.reload();
+  await press(first, 'Show the payment');
+  a.open = undefined;
+  await press(first, 'Ask the wallet again');
+  await done(first, 'You are in.');
+  const tab = await first.context().newPage();
+  await injectWallet(tab, a);
+  await tab.goto(bench.dapp.url);
+  await enter(tab);
+  await shows(tab, 'You have joined.');
+  await byThird('join', NO_REF);
+  for (const page of [first, second, tab]) await shows(page, 'Round 1 of 3');
+
+  await press(first, 'Pay 10 TEST');
+  await done(first, 'This round is paid.');
+  await shows(tab, 'You have paid this round.');
+  expect(await offers(tab)).toEqual([]);
+  await press(second, 'Pay 10 TEST');
+  await done(second, 'This round is paid.');
+  await byThird('contribute', NO_REF);
+  await shows(second, /all have paid\. Anyone may end the round, and the pot of 30 TEST/);
+  await press(second, 'End the round');
+  await done(second, 'The round is over.');
+  await press(tab, 'Take 30 TEST');
+  await done(tab, 'The pot is in your wallet.');
+  await tab.close();
+  expect(await gained(a)).toBe('5');
+
+  for (const page of [first, second]) {
+    await press(page, 'Pay 10 TEST');
+    await done(page, 'This round is paid.');
+  }
+  await press(first, 'Let the time pass');
+  await done(first, 'The time is over.');
+  await press(first, 'End the round');
+  await done(first, 'The round is over.');
+  await shows(first, /Not paid, missed 1/);
+  await shows(second, 'Your pot of 30 TEST waits for you.');
+  await press(second, 'Take 30 TEST');
+  await done(second, 'The pot is in your wallet.');
+
+  await press(first, 'Let the time pass');
+  await done(first, 'The time is over.');
+  await press(first, 'End the round');
+  await done(first, 'The round is over.');
+  for (const page of [first, second]) {
+    await shows(page, 'Ended early');
+    await press(page, 'Take back 15 TEST');
+    await done(page, 'Your money is back in your wallet.');
+    expect(await offers(page)).toEqual([]);
+  }
+  await byThird('claimRefund', NO_REF);
+  expect(await Promise.all([a, b, c].map(gained))).toEqual(['10', '10', '-20']);
+  expect(await read(bench.keeper, 'RotatingPool', rotating, 'totalOf', [1n])).toBe(0n);
+
+  await bench.atHead();
+  const { listed, notChecked } = await new Verification(
+    {
+      databaseUrl: bench.app.database.url,
+      repair: false,
+      limit: 20,
+      endpoints: endpointsOf({ RPC_URL: bench.anvil.url, RPC_REQUESTS_PER_SECOND: [] }),
+    },
+    new Progress({ isTTY: false, write: () => true }),
+    new AbortController().signal,
+  ).run();
+  expect([listed, notChecked]).toEqual([[], []]);
+});

@@ -74,6 +74,7 @@ async function main(): Promise<void> {
     host: hostOf(process.env),
     rpc: environment.RPC_URL,
     deployment: chain?.deployment,
+    database: process.env.DATABASE_URL ? undefined : environment.DATABASE_URL,
   };
   writeFileSync(RUNNING, JSON.stringify(running), { mode: 0o600 });
   const page = await dapp(base, ports.page, environment);

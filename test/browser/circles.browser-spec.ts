@@ -1,18 +1,19 @@
 import type { Page } from 'playwright-core';
-import { type LocalAccount, parseEther } from 'viem';
+import { parseEther } from 'viem';
 import { connect, execute, fund, read } from '#dev/deploy';
 import { endpointsOf } from '#indexer/verification';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { type WatchedPage, useBrowser } from '../support/browser';
+import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
 import { NO_REF } from '../support/contracts';
+import { NO_FAULTS, faultsOf } from '../support/looks';
 import { PageBench } from '../support/page-bench';
 import { type TestWallet, injectWallet } from '../support/test-wallet';
 
 const WAIT_MS = 45_000;
 const THOUSAND = parseEther('1000');
 
-jest.setTimeout(180_000);
+jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
 beforeAll(() => bench.start());
@@ -23,8 +24,8 @@ async function enter(page: Page): Promise<void> {
   await press(page, 'Connect Test wallet');
   await page.getByRole('button', { name: 'New pool' }).waitFor();
 }
-async function signedIn(wallet: TestWallet): Promise<WatchedPage> {
-  const page = await browser.open(bench.dapp.url, { wallet });
+async function signedIn(wallet: TestWallet, viewport: PageOptions['viewport']): Promise<WatchedPage> {
+  const page = await browser.open(bench.dapp.url, { wallet, viewport });
   await enter(page);
   return page;
 }
@@ -40,6 +41,9 @@ const shows = (page: Page, text: string | RegExp): Promise<void> =>
 /** What can be done in the circle, by the names of its buttons, but those of the local chain. */
 const offers = (page: Page): Promise<string[]> =>
   page.locator('[data-pool] .actions button:not(.local)').allInnerTexts();
+const look = async (...pages: Page[]): Promise<void> => {
+  for (const page of pages) expect(await faultsOf(page)).toEqual(NO_FAULTS);
+};
 const gained = async ({ account }: TestWallet): Promise<string> =>
   `${((await bench.tokensOf(account.address)) - THOUSAND) / 10n ** 18n}`;
 
@@ -49,11 +53,11 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
     await bench.richWallet(THOUSAND),
     await bench.richWallet(THOUSAND),
   ];
-  const first = await signedIn(a);
-  const second = await signedIn(b);
+  const first = await signedIn(a, DESKTOP);
+  const second = await signedIn(b, PHONE);
   // The third has another page.
   const { rotating } = bench.deployment.contracts;
-  const third = await connect(bench.anvil.url, c.account as LocalAccount);
+  const third = await connect(bench.anvil.url, c.account);
   await fund(third, bench.deployment.token, rotating, 0n);
   const byThird = (name: string, ...args: unknown[]) =>
     execute(third, 'RotatingPool', rotating, name, [1n, ...args]);
@@ -68,6 +72,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   await dialog
     .getByText('It pays for one round that somebody does not pay; one more, and the circle ends.')
     .waitFor();
+  await look(first, second);
   const order = dialog.getByLabel('Members in the order of their turns, one address a line');
   const named = await order.inputValue();
   await order.fill(`${named}\n${bench.keeper.account.address}`);
@@ -84,6 +89,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
     ['Join and lock 15 TEST'],
   ]);
 
+  await look(second);
   b.rejects = true;
   await press(second, 'Join and lock 15 TEST');
   await second.getByRole('dialog').getByText('You declined in the wallet.').waitFor();
@@ -134,6 +140,8 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   await press(first, 'End the round');
   await done(first, 'The round is over.');
   await shows(first, /Not paid, missed 1/);
+  await shows(second, /missed 1/);
+  await look(first, second);
   await shows(second, 'Your pot of 30 TEST waits for you.');
   await press(second, 'Take 30 TEST');
   await done(second, 'The pot is in your wallet.');
@@ -144,6 +152,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   await done(first, 'The round is over.');
   for (const page of [first, second]) {
     await shows(page, 'Ended early');
+    await look(page);
     await press(page, 'Take back 15 TEST');
     await done(page, 'Your money is back in your wallet.');
     expect(await offers(page)).toEqual([]);

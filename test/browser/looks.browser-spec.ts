@@ -1,7 +1,7 @@
 import { parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
 import { DESKTOP, PHONE, type WatchedPage, useBrowser } from '../support/browser';
-import { axeFindings, brokenWords, shiftOf, smallTargets, watchShifts } from '../support/looks';
+import { NO_FAULTS, faultsOf, shiftOf, watchShifts } from '../support/looks';
 import { PageBench } from '../support/page-bench';
 import type { TestWallet } from '../support/test-wallet';
 import { newWallet } from '../support/wallet';
@@ -18,17 +18,6 @@ beforeAll(() => bench.start());
 afterAll(() => bench.stop());
 
 const settled = (page: WatchedPage): Promise<void> => page.waitForTimeout(NOT_RECENT_MS);
-
-/** Everything that can be held against what is on the screen. */
-async function faultsOf(page: WatchedPage): Promise<Record<string, unknown>> {
-  return {
-    axe: await axeFindings(page),
-    broken: await brokenWords(page),
-    small: await smallTargets(page),
-    headings: await page.locator('h1').count(),
-  };
-}
-const NONE = { axe: [], broken: [], small: [], headings: 1 };
 
 describe.each([
   ['a desktop', DESKTOP],
@@ -92,7 +81,7 @@ describe.each([
     await press('Done');
     await settled(page);
     await look('a pool');
-    expect(found).toEqual(Object.fromEntries(Object.keys(found).map((where) => [where, NONE])));
+    expect(found).toEqual(Object.fromEntries(Object.keys(found).map((where) => [where, NO_FAULTS])));
     expect(await shiftOf(page)).toBeLessThan(MOST_SHIFT);
 
     await page.reload();

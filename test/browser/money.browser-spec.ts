@@ -4,7 +4,7 @@ import { anvilRpc, execute, read } from '#dev/deploy';
 import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser';
 import { PageBench } from '../support/page-bench';
 import { type TestWallet, changeAccount, changeChain, replace } from '../support/test-wallet';
-import { newWallet } from '../support/wallet';
+import { type newWallet } from '../support/wallet';
 
 const WAIT_MS = 45_000;
 const THOUSAND = parseEther('1000');

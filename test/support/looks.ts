@@ -22,7 +22,7 @@ export const shiftOf = (page: Page): Promise<number> =>
   })()`);
 
 /** What axe finds critical or serious, with where. */
-export async function axeFindings(page: Page): Promise<string[]> {
+async function axeFindings(page: Page): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(source);
   // Colours that are still changing over have no contrast yet.
   await page.evaluate(
@@ -34,7 +34,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
 }
 
 /** Words that are on two lines, and what sticks out of the screen. */
-export const brokenWords = (page: Page): Promise<string[]> =>
+const brokenWords = (page: Page): Promise<string[]> =>
   page.evaluate(`(() => {
     const found = [];
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -53,10 +53,21 @@ export const brokenWords = (page: Page): Promise<string[]> =>
   })()`);
 
 /** What can be pressed, and is smaller than 24 by 24 pixels. */
-export const smallTargets = (page: Page): Promise<string[]> =>
+const smallTargets = (page: Page): Promise<string[]> =>
   page.evaluate(`[...document.querySelectorAll('a, button, input, textarea, select, summary')]
     .map((each) => each.closest('label') ?? each)
     .filter((each) => each.checkVisibility())
     .map((each) => ({ name: each.innerText || each.ariaLabel, box: each.getBoundingClientRect() }))
     .filter(({ box }) => box.width < 24 || box.height < 24)
     .map(({ name, box }) => name + ' ' + box.width + ' x ' + box.height)`);
+
+/** Everything that can be held against what is on the screen. */
+export async function faultsOf(page: Page): Promise<Record<string, unknown>> {
+  return {
+    axe: await axeFindings(page),
+    broken: await brokenWords(page),
+    small: await smallTargets(page),
+    headings: await page.locator('h1').count(),
+  };
+}
+export const NO_FAULTS = { axe: [], broken: [], small: [], headings: 1 };

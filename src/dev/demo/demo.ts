@@ -1,34 +1,24 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { bytes16 } from '#values/bytes16';
-import { POOL_TYPES, type PoolType } from '#values/types';
-import { type DevClient, anvilRpc, connect, execute, fund, read } from './deploy';
-import { type Running, type Saver, signIn } from './demo-saver';
+import { POOL_TYPES, type PoolType, TYPE_WITH_CIRCLES } from '#values/types';
+import { type DevClient, anvilRpc, connect, execute, fund, read } from '#dev/deploy';
+import { liveCircle } from './circle';
+import { type Running, type Saver, signIn } from './saver';
+import { say, step, tokens, until } from './steps';
+import { verified } from './verified';
 
 /**
- * `npm run demo` beside a running `npm start`: the life of four pools and a lottery draw, on the chain and through
- * the API, with a reorganisation in the middle. Each step prints what the API says afterwards.
+ * `npm run demo` beside a running `npm start`: the life of three pools, a lottery draw and a savings circle, on the chain
+ * and through the API, with a reorganisation in the middle. Each step prints what the API says afterwards. In the end all
+ * of it is verified.
  */
 interface Transaction {
   id: string;
   status: string;
   txHash: string | null;
   amount: string;
-}
-
-const tokens = (amount: string): string => `${formatEther(BigInt(amount))} tokens`;
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const step = (text: string): void => say(`\n== ${text}`);
-
-/** Asks until the answer is as expected; the indexer needs a moment for each block. */
-async function until<T>(what: string, ask: () => Promise<T>, wanted: (answer: T) => boolean): Promise<T> {
-  for (const start = Date.now(); Date.now() - start < 30_000; await sleep(200)) {
-    const answer = await ask();
-    if (wanted(answer)) return answer;
-  }
-  throw new Error(`${what} did not happen within 30 seconds`);
 }
 
 async function main(): Promise<void> {
@@ -43,9 +33,9 @@ async function main(): Promise<void> {
   for (const { name, chain } of [first, second, third]) say(`${name} is ${chain.account.address}`);
   const members = [second, third].map(({ chain }) => chain.account.address);
 
-  step('First opens a pool of each type, and deposits on the chain what was announced');
+  step('First opens a pool of each type without circles, and deposits on the chain what was announced');
   const pools = new Map<PoolType, string>();
-  for (const type of POOL_TYPES) {
+  for (const type of POOL_TYPES.filter((each) => each !== TYPE_WITH_CIRCLES)) {
     const body = { type, initialDeposit: parseEther('100').toString(), members };
     const { id } = await first.call<{ id: string }>('POST', '/pools', body);
     pools.set(type, id);
@@ -112,6 +102,8 @@ async function main(): Promise<void> {
   step('A new lottery draw; all three buy tickets');
   await draw([first, second, third], keeper, contracts.lottery, token);
 
+  await liveCircle(running, keeper, [first, second, third]);
+
   step('What the API says in the end');
   const all = await first.call<{ totalPools: number; totalDeposits: string }>('GET', '/analytics/pools');
   say(`all pools: ${JSON.stringify(all)}`);
@@ -120,6 +112,7 @@ async function main(): Promise<void> {
     (r) => r.json() as Promise<{ services: unknown }>,
   );
   say(`health:    ${JSON.stringify(services)}`);
+  await verified(running);
 }
 
 async function depositOf(saver: Saver, pool: string): Promise<Transaction> {

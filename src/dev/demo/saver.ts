@@ -2,13 +2,15 @@ import { request } from 'node:http';
 import { SiweMessage } from 'siwe';
 import { parseEther, toHex } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { type Deployment, type DevClient, anvilRpc, connect, fund } from './deploy';
+import { type Deployment, type DevClient, anvilRpc, connect, fund } from '#dev/deploy';
 
 /** What a running `npm start` writes to .data/running.json. */
 export interface Running {
   api: string;
   rpc: string;
   deployment: Deployment;
+  /** Of the PostgreSQL that `npm start` started itself. */
+  database?: string;
 }
 
 /** A wallet that is signed in and has money on the chain. */

@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core';
-import { parseEther } from 'viem';
-import { connect, execute, fund, read } from '#dev/deploy';
-import { endpointsOf } from '#indexer/verification';
-import { Progress } from '#verify/progress';
-import { Verification } from '#verify/verify';
+import { type Address, parseEther } from 'viem';
+import { connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
+import { compile } from '../../scripts/compile-contracts';
 import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
 import { NO_REF } from '../support/contracts';
+import { ForeignModule } from '../support/foreign-adapters';
 import { NO_FAULTS, faultsOf } from '../support/looks';
 import { PageBench } from '../support/page-bench';
 import { type TestWallet, injectWallet } from '../support/test-wallet';
@@ -16,7 +15,15 @@ const THOUSAND = parseEther('1000');
 jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
-beforeAll(() => bench.start());
+/** Personal pools are in a contract that is not ours. */
+const foreign = compile(['test/support/ForeignPools.sol']).AccountSavings;
+let savings: Address;
+beforeAll(() =>
+  bench.start({}, async () => {
+    ({ address: savings } = await deploy(bench.keeper, foreign, [bench.deployment.token]));
+    return { named: `individual:accounts=${savings}`, modules: [ForeignModule] };
+  }),
+);
 afterAll(() => bench.stop());
 
 async function enter(page: Page): Promise<void> {
@@ -161,16 +168,35 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   expect(await Promise.all([a, b, c].map(gained))).toEqual(['10', '10', '-20']);
   expect(await read(bench.keeper, 'RotatingPool', rotating, 'totalOf', [1n])).toBe(0n);
 
-  await bench.atHead();
-  const { listed, notChecked } = await new Verification(
-    {
-      databaseUrl: bench.app.database.url,
-      repair: false,
-      limit: 20,
-      endpoints: endpointsOf({ RPC_URL: bench.anvil.url, RPC_REQUESTS_PER_SECOND: [] }),
-    },
-    new Progress({ isTTY: false, write: () => true }),
-    new AbortController().signal,
-  ).run();
-  expect([listed, notChecked]).toEqual([[], []]);
+  expect(await bench.differences()).toEqual([]);
+});
+
+it('a pool in a contract with calls of its own shows what happens there, and has no button that cannot work', async () => {
+  const wallet = await bench.richWallet(THOUSAND);
+  const page = await signedIn(wallet, PHONE);
+  await press(page, 'New pool');
+  await page.getByLabel('First deposit').fill('25');
+  await press(page, 'Create the pool');
+  await shows(page, 'Pay in and take out there; here you see what comes of it.');
+  expect(await offers(page)).toEqual(['Cancel the pool']);
+  await look(page);
+  const saver = await connect(bench.anvil.url, wallet.account);
+  const call = async (functionName: string, amount: bigint): Promise<void> => {
+    const hash = await saver.writeContract({
+      abi: foreign.abi,
+      address: savings,
+      functionName,
+      args: [amount],
+    });
+    expect((await receiptOf(saver, hash)).status).toBe('success');
+  };
+  await fund(saver, bench.deployment.token, savings, 0n);
+  await call('save', parseEther('25'));
+  await shows(page, 'Confirmed');
+  await call('unsave', parseEther('10'));
+  await page.locator('[data-field="held"]', { hasText: /^15$/ }).waitFor();
+  await page.getByText('Withdrawal').waitFor();
+  expect(await offers(page)).toEqual([]);
+  expect(await gained(wallet)).toBe('-15');
+  expect(await bench.differences()).toEqual([]);
 });

@@ -1,7 +1,11 @@
+import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
 import { parseEther, toHex } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
+import { endpointsOf } from '#indexer/verification';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
 import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import {
@@ -28,16 +32,26 @@ export class PageBench {
   keeper: DevClient;
   dapp: Dapp;
   private indexer?: NestFastifyApplication;
+  private modules: Type[] = [];
   private chain: Record<string, string>;
 
-  async start(overrides: NodeJS.ProcessEnv = {}): Promise<void> {
+  /**
+   * @param others contracts that are followed beside the reference ones, as POOL_CONTRACTS names them, and the modules that
+   * read them
+   */
+  async start(
+    overrides: NodeJS.ProcessEnv = {},
+    others?: () => Promise<{ named: string; modules: Type[] }>,
+  ): Promise<void> {
     this.anvil = await startAnvil();
     this.deployment = await deployContracts(this.anvil.url);
     await seedDraws(this.anvil.url, this.deployment);
     this.keeper = await connect(this.anvil.url);
     await this.mint(devKey().address, parseEther('1000'));
     const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
-    this.chain = { RPC_URL: this.anvil.url, POOL_CONTRACTS: contracts.join(',') };
+    const { named = [], modules = [] } = (await others?.()) ?? {};
+    this.modules = modules;
+    this.chain = { RPC_URL: this.anvil.url, POOL_CONTRACTS: contracts.concat(named).join(',') };
     await this.app.start({ ...this.chain, NODE_ENV: 'development', ...overrides });
     await this.app.listen();
     await this.startIndexer();
@@ -53,7 +67,9 @@ export class PageBench {
 
   async startIndexer(): Promise<void> {
     const environment = settings(this.app.database.url, this.chain);
-    this.indexer ??= await createIndexer(environment, pino({ level: 'silent' }));
+    this.indexer ??= await createIndexer(environment, pino({ level: 'silent' }), {
+      modules: this.modules,
+    });
   }
 
   async stopIndexer(): Promise<void> {
@@ -82,6 +98,18 @@ export class PageBench {
     await this.mint(account.address, tokens);
     await anvilRpc(this.keeper, 'anvil_setBalance', account.address, toHex(parseEther('10')));
     return { account, chainId: this.anvil.chainId, rpcUrl: this.anvil.url, asked: [], ...fields };
+  }
+
+  /** What differs between database, events and chain, or could not be compared. */
+  async differences(): Promise<unknown[]> {
+    await this.atHead();
+    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
+    const { listed, notChecked } = await new Verification(
+      { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints },
+      new Progress({ isTTY: false, write: () => true }),
+      new AbortController().signal,
+    ).run();
+    return [...listed, ...notChecked];
   }
 
   tokensOf(address: string): Promise<bigint> {

@@ -11,14 +11,14 @@ import type { Paying } from './paying.js';
 import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
-import { type ReadyConfig, type Session, client } from './session.js';
+import { type ReadyConfig, type Session, callsOf, client } from './session.js';
 
 export interface Acting {
   pools: PoolActions;
   circles: CircleActions;
   lottery: LotteryActions;
   /**
-   * Resolves to what is wrong; nothing was created or sent then. A pool with a circle is not paid, but its circle opened.
+   * Resolves to what is wrong; nothing was created or sent then. Only of contracts with deposits it is paid.
    */
   create: (pool: NewPool, open: (pool: string) => void) => Promise<Problem | undefined>;
   /** Only on the local chain. */
@@ -67,8 +67,8 @@ export function useActing(
   const attempt = useRef({ body: '', idempotencyKey: '' });
   const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
-    const hasCircle = config.contractCalls[config.contracts[pool.type]] === 'circle';
-    const problem = hasCircle ? undefined : await problemWith({ amount, type: pool.type });
+    const calls = callsOf(config, pool.type);
+    const problem = calls === 'deposits' ? await problemWith({ amount, type: pool.type }) : undefined;
     if (problem) return problem;
     const body = JSON.stringify(pool);
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
@@ -76,7 +76,9 @@ export function useActing(
     try {
       const { id, depositId } = await client.pools.create(pool, { idempotencyKey });
       attempt.current.body = '';
-      if (hasCircle) return void open(id);
+      if (calls === 'circle') return void open(id);
+      // It is paid where this page cannot; its card says so.
+      if (calls === 'unknown') return undefined;
       void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
       return undefined;
     } catch (error) {

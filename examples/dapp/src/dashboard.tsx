@@ -13,7 +13,7 @@ import { usePaying } from './paying.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
 import { useChase, useRounds } from './rounds.js';
-import type { ReadyConfig, Session } from './session.js';
+import { type ReadyConfig, type Session, callsOf } from './session.js';
 import { WalletNotice } from './wallet-notice.js';
 
 const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
@@ -189,7 +189,7 @@ export function Dashboard({
           token={token}
           most={holdings.inWallet}
           onClose={() => setCreating(false)}
-          hasCircle={(type) => config.contractCalls[config.contracts[type]] === 'circle'}
+          callsOf={(type) => callsOf(config, type)}
           testSavers={circles.local?.savers}
           onCreate={(pool) => create(pool, open)}
         />

@@ -7,6 +7,7 @@ import type { Problem } from './errors.js';
 import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
 import { type Token, readAmount, shortAddress } from './format.js';
 import { TYPES } from './pools.js';
+import type { ReadyConfig } from './session.js';
 
 const SHORT_ENOUGH = 14;
 
@@ -14,7 +15,7 @@ const SHORT_ENOUGH = 14;
 export function NewPoolDialog({
   token,
   most,
-  hasCircle,
+  callsOf,
   testSavers,
   onClose,
   onCreate,
@@ -22,8 +23,7 @@ export function NewPoolDialog({
   token: Token;
   /** In the wallet; null if that is not known. */
   most: bigint | null;
-  /** Whether money moves through a circle in pools of this type. */
-  hasCircle: (type: PoolType) => boolean;
+  callsOf: (type: PoolType) => ReadyConfig['contractCalls'][string];
   /** Whom one can share a circle with, on the local chain. */
   testSavers: readonly string[] | undefined;
   onClose: () => void;
@@ -34,7 +34,8 @@ export function NewPoolDialog({
   const [text, setText] = useState('25');
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
-  const isCircle = hasCircle(type);
+  const calls = callsOf(type);
+  const isCircle = calls === 'circle';
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
   const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);
   const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
@@ -43,13 +44,16 @@ export function NewPoolDialog({
     const named = type === 'individual' ? [] : members.split(/[\s,;]+/).filter(Boolean);
     const strange = named.find((each) => !isAddress(each, { strict: false }));
     const fine = check({
-      amount: 'wrong' in read ? read.wrong : isCircle ? undefined : tooMuch(read.units, most, token),
+      amount:
+        'wrong' in read ? read.wrong : calls === 'deposits' ? tooMuch(read.units, most, token) : undefined,
       members:
         strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
     });
     if (!fine || 'wrong' in read) return;
     const initialDeposit = read.units.toString();
-    submit(() => onCreate({ type, initialDeposit, autoCompound: autoCompound && !isCircle, members: named }));
+    submit(() =>
+      onCreate({ type, initialDeposit, autoCompound: autoCompound && calls === 'deposits', members: named }),
+    );
   };
   return (
     <Dialog title="New pool" onClose={onClose}>
@@ -107,7 +111,7 @@ export function NewPoolDialog({
             )}
           </Field>
         )}
-        {!isCircle && (
+        {calls === 'deposits' && (
           <label class="check">
             <input
               type="checkbox"
@@ -123,7 +127,7 @@ export function NewPoolDialog({
         {problem && <ProblemText problem={problem} />}
         <div class="actions">
           <button type="submit" class="main" disabled={busy}>
-            {busy ? 'Looking at your wallet…' : isCircle ? 'Create the pool' : 'Create and pay'}
+            {busy ? 'Looking at your wallet…' : calls === 'deposits' ? 'Create and pay' : 'Create the pool'}
           </button>
         </div>
       </form>

@@ -5,6 +5,7 @@ import {
   type Payer,
   type PoolAnalytics,
   type PoolItem,
+  type PoolType,
   type Position,
   type Start,
   type Transaction,
@@ -35,6 +36,12 @@ export const client = new SavingsClient({
 
 /** A config that contains everything that the indexer must first read from the chain. */
 export type ReadyConfig = ClientConfig & { token: Token; chainId: number };
+
+/** What the service builds calls for, in new pools of the type. */
+export const callsOf = (
+  { contracts, contractCalls }: ClientConfig,
+  type: PoolType,
+): ClientConfig['contractCalls'][string] => contractCalls[contracts[type]] ?? 'deposits';
 
 export interface Session {
   address: string;

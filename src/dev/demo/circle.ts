@@ -26,7 +26,7 @@ interface Member {
   missed: number;
 }
 
-/** A savings circle of three, the last of whom misses a payment. What the wallets send the API tells; the keeper ends rounds. */
+/** A savings circle of three, the last of whom misses a payment. What the wallets send the API tells. */
 export async function liveCircle(running: Running, chain: DevClient, savers: Saver[]): Promise<void> {
   const [first, second, third] = savers as [Saver, Saver, Saver];
   step('A circle: each locks 20 tokens, and pays 20 in each of three rounds');
@@ -58,30 +58,25 @@ export async function liveCircle(running: Running, chain: DevClient, savers: Sav
   await reaches('its start', ({ state }) => state === 'RUNNING');
   say('all have joined');
 
-  const keeper = await startKeeper(running, chain);
-  try {
-    for (const [round, whose] of savers.entries()) {
-      const misses = round === 1;
-      for (const saver of savers) if (saver !== third || !misses) await send(saver, 'contribute');
-      const payers = savers.length - Number(misses);
-      // A round that all have paid the keeper ends at once.
-      if (misses) {
-        const isSeen = ({ members: now }: Rounds['circle']) =>
-          now.filter(({ paid }) => paid).length === payers;
-        const { circle } = await reaches('the payments', isSeen);
-        await passTo(chain, circle.roundEnd!);
-      }
-      await reaches('the end of the round', ({ currentRound }) => currentRound !== round);
-      say(
-        `round ${round + 1}: ${payers} of 3 have paid${misses ? ', and an hour is over' : ''}; the keeper ends it`,
-      );
-      const { mine } = await rounds(whose);
-      await send(whose, 'payout');
-      say(`${whose.name} takes the pot of ${tokens(mine.payout)}`);
+  for (const [round, whose] of savers.entries()) {
+    const misses = round === 1;
+    for (const saver of savers) if (saver !== third || !misses) await send(saver, 'contribute');
+    const payers = savers.length - Number(misses);
+    const isSeen = ({ members: now }: Rounds['circle']) => now.filter(({ paid }) => paid).length === payers;
+    const { circle } = await reaches('the payments', isSeen);
+    const isEnded = () => reaches('the end of the round', ({ currentRound }) => currentRound !== round);
+    if (misses) {
+      await passTo(chain, circle.roundEnd!);
+      await byKeeper(running, chain, isEnded);
+    } else {
+      await send(second, 'endRound');
+      await isEnded();
     }
-  } finally {
-    keeper.kill();
-    await once(keeper, 'exit');
+    const by = misses ? 'an hour is over, and the keeper' : second.name;
+    say(`round ${round + 1}: ${payers} of 3 have paid; ${by} ends it`);
+    const { mine } = await rounds(whose);
+    await send(whose, 'payout');
+    say(`${whose.name} takes the pot of ${tokens(mine.payout)}`);
   }
   const { circle } = await reaches('its end', ({ state }) => state === 'COMPLETED');
   say(`${third.name} has missed ${circle.members[2].missed}; what is left is taken back:`);
@@ -98,8 +93,12 @@ export async function liveCircle(running: Running, chain: DevClient, savers: Sav
   say(`the pool holds ${tokens(balance)}`);
 }
 
-/** The keeper of production, with an account that has ether and no rights. */
-async function startKeeper({ rpc, deployment }: Running, chain: DevClient) {
+/** Has the keeper of production do what is due, from an account that has ether and no rights. */
+async function byKeeper(
+  { rpc, deployment }: Running,
+  chain: DevClient,
+  isDone: () => Promise<unknown>,
+): Promise<void> {
   const key = generatePrivateKey();
   await anvilRpc(chain, 'anvil_setBalance', privateKeyToAccount(key).address, toHex(parseEther('1')));
   const env = {
@@ -111,7 +110,14 @@ async function startKeeper({ rpc, deployment }: Running, chain: DevClient) {
     HOST: '127.0.0.1',
     LOG_LEVEL: 'warn',
   };
-  return fork(path.join(__dirname, '../../keeper.js'), { env, stdio: 'inherit' });
+  const keeper = fork(path.join(__dirname, '../../keeper.js'), { env, stdio: 'inherit' });
+  const ended = once(keeper, 'exit');
+  try {
+    await isDone();
+  } finally {
+    keeper.kill();
+    await ended;
+  }
 }
 
 async function passTo(chain: DevClient, time: string): Promise<void> {

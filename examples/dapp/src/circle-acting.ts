@@ -43,7 +43,7 @@ export interface CircleActions {
     savers: readonly string[];
     othersIn: (circle: Circle) => number;
     act: (circle: Circle) => void;
-    pass: (until: string) => void;
+    pass: (pool: string, until: string) => void;
   };
 }
 
@@ -83,9 +83,10 @@ export function circleActions(
           await local.actIn(circle);
           return circle.state === 'JOINING' ? 'They have joined.' : 'They have paid.';
         }),
-      pass: (until) =>
+      pass: (pool, until) =>
         void run('Let the time pass', ['The local chain goes forward'], async () => {
           setChainTime(await local.passTo(until));
+          await rounds.until(pool, ({ can }) => can.includes('endRound') || can.includes('cancel'));
           return 'The time is over.';
         }),
     },

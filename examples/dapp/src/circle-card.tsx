@@ -98,7 +98,7 @@ export function CircleCard({
             Cancel the pool
           </button>
         )}
-        {circle && <LocalButtons circle={circle} actions={actions} />}
+        {circle && <LocalButtons pool={pool.id} circle={circle} actions={actions} />}
       </div>
     </li>
   );
@@ -246,7 +246,15 @@ const Button = ({ text, main = false, onClick }: { text: string; main?: boolean;
 );
 
 /** On the local chain the test savers do their part at once, and time passes. */
-function LocalButtons({ circle, actions: { local } }: { circle: Circle; actions: CircleActions }) {
+function LocalButtons({
+  pool,
+  circle,
+  actions: { local },
+}: {
+  pool: string;
+  circle: Circle;
+  actions: CircleActions;
+}) {
   if (!local) return null;
   const { state, roundEnd, joinBy } = circle;
   const end = state === 'RUNNING' ? roundEnd : state === 'JOINING' ? joinBy : null;
@@ -259,7 +267,7 @@ function LocalButtons({ circle, actions: { local } }: { circle: Circle; actions:
         </button>
       )}
       {end !== null && secondsTo(end) > 0 && (
-        <button type="button" class="local" onClick={() => local.pass(end)}>
+        <button type="button" class="local" onClick={() => local.pass(pool, end)}>
           Let the time pass
         </button>
       )}

@@ -117,7 +117,7 @@ function Terms({
         {(description) => (
           <textarea
             {...description}
-            rows={Math.min(6, Math.max(3, known.length))}
+            rows={Math.min(8, 2 * known.length)}
             value={order}
             spellcheck={false}
             onInput={(event) => setOrder(event.currentTarget.value)}

@@ -10,6 +10,7 @@ const JITTER_MS = 300;
 const LOOK_MS = 30_000;
 /** How soon to look for what the chain has. */
 const CHASE_MS = 1_000;
+const MOST_LOOKS = 8;
 
 /** What is known of circles, by pool; null: the caller may not read it, or there is none. */
 export type KnownRounds = ReadonlyMap<string, PoolRounds | null>;
@@ -51,6 +52,16 @@ export class Rounds {
         if (wanted) this.read(pool);
       }, BETWEEN_MS + this.jitter),
     );
+  }
+
+  /** Resolves once the circle is so, or after some looks: there are no events of the time that passes. */
+  async until(pool: string, holds: (rounds: PoolRounds) => boolean): Promise<void> {
+    for (let look = 0; look < MOST_LOOKS; look++) {
+      this.read(pool);
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_MS));
+      const known = this.known.get(pool);
+      if (known && holds(known)) return;
+    }
   }
 
   private async fetch(pool: string): Promise<void> {

@@ -167,6 +167,7 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
   unauthorized: () => thrown('unauthorized'),
   forbidden: async () => send(`/pools/${poolId}`, { as: await app.signIn() }),
   owner_cannot_leave: () => send(`/pools/${poolId}/membership`, { method: 'DELETE', as: user }),
+  sign_in_again: () => send('/users/me', { method: 'DELETE', as: token({ generation: 0 }, 60) }),
   cross_site_request: () => send('/pools', { headers: { 'sec-fetch-site': 'cross-site' } }),
   not_found: () => send(`/pools/${UNKNOWN_ID}`, { as: user }),
   no_open_draw: () => send('/lottery/current', { as: user }),

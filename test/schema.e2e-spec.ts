@@ -31,6 +31,8 @@ import { LIST_STRAY_DEPOSITS } from '#features/payments/stray-deposits.sql';
 import { SET_AUTO_COMPOUND } from '#features/pools/pool-settings.sql';
 import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
+import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#features/people/deletion.sql';
+import { SECTIONS } from '#features/people/export.sql';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
 import { START } from '#features/start/start.sql';
 import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
@@ -447,7 +449,14 @@ describe('a hot statement reads few rows, by index', () => {
     values: valuesOf(statement, values),
   });
   const CASES: Case[] = [
+    run(DELETE_ACCOUNT, { address: address(3) }),
+    run(GO_ON_DELETING, STEP),
     run(REMOVE_OLD_RECORDS, { after: null, batch: 20 }),
+    ...SECTIONS.flatMap(({ statement, by, first: after }) =>
+      [me, heavyMember, heavyOwner].map((who) =>
+        run(statement, { who: by === 'user' ? who.user : who.caller, after, limit: 20 }),
+      ),
+    ),
     run(SET_AUTO_COMPOUND, { pool: md5('pool7'), caller, autoCompound: true }),
     run(ISSUE_NONCES, { nonces: ['fresh'], addresses: [null] }),
     run(FIND_NONCE, { nonce: 'nonce40000', address: caller }),
@@ -763,6 +772,7 @@ describe('a hot statement reads few rows, by index', () => {
       ].map(([, name]) => name),
     );
     expect(named.length).toBeGreaterThan(10);
+    named.push(...SECTIONS.map(({ statement }) => statement.name));
     expect(new Set(CASES.map(({ name }) => name))).toEqual(new Set(named));
   });
 });

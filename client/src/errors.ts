@@ -20,6 +20,7 @@ const STATUSES = {
   unauthorized: 401,
   forbidden: 403,
   owner_cannot_leave: 403,
+  sign_in_again: 403,
   cross_site_request: 403,
   not_found: 404,
   no_open_draw: 404,

@@ -186,7 +186,11 @@ export interface paths {
         get: operations["users_profile"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete the account
+         * @description Ends all sessions and webhooks at once. Pools that were never paid into are cancelled, memberships in pools that the caller never paid into end, and stored answers go, within minutes. What the chain says stays: pools that were paid into, their transactions, positions and tickets, by the address. Other members keep reading these pools. Who signs in with the same wallet later begins anew, and finds what stayed. It takes a sign-in that is less than ten minutes old: otherwise 403 `sign_in_again`.
+         */
+        delete: operations["people_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1086,6 +1090,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/users/me/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Everything that is kept of the caller
+         * @description In pages: ask again with `after` until `next` is null. Rows are as they are stored when they are read. Secrets of webhooks are left out, and what is derived from the rows here.
+         */
+        get: operations["people_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/events/ticket": {
         parameters: {
             query?: never;
@@ -1766,7 +1790,7 @@ export interface components {
          * @description What went wrong, for programs: it stays while texts change
          * @enum {string}
          */
-        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "cross_site_request" | "not_found" | "no_open_draw" | "no_circle" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "calls_unknown" | "compounding_unchanged" | "uses_circle" | "circle_exists" | "wrong_circle_state" | "already_done" | "too_late" | "nothing_in_circle" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
+        ErrorCode: "validation_failed" | "invalid_json" | "malformed_path" | "bad_request" | "deposit_below_minimum" | "below_minimum" | "invalid_token" | "token_expired" | "token_revoked" | "authentication_failed" | "unauthorized" | "forbidden" | "owner_cannot_leave" | "sign_in_again" | "cross_site_request" | "not_found" | "no_open_draw" | "no_circle" | "idempotency_in_progress" | "transaction_not_pending" | "wrong_draw_status" | "too_early" | "already_paid" | "nothing_to_refund" | "deposit_submitted" | "insufficient_balance" | "nothing_to_claim" | "calls_unknown" | "compounding_unchanged" | "uses_circle" | "circle_exists" | "wrong_circle_state" | "already_done" | "too_late" | "nothing_in_circle" | "pool_not_empty" | "webhook_not_active" | "webhook_test_pending" | "conflict" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "pool_cancelled" | "rate_limited_general" | "rate_limited_auth" | "rate_limited" | "too_many_connections" | "internal_error" | "unavailable" | "outcome_unknown" | "busy" | "chain_unknown";
         ErrorDetailBody: {
             /**
              * @description Path of the field, such as names[2]
@@ -3006,6 +3030,48 @@ export interface components {
             success: true;
             data: components["schemas"]["DeliveryItem"][];
             pagination: components["schemas"]["Pagination"];
+        };
+        ExportedRow: {
+            /**
+             * @description What it is
+             * @example position
+             * @enum {string}
+             */
+            kind: "account" | "webhook" | "webhook_delivery" | "stored_answer" | "membership" | "cancelled_pool" | "transaction" | "payment" | "position" | "lottery_ticket";
+            /**
+             * @description As it is stored; amounts are texts. Later versions may add fields
+             * @example {
+             *       "poolId": "018f2f63-7d0e-7c9a-a5b1-2f1a6f3c9b10",
+             *       "balance": "25000000000000000000"
+             *     }
+             */
+            data: {
+                [key: string]: unknown;
+            };
+        };
+        ExportedRowList: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["ExportedRow"][];
+            pagination?: components["schemas"]["Pagination"];
+            /**
+             * @description Cursor of the next page, which begins `after` it. null on the last page
+             * @example ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI
+             */
+            next: string | null;
+        };
+        DeletedAccount: {
+            address: string;
+            /**
+             * @description Whether the address stays as that of an owner of pools: paid ones, and cancelled ones, which a late payment would bring back
+             * @example true
+             */
+            stays: boolean;
+        };
+        DeletedAccountEnvelope: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["DeletedAccount"];
         };
         EventTicket: {
             /**
@@ -5347,6 +5413,145 @@ export interface operations {
             };
             /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
             403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    people_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "address": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *         "stays": true
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedAccountEnvelope"];
+                };
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body larger than 64 KiB */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Body that is not JSON */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -13662,6 +13867,149 @@ export interface operations {
             };
             /** @description Body that is not JSON */
             415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Rate limit exceeded; Retry-After holds the seconds to wait */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Internal server error */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Database out, or too busy; Retry-After holds the seconds to wait */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+        };
+    };
+    people_export: {
+        parameters: {
+            query?: {
+                /** @description Items on a page */
+                limit?: number;
+                /** @description What `next` of the page before was. Unlike `page` it costs the same at any depth, and nothing is passed over or repeated when items are added. The answer has no `pagination`. */
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "kind": "position",
+                     *           "data": {
+                     *             "poolId": "018f2f63-7d0e-7c9a-a5b1-2f1a6f3c9b10",
+                     *             "balance": "25000000000000000000"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "pages": 1
+                     *       },
+                     *       "next": "ZDJlNmY1ZDAwMWExZmM4Mi1iZDhkLTc1ZjMtODRkYi04YWJjZmEyYzRiYjI"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ExportedRowList"];
+                };
+            };
+            /** @description Unchanged: `If-None-Match` of the request names the `ETag` that 200 would have. No body */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Refused as it is; `details` names the fields */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Token or sign-in refused */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorResponse"];
+                };
+            };
+            /** @description Neither owned by the caller nor shared with it, or sent by a foreign web page */
+            403: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];

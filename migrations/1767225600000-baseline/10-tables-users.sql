@@ -39,3 +39,14 @@ CREATE TABLE idempotency_keys (
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key)
 );
 CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at);
+
+CREATE TABLE account_deletions (
+  address text COLLATE "C" NOT NULL,
+  user_id uuid,
+  requested_at timestamptz(3) NOT NULL,
+  -- The last membership that was looked at.
+  reached uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
+  CONSTRAINT account_deletions_pkey PRIMARY KEY (address)
+);
+COMMENT ON TABLE account_deletions IS
+  'Deletions that are not complete: unpaid pools, memberships and stored answers from before go in small steps';

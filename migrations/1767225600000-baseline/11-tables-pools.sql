@@ -64,6 +64,6 @@ CREATE TABLE cancelled_pools (
   CONSTRAINT cancelled_pools_pkey PRIMARY KEY (id),
   CONSTRAINT cancelled_pools_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users (id)
 );
-CREATE INDEX cancelled_pools_owner_id_idx ON cancelled_pools (owner_id);
+CREATE INDEX cancelled_pools_owner_id_idx ON cancelled_pools (owner_id, id);
 COMMENT ON TABLE cancelled_pools IS
   'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events';

@@ -13,11 +13,11 @@ DROP TABLE
   pool_totals, member_counts, member_streams, owner_totals, account_days,
   submissions, yield_accruals, transactions,
   cancelled_pools, pool_members, pools,
-  session_endings, idempotency_keys, nonces, users,
+  account_deletions, session_endings, idempotency_keys, nonces, users,
   operator_records, required_migrations;
 
 DROP FUNCTION
-  keep_operator_records, record_retries,
+  delete_account, go_on_deleting, keep_operator_records, record_retries,
   cancel_pool, restore_pools, create_pools, after_restore, end_sessions, count_winners,
   webhook_deliveries_changed, webhooks_derived, publish_webhooks,
   publish_inserted_draw_events, publish_updated_draw_events, publish_deleted_draw_events, draw_topic, circle_topic,

@@ -18,6 +18,7 @@ import { CirclesModule } from '#features/circles/circles.module';
 import { LotteryModule } from '#features/lottery/lottery.module';
 import { MetricsModule } from '#features/metrics/metrics.module';
 import { PaymentsModule } from '#features/payments/payments.module';
+import { PeopleModule } from '#features/people/people.module';
 import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#features/positions/positions.module';
 import { StartModule } from '#features/start/start.module';
@@ -56,6 +57,7 @@ export class AppModule {
         LotteryModule,
         StartModule,
         WebhooksModule,
+        PeopleModule,
         EventsModule,
         HealthModule,
         MetricsModule,

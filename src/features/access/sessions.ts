@@ -81,6 +81,11 @@ export class Sessions {
   /** Ends every session of the user that began before this is committed. */
   async endAll({ userId }: Session): Promise<void> {
     await this.database.write(END_ALL_SESSIONS, { user: userId });
+    this.ended({ userId });
+  }
+
+  /** All sessions of the user have ended in the database: here at once, elsewhere within a second. */
+  ended({ userId }: Pick<Session, 'userId'>): void {
     this.forget([{ sessionId: null, userId }]);
   }
 

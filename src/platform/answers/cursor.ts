@@ -2,7 +2,7 @@ import { type ValidationOptions, ValidateBy } from 'class-validator';
 import { crc32 } from 'node:zlib';
 
 /** Longer than any cursor. */
-const MAX_LENGTH = 200;
+const MAX_LENGTH = 400;
 /** Characters of the checksum. */
 const CHECK = 8;
 

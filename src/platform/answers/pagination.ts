@@ -28,12 +28,12 @@ const IsPage = (): PropertyDecorator =>
   );
 
 /** Query parameter: the most items that a page may have. */
-export const IsLimit = (standard: number): PropertyDecorator =>
+export const IsLimit = (standard: number, most = 100): PropertyDecorator =>
   applyDecorators(
     ApiPropertyOptional({
       type: 'integer',
       minimum: 1,
-      maximum: 100,
+      maximum: most,
       default: standard,
       description: 'Items on a page',
     }),
@@ -41,7 +41,7 @@ export const IsLimit = (standard: number): PropertyDecorator =>
     IsOptional(),
     IsInt(),
     Min(1),
-    Max(100),
+    Max(most),
   );
 
 export class PageQuery {

@@ -51,6 +51,7 @@ export const ERRORS = {
   unauthorized: named(401, 'Unauthorized', 'Refused for another reason'),
   forbidden: named(403, 'Forbidden', 'The caller may not do this, or not see it'),
   owner_cannot_leave: named(403, 'The owner cannot leave the pool', 'The caller owns the pool'),
+  sign_in_again: named(403, 'Sign in again first', 'It takes a sign-in that is less than ten minutes old'),
   cross_site_request: named(403, 'Forbidden', 'A web page of a foreign origin had the browser send it'),
   not_found: named(404, 'Not found', 'There is no such thing'),
   no_open_draw: named(404, 'Not found', 'No lottery draw is open'),

@@ -1,0 +1,68 @@
+-- Deletes accounts: what is the service's own goes, what is the chain's stays.
+
+-- Ends the account of an address at once: its sessions (by the trigger of users) and webhooks. The rest goes by
+-- go_on_deleting. The user's row stays only where rows of the ledger name it, and forgets when it was made.
+-- Returns whether it stays.
+CREATE FUNCTION delete_account(whose text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  person uuid;
+  stays boolean;
+BEGIN
+  -- Webhooks are made under this lock.
+  SELECT id INTO person FROM users WHERE address = whose FOR UPDATE;
+  DELETE FROM webhooks WHERE user_id = person;
+  stays := EXISTS (SELECT FROM pools WHERE owner_id = person)
+    OR EXISTS (SELECT FROM cancelled_pools WHERE owner_id = person);
+  IF stays THEN
+    UPDATE users SET session_generation = session_generation + 1, created_at = now() WHERE id = person;
+  ELSE
+    DELETE FROM users WHERE id = person;
+  END IF;
+  INSERT INTO account_deletions AS d (address, user_id, requested_at) VALUES (whose, person, now())
+  ON CONFLICT ON CONSTRAINT account_deletions_pkey DO UPDATE SET user_id = coalesce(excluded.user_id, d.user_id),
+    requested_at = excluded.requested_at, reached = DEFAULT;
+  RETURN stays;
+END $$;
+
+-- A step of one deletion: some stored answers, or some pools. Returns how many rows it looked at; 0: none is left.
+-- Any of several, so that one that fails holds up no other.
+CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  deletion account_deletions;
+  member record;
+  looked_at integer := 0;
+BEGIN
+  SELECT * INTO deletion FROM account_deletions ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN RETURN 0; END IF;
+
+  DELETE FROM idempotency_keys WHERE (user_id, key) IN (
+    SELECT user_id, key FROM idempotency_keys
+    WHERE user_id = deletion.user_id AND created_at <= deletion.requested_at LIMIT answers);
+  GET DIAGNOSTICS looked_at = ROW_COUNT;
+  IF looked_at > 0 THEN RETURN looked_at; END IF;
+
+  FOR member IN
+    SELECT m.pool_id, m.role, p.created_at FROM pool_members m JOIN pools p ON p.id = m.pool_id
+    WHERE m.address = deletion.address AND m.pool_id > deletion.reached ORDER BY m.pool_id LIMIT memberships
+  LOOP
+    looked_at := looked_at + 1;
+    deletion.reached := member.pool_id;
+    -- The address may have signed in again, and begun anew.
+    IF member.created_at > deletion.requested_at THEN
+      CONTINUE;
+    ELSIF member.role = 'OWNER' THEN
+      PERFORM cancel_pool(member.pool_id, deletion.address);
+    ELSIF NOT EXISTS (SELECT FROM positions o WHERE o.pool_id = member.pool_id AND o.address = deletion.address)
+      AND NOT EXISTS (SELECT FROM transactions t
+        WHERE t.account = deletion.address AND NOT t.by_owner AND t.pool_id = member.pool_id) THEN
+      DELETE FROM pool_members WHERE pool_id = member.pool_id AND address = deletion.address;
+    END IF;
+  END LOOP;
+  IF looked_at = 0 THEN
+    DELETE FROM account_deletions WHERE address = deletion.address;
+    -- Others may be left.
+    RETURN 1;
+  END IF;
+  UPDATE account_deletions SET reached = deletion.reached WHERE address = deletion.address;
+  RETURN looked_at;
+END $$;

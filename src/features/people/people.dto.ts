@@ -1,0 +1,54 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { CursorCodec } from '#platform/answers/cursor';
+import { IsAfter, IsLimit } from '#platform/answers/pagination';
+import type { ExportPlace } from './export';
+import { SECTIONS } from './export.sql';
+
+/** Positions: the kind of the last row, and its key. */
+export const EXPORT_CURSOR = new CursorCodec(
+  'export',
+  new RegExp(`^(?:${SECTIONS.map(({ kind, form }) => `${kind} ${form.source}`).join('|')})$`),
+);
+
+export const positionOf = ({ section, after }: ExportPlace): string =>
+  [SECTIONS[section].kind, ...after].join(' ');
+
+/** @param cursor one that was checked */
+export function placeOf(cursor: string): ExportPlace {
+  const [kind, ...after] = EXPORT_CURSOR.decode(cursor)!.split(' ');
+  return { section: SECTIONS.findIndex((each) => each.kind === kind), after };
+}
+
+const MOST_ROWS = 500;
+
+export class ExportQuery {
+  @IsLimit(MOST_ROWS, MOST_ROWS)
+  limit: number = MOST_ROWS;
+
+  @IsAfter(EXPORT_CURSOR)
+  after?: string;
+}
+
+export class ExportedRow {
+  @ApiProperty({ enum: SECTIONS.map(({ kind }) => kind), description: 'What it is', example: 'position' })
+  kind: string;
+
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    description: 'As it is stored; amounts are texts. Later versions may add fields',
+    example: { poolId: '018f2f63-7d0e-7c9a-a5b1-2f1a6f3c9b10', balance: '25000000000000000000' },
+  })
+  data: Record<string, unknown>;
+}
+
+export class DeletedAccount {
+  @ApiProperty({ pattern: '^0x[0-9a-f]{40}$' }) address: string;
+
+  @ApiProperty({
+    example: true,
+    description:
+      'Whether the address stays as that of an owner of pools: paid ones, and cancelled ones, which a late payment would bring back',
+  })
+  stays: boolean;
+}

@@ -1,0 +1,75 @@
+import '#platform/log/source-maps';
+import { Client } from 'pg';
+import { ADDRESS } from '#values/rules';
+import { redactText } from '#platform/log/redact';
+import { requireSchema } from '#platform/migrating/schema';
+import { recorded } from '#platform/operating/records';
+import { type TypedStatement, valuesOf } from '#platform/postgres/statement';
+import { loadEnvironment } from '#settings/environment';
+import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#features/people/deletion.sql';
+import { type ExportPlace, type Person, exportPage } from '#features/people/export';
+
+const USAGE = 'usage: people export ADDRESS | delete ADDRESS';
+const ROWS = 500;
+
+/**
+ * For somebody who asks by letter what is kept of an address: `export` writes it as lines of JSON, `delete` ends the
+ * account as its owner may. Both leave a record.
+ */
+async function main(): Promise<void> {
+  const [command, given = '', ...rest] = process.argv.slice(2);
+  const address = given.toLowerCase();
+  if ((command !== 'export' && command !== 'delete') || !ADDRESS.test(address) || rest.length > 0)
+    throw new Error(USAGE);
+  const { DATABASE_URL, OPERATOR } = loadEnvironment(process.env, 'ledger');
+  const client = new Client({ connectionString: DATABASE_URL, application_name: 'people' });
+  await client.connect();
+  try {
+    await requireSchema(client);
+    await recorded(
+      DATABASE_URL,
+      { command: `people ${command}`, arguments: address, by: OPERATOR },
+      () => (command === 'export' ? exportAll(client, address) : deleteAll(client, address)),
+      (result) => result,
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+async function run<Parameters extends object, Row extends object>(
+  client: Client,
+  statement: TypedStatement<Parameters, Row>,
+  values: Parameters,
+): Promise<Row[]> {
+  return (await client.query<Row>(statement.text, valuesOf(statement, values))).rows;
+}
+
+async function exportAll(client: Client, address: string): Promise<object> {
+  const { rows: known } = await client.query<{ id: string }>('SELECT id FROM users WHERE address = $1', [
+    address,
+  ]);
+  const person: Person = { userId: known[0]?.id, address };
+  let count = 0;
+  let place: ExportPlace | undefined;
+  do {
+    const page = await exportPage(person, place, ROWS, (statement, values) => run(client, statement, values));
+    count += page.rows.length;
+    for (const row of page.rows) await new Promise((written) => process.stdout.write(`${row}\n`, written));
+    place = page.next;
+  } while (place);
+  return { rows: count };
+}
+
+/** Goes on with the deletions of others too: whoever comes first does. */
+async function deleteAll(client: Client, address: string): Promise<object> {
+  const [{ stays }] = await run(client, DELETE_ACCOUNT, { address });
+  for (let done = 1; done > 0;) [{ done }] = await run(client, GO_ON_DELETING, STEP);
+  process.stdout.write(`${address}: ${stays ? 'deleted, but for its pools in the ledger' : 'deleted'}\n`);
+  return { stays };
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${redactText(error.message)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,251 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { JwtService } from '@nestjs/jwt';
+import { readRecords } from '#platform/operating/records';
+import { SECTIONS } from '#features/people/export.sql';
+import { Deletions } from '#features/people/deletions';
+import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from './support/app';
+import { type Fate, KEPT } from './support/kept';
+import { newHash } from './support/ledger';
+import { differences } from './support/recount';
+import { newWallet } from './support/wallet';
+
+jest.setTimeout(120_000);
+
+interface Row {
+  kind: string;
+  data: Record<string, unknown>;
+}
+const app: TestApp = useApp();
+afterEach(async () => expect(await differences(app)).toEqual([]));
+
+async function exported(user: SignedIn, limit = 500): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let next: string | null = ''; next !== null;) {
+    const after: string = next && `&after=${next}`;
+    const { status, body } = await app.get(`/users/me/export?limit=${limit}${after}`, user);
+    expect(status).toBe(200);
+    expect(body.data.length).toBeLessThanOrEqual(limit);
+    rows.push(...(body.data as Row[]));
+    ({ next } = body as { next: string | null });
+  }
+  return rows;
+}
+const remove = (user: SignedIn) => app.send({ method: 'DELETE', url: '/users/me', as: user });
+const completed = () => until(async () => (await app.sql('SELECT FROM account_deletions')).length === 0);
+
+/** Every column of the database that holds the text, whatever its type. */
+async function holding(text: string): Promise<string[]> {
+  const columns = await app.sql<{ table: string; column: string }>(`
+    SELECT table_name AS table, column_name AS column FROM information_schema.columns
+    JOIN information_schema.tables USING (table_schema, table_name)
+    WHERE table_schema = 'public' AND table_type = 'BASE TABLE' ORDER BY 1, 2`);
+  const found: string[] = [];
+  for (const { table, column } of columns)
+    if (
+      (await app.sql(`SELECT FROM ${table} WHERE ${column}::text LIKE $1 LIMIT 1`, [`%${text}%`])).length > 0
+    )
+      found.push(`${table}.${column}`);
+  return found;
+}
+const fateOf = (place: string): Fate | undefined => {
+  const [table, column] = place.split('.');
+  return KEPT[table]?.[column];
+};
+
+/** Somebody with something of everything that the API makes. */
+async function somebody() {
+  const other = await app.signIn();
+  const user = await app.signIn();
+  const paid = await app.createPool(user, { type: 'cooperative', members: [other.address] });
+  await app.sql(
+    `UPDATE transactions SET status = 'CONFIRMED', tx_hash = $2, block_number = 1, log_index = 0, confirmed_at = now()
+     WHERE id = $1`,
+    [paid.depositId, newHash()],
+  );
+  const unpaid = await app.createPool(user, { type: 'cooperative', members: [newWallet().address] });
+  const cancelled = await app.createPool(user);
+  await app.send({ method: 'DELETE', url: `/pools/${cancelled.id}`, as: user });
+  await app.post('/pools', { type: 'individual', initialDeposit: '10000000000000000000' }, user, {
+    'idempotency-key': '~'.repeat(255),
+  });
+  const invited = await app.createPool(other, { type: 'cooperative', members: [user.address] });
+  await app.post('/webhooks', { url: 'https://example.org/hook' }, user);
+  await app.post('/events/ticket', {}, user);
+  return { user, other, paid, unpaid, cancelled, invited };
+}
+
+describe('what is kept of people', () => {
+  it('is named, column by column', async () => {
+    const columns = await app.sql<{ table: string; column: string; may: boolean }>(`
+      SELECT table_name AS table, column_name AS column,
+        domain_name = 'address' OR data_type IN ('json', 'jsonb')
+          OR column_name ~ 'address|account|owner|user_id|member|winner|organiser|sender|person|payer|holder|recipient'
+          AND table_name || '.' || column_name <> 'users.id' AS may
+      FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+      WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`);
+    const all = new Set(columns.map(({ table, column }) => `${table}.${column}`));
+    const named = Object.entries(KEPT).flatMap(([table, of]) =>
+      Object.keys(of).map((each) => `${table}.${each}`),
+    );
+    expect(named.filter((each) => !all.has(each))).toEqual([]);
+    const may = columns.filter((each) => each.may).map(({ table, column }) => `${table}.${column}`);
+    expect(may.filter((each) => !named.includes(each))).toEqual([]);
+    const page = readFileSync(join(__dirname, '../docs/data.md'), 'utf8');
+    const people = Object.entries(KEPT).filter(([, of]) =>
+      Object.values(of).some((fate) => fate !== 'nobody'),
+    );
+    expect(people.map(([table]) => table).filter((table) => !page.includes(`\`${table}\``))).toEqual([]);
+  });
+
+  it('is exported whole, in pages of any size, and to nobody else', async () => {
+    const { user, other, paid, unpaid, cancelled, invited } = await somebody();
+    const rows = await exported(user);
+    const of = (kind: string) => rows.filter((row) => row.kind === kind).map(({ data }) => data);
+    expect(of('account')).toEqual([expect.objectContaining({ id: user.user.id, address: user.address })]);
+    expect(of('membership').map(({ poolId, role }) => [poolId, role])).toEqual(
+      expect.arrayContaining([
+        [paid.id, 'OWNER'],
+        [unpaid.id, 'OWNER'],
+        [invited.id, 'MEMBER'],
+      ]),
+    );
+    expect(of('cancelled_pool').map(({ id }) => id)).toEqual([cancelled.id]);
+    expect(of('transaction')).toContainEqual(
+      expect.objectContaining({ id: paid.depositId, amount: '10000000000000000000', status: 'CONFIRMED' }),
+    );
+    expect(of('webhook')).toEqual([expect.objectContaining({ url: 'https://example.org/hook' })]);
+    expect(of('stored_answer')).toEqual([expect.objectContaining({ key: '~'.repeat(255) })]);
+    expect(JSON.stringify(rows)).not.toMatch(/whsec_|"secret/);
+    expect(JSON.stringify(await exported(other))).not.toContain(unpaid.id);
+    // The challenge of the webhook may go on meanwhile.
+    const keys = (of: Row[]) => of.map(({ kind, data }) => [kind, data.id ?? data.poolId ?? data.key]);
+    for (const limit of [1, 3]) expect(keys(await exported(user, limit))).toEqual(keys(rows));
+    expect((await app.get('/users/me/export')).status).toBe(401);
+    expect((await app.get('/users/me/export?after=xyz', user)).status).toBe(400);
+  });
+
+  it('has a field of the export for each of its columns, or a reason not to', () => {
+    const text = SECTIONS.map(({ statement }) => statement.text).join();
+    for (const table of [
+      'users',
+      'webhooks',
+      'webhook_deliveries',
+      'idempotency_keys',
+      'pool_members',
+      'transactions',
+    ])
+      expect(text).toMatch(new RegExp(`\\b${table}\\b`));
+  });
+});
+
+describe('DELETE /users/me', () => {
+  it('takes a sign-in that is not older than ten minutes', async () => {
+    const user = await app.signIn();
+    const claims = app.nest.get(JwtService).decode<{ iat: number; exp: number }>(user.token);
+    const before = { ...claims, iat: claims.iat - 601, exp: claims.exp - 601 };
+    const old = new JwtService({ secret: JWT_SECRET }).sign(before);
+    const refused = await app.send({ method: 'DELETE', url: '/users/me', as: { token: old } });
+    expect([refused.status, refused.body.code]).toEqual([403, 'sign_in_again']);
+    expect((await app.get('/users/me', user)).status).toBe(200);
+    expect((await remove(user)).body.data).toEqual({ address: user.address, stays: false });
+    expect((await app.get('/users/me', user)).status).toBe(401);
+    await completed();
+  });
+
+  it('leaves what the chain says, and nothing else', async () => {
+    const { user, other, paid, unpaid, cancelled, invited } = await somebody();
+    const answer = await remove(user);
+    expect(answer.body.data).toEqual({ address: user.address, stays: true });
+    expect((await app.get('/users/me', user)).status).toBe(401);
+    await completed();
+    for (const who of [user.address, user.user.id]) {
+      const found = await holding(who);
+      expect(found.filter((place) => fateOf(place) !== 'ledger' && fateOf(place) !== 'expires')).toEqual([]);
+    }
+    // The others keep what is theirs.
+    expect((await app.get(`/pools/${paid.id}`, other)).status).toBe(200);
+    const members = await app.sql('SELECT address FROM pool_members WHERE pool_id = $1', [invited.id]);
+    expect(members).toEqual([{ address: other.address }]);
+
+    const again = await app.signIn(user.wallet);
+    expect(again.user.id).toBe(user.user.id);
+    expect(again.user.createdAt > user.user.createdAt).toBe(true);
+    const { body } = await app.get('/pools', again);
+    expect(body.data.map(({ id }: { id: string }) => id)).toEqual([paid.id]);
+    expect((await app.get(`/pools/${unpaid.id}`, again)).status).toBe(404);
+    expect((await app.get('/webhooks', again)).body.data).toEqual([]);
+    expect(cancelled.id).toBeDefined();
+  });
+
+  it('leaves nothing of who has no pool, and lets the address begin anew meanwhile', async () => {
+    const other = await app.signIn();
+    const user = await app.signIn();
+    const invited = await app.createPool(other, { type: 'cooperative', members: [user.address] });
+    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect((await remove(user)).body.data.stays).toBe(false);
+    const again = await app.signIn(user.wallet);
+    expect(again.user.id).not.toBe(user.user.id);
+    const made = await app.createPool(again);
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
+    expect((await app.get(`/pools/${made.id}`, again)).status).toBe(200);
+    expect((await app.get(`/pools/${invited.id}`, again)).status).toBe(403);
+    const places = await holding(user.user.id);
+    expect(places.filter((place) => fateOf(place) !== 'expires')).toEqual([]);
+  });
+
+  it('goes on after a process that was killed, and holds nobody up', async () => {
+    const user = await app.signIn();
+    for (let i = 0; i < 45; i++) await app.createPool(user);
+    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    await remove(user);
+    // One step, as a process does that is killed then.
+    const [{ done }] = await app.sql<{ done: number }>('SELECT go_on_deleting(500, 20) AS done');
+    expect(done).toBe(20);
+    const left = async (): Promise<number> =>
+      (await app.sql('SELECT FROM pools WHERE owner_id = $1', [user.user.id])).length;
+    expect(await left()).toBe(25);
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    expect([await left(), (await app.sql('SELECT FROM account_deletions')).length]).toEqual([0, 0]);
+  });
+
+  it('is for operators too, by address and with a record', async () => {
+    const { user } = await somebody();
+    const run = (command: string) =>
+      promisify(execFile)(
+        process.execPath,
+        [
+          '-C',
+          'source',
+          '-r',
+          require.resolve('./support/typescript'),
+          join(__dirname, '../src/people.ts'),
+          command,
+          user.wallet.address,
+        ],
+        {
+          env: {
+            PATH: process.env.PATH,
+            DATABASE_URL: app.database.url,
+            POOL_CONTRACTS: Object.entries(CONTRACTS)
+              .map((pair) => pair.join('='))
+              .join(),
+          },
+        },
+      );
+    const { stdout } = await run('export');
+    const lines = stdout.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as Row)).toEqual(await exported(user));
+    expect((await run('delete')).stdout).toContain('deleted, but for its pools in the ledger');
+    expect((await app.get('/users/me', user)).status).toBe(401);
+    expect(await readRecords(app.database.url, 2)).toEqual([
+      expect.objectContaining({ command: 'people delete', arguments: user.address, result: { stays: true } }),
+      expect.objectContaining({ command: 'people export', result: { rows: lines.length } }),
+    ]);
+  });
+});

@@ -224,7 +224,7 @@ describe('DELETE /users/me', () => {
           'source',
           '-r',
           require.resolve('./support/typescript'),
-          join(__dirname, '../src/people.ts'),
+          join(__dirname, '../src/api/people.ts'),
           command,
           user.wallet.address,
         ],

@@ -42,10 +42,12 @@ export interface Recipe {
 /** All recipes, in the order of their index: some build upon those before them. */
 export function readRecipes(): Recipe[] {
   const index = readFileSync(path.join(RECIPES, 'README.md'), 'utf8');
-  const listed = [...index.matchAll(/\]\(([\w-]+\.md)\)/g)].map(([, name]) => name);
+  const listed = [...index.matchAll(/^\|.*\]\(([./\w-]+\.md)\)/gm)].map(([, name]) => name);
   const missing = readdirSync(RECIPES).filter((name) => name !== 'README.md' && !listed.includes(name));
   if (missing.length > 0) throw new Error(`not in docs/recipes/README.md: ${missing.join(', ')}`);
-  return listed.map((name) => readRecipe(name, readFileSync(path.join(RECIPES, name), 'utf8')));
+  return listed.map((name) =>
+    readRecipe(path.basename(name), readFileSync(path.join(RECIPES, name), 'utf8')),
+  );
 }
 
 /**

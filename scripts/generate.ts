@@ -4,6 +4,7 @@ import path from 'node:path';
 import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { startPostgres } from '#dev/postgres';
 import { endpointTables } from './generated/endpoints';
+import { figures } from './generated/figures';
 import { between } from './generated/markdown';
 import { queries } from './generated/queries';
 import { type Ask, schemaMap } from './generated/schema';
@@ -20,6 +21,7 @@ export async function generated(ask: Ask): Promise<Map<string, string>> {
   ];
   return new Map([
     ['.env.example', envExample()],
+    ['bench/RESULTS.md', figures()],
     inDocument('docs/configuration.md', 'settings', settingTables()),
     inDocument('docs/endpoints.md', 'endpoints', endpointTables()),
     inDocument('docs/ledger.md', 'schema', await schemaMap(ask)),

@@ -25,7 +25,7 @@ export class AccessSettings extends ProcessSettings {
   JWT_SECRET: string;
 
   @Setting(
-    'A second secret whose tokens are accepted, while [secrets are changed](operate.md#in-production).',
+    'A second secret whose tokens are accepted, while [secrets are changed](operate.md#changing-secrets).',
     { readBy: ['API'], form: 'at least 32 bytes', unset: 'none', example: '' },
   )
   @IsOptional()

@@ -118,51 +118,54 @@ export function decide(items: Item[], pools: Map<string, PoolState>, rules: Rule
 }
 
 /** The next event. */
-export function decideOne(item: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
-  const { event } = item;
-  if (event.blockNumber > rules.effective) return { ...item, outcome: 'WAITING' };
-  // Its adapter failed.
-  if (event.drawId === null && event.poolId === null)
-    return { ...item, outcome: 'REFUSED', reason: 'unreadable event' };
-  return event.drawId === null
-    ? decideMovement(item, pools.get(event.poolId!))
-    : { ...item, ...decideDraw(event, rules) };
+export function decideOne({ event, before }: Item, pools: Map<string, PoolState>, rules: Rules): Decision {
+  const { outcome, reason, transactionId: id, matched, pool } = outcomeOf(event, pools, rules);
+  return { event, before, outcome, reason, transactionId: id, matched, pool };
 }
 
-function decideDraw(
-  { contract, drawId, kind }: ChainEvent,
-  rules: Rules,
-): Pick<Decision, 'outcome' | 'reason'> {
-  if (!isDrawKind(kind)) return { outcome: 'REFUSED', reason: 'unknown kind of event' };
-  if (!rules.lotteries.has(contract)) return { outcome: 'REFUSED', reason: 'not a lottery contract' };
-  if (BigInt(drawId!) > LARGEST_ID) return { outcome: 'REFUSED', reason: 'draw id beyond 2^53 - 1' };
+/** What is decided of an event. */
+export type Outcome = Omit<Decision, keyof Item>;
+
+/** The outcome of the next event. Without copies of what is known of it: this runs for each of millions. */
+export function outcomeOf(event: ChainEvent, pools: Map<string, PoolState>, rules: Rules): Outcome {
+  if (event.blockNumber > rules.effective) return { outcome: 'WAITING' };
+  if (event.drawId !== null) return outcomeInDraw(event, rules);
+  // Its adapter failed.
+  if (event.poolId === null) return refused('unreadable event');
+  return outcomeOfMovement(event, pools.get(event.poolId));
+}
+
+const refused = (reason: string): Outcome => ({ outcome: 'REFUSED', reason });
+
+function outcomeInDraw({ contract, drawId, kind }: ChainEvent, rules: Rules): Outcome {
+  if (!isDrawKind(kind)) return refused('unknown kind of event');
+  if (!rules.lotteries.has(contract)) return refused('not a lottery contract');
+  if (BigInt(drawId!) > LARGEST_ID) return refused('draw id beyond 2^53 - 1');
   return { outcome: 'APPLIED' };
 }
 
-function decideMovement(item: Item, pool: PoolState | undefined): Decision {
-  const { event } = item;
-  if (!pool) return { ...item, outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
-  if (pool.contract !== event.contract)
-    return { ...item, outcome: 'REFUSED', reason: 'the pool is of another contract' };
+function outcomeOfMovement(event: ChainEvent, pool: PoolState | undefined): Outcome {
+  if (!pool) return { outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
+  if (pool.contract !== event.contract) return refused('the pool is of another contract');
   const { kind } = event;
-  if (!isPoolKind(kind)) return { ...item, outcome: 'REFUSED', reason: 'unknown kind of event' };
+  if (!isPoolKind(kind)) return refused('unknown kind of event');
   const refusal = isCircleKind(kind) ? refuseInCircle(event, pool) : undefined;
-  if (refusal) return { ...item, outcome: 'REFUSED', reason: refusal };
+  if (refusal) return refused(refusal);
   // Who joins a circle without collateral pays nothing.
   const movement = isCircleKind(kind) && event.amount === '0' ? null : MOVEMENTS[kind];
-  if (movement && event.amount === null) return { ...item, outcome: 'REFUSED', reason: 'no amount' };
+  if (movement && event.amount === null) return refused('no amount');
   const id = transactionId(event);
-  if (id === undefined) return { ...item, outcome: 'REFUSED', reason: 'block or log number out of range' };
+  if (id === undefined) return refused('block or log number out of range');
   if (movement === 'WITHDRAWAL') {
     const balance = pool.balance - BigInt(event.amount!);
-    if (balance < 0n) return { ...item, outcome: 'OVERDRAW', reason: `the pool holds ${pool.balance}` };
+    if (balance < 0n) return { outcome: 'OVERDRAW', reason: `the pool holds ${pool.balance}` };
     pool.balance = balance;
   } else if (movement === 'DEPOSIT') {
     pool.balance += BigInt(event.amount!);
     const matched = pool.announced.length > 0 ? match(event, pool.announced) : undefined;
-    if (matched) return { ...item, outcome: 'APPLIED', transactionId: matched.id, matched, pool };
+    if (matched) return { outcome: 'APPLIED', transactionId: matched.id, matched, pool };
   }
-  return { ...item, outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
+  return { outcome: 'APPLIED', transactionId: movement ? id : undefined, pool };
 }
 
 /**

@@ -58,11 +58,10 @@ export type DecodeLog = (log: RawLog, time: number) => ChainEvent | undefined;
 /** An id holds 40 bits of block number and 24 bits of log index. */
 const BLOCKS = 2 ** 40;
 const LOGS = 2 ** 24;
-/** Six digits at a time: the text of a small integer is made several times as fast. */
-const digits = (value: number, count: number): string =>
-  count > 6
-    ? digits(Math.floor(value / LOGS), count - 6) + digits(value % LOGS, 6)
-    : (value + 16 ** count).toString(16).slice(1);
+/** All texts of three hex digits: putting some together takes a third of the time of making them from numbers. */
+const THREE = Array.from({ length: 4096 }, (_, n) => (n + 4096).toString(16).slice(1));
+const six = (value: number): string => THREE[value >> 12] + THREE[value & 4095];
+const twelve = (value: number): string => six(Math.floor(value / LOGS)) + six(value % LOGS);
 
 /**
  * UUIDv7 of a transaction found on the chain: 48 bits of block time in ms, 40 of block number, 24 of log index, and 8
@@ -77,6 +76,8 @@ export function transactionId({
 }: Pick<ChainEvent, 'time' | 'blockNumber' | 'logIndex'>): string | undefined {
   const fits = time >= 0 && blockNumber >= 0 && blockNumber < BLOCKS && logIndex >= 0 && logIndex < LOGS;
   if (!fits || time > LATEST_TIME_S) return undefined;
-  const block = digits(blockNumber, 10);
-  return `${digits(time * 1000, 12)}7${block.slice(0, 3)}8${block.slice(3)}${digits(logIndex, 6)}00`;
+  // Of the number's ten digits three come before the variant.
+  const high = THREE[Math.floor(blockNumber / 2 ** 28)];
+  const low = ((blockNumber % 2 ** 28) + 2 ** 28).toString(16).slice(1);
+  return `${twelve(time * 1000)}7${high}8${low}${six(logIndex)}00`;
 }

@@ -2,9 +2,11 @@ import {
   type Decision,
   type EventOutcome,
   type Item,
+  type Outcome,
   type PoolState,
   type Rules,
   decideOne,
+  outcomeOf,
 } from '#indexer/ledger/decide';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Kind } from '#ledger/adapters/happening';
@@ -66,18 +68,18 @@ export function decideAgain(
 ): Replayed {
   if (item.before === 'FAILED' && !tryFailed)
     return { event: item.event, before: item.before, outcome: 'FAILED', isChanged: false };
-  const decision = decideOne({ event: item.event, before: item.before }, pools, rules);
+  const decision = decideOne(item, pools, rules);
   return { ...decision, isChanged: isOther(item, decision) };
 }
 
-const isOther = (item: StoredItem, { outcome, reason, transactionId }: Decision): boolean =>
+const isOther = (item: StoredItem, { outcome, reason, transactionId }: Outcome): boolean =>
   outcome !== item.before ||
   (reason ?? null) !== item.reason ||
   (transactionId ?? null) !== item.transactionId;
 
 /** As `decideAgain` tells; what the database once refused stays as it is. */
 export const decidesOther = (item: StoredItem, pools: Map<string, PoolState>, rules: Rules): boolean =>
-  item.before !== 'FAILED' && isOther(item, decideOne(item, pools, rules));
+  item.before !== 'FAILED' && isOther(item, outcomeOf(item.event, pools, rules));
 
 /** Adds a row of POOLS to the pool's state, as it was before its first event. */
 export function addToPool(

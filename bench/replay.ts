@@ -1,10 +1,12 @@
 import 'reflect-metadata';
+import { performance } from 'node:perf_hooks';
 import { parseArgs } from 'node:util';
 import type { Client } from 'pg';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { ChainCursor } from '#indexer/ledger/chain-cursor';
 import { EventWriter } from '#indexer/ledger/event-writer';
 import type { ChainEvent } from '#indexer/reading/decode';
+import type { Block } from '#indexer/reading/raw-chain';
 import { Replay } from '#indexer/replaying/replay';
 import { announce, newPools } from './chain';
 import { BenchDatabase, using } from './database';
@@ -13,7 +15,7 @@ import { say } from './output';
 
 const USAGE = `npm run bench:replay -- [--events 1000000] [--kept]
 
-  Replays a ledger of mixed events, twice, and tells rate and CPU. --kept: the ledger that the last run has made.
+  Replays a ledger of mixed events, twice, then takes half of it back on a copy; tells rate and CPU. --kept: the ledger that the last run has made.
 `;
 const SAVINGS = `0x${'c1'.repeat(20)}`;
 const LOTTERY = `0x${'d1'.repeat(20)}`;
@@ -23,6 +25,14 @@ const BLOCKS_AT_ONCE = 80;
 const GENESIS = Date.UTC(2024, 0, 1) / 1000;
 const DRAWS = 20;
 const ETHER = 10n ** 18n;
+
+const RULES = { confirmations: 0, pendingTtl: 10 ** 9, lotteries: new Set([LOTTERY]) };
+const blockAt = (number: number): Block => ({
+  number,
+  hash: hash('b', number),
+  parentHash: hash('b', number - 1),
+  time: GENESIS + number * 12,
+});
 
 /** Of ten events six are deposits; the others are one of each. */
 function eventAt(n: number, pools: string[]): Partial<ChainEvent> & Pick<ChainEvent, 'kind'> {
@@ -55,20 +65,10 @@ async function fill(client: Client, events: number): Promise<void> {
     [hash('b', 0), GENESIS],
   );
   const ids = pools.map(({ id }) => id);
-  const writer = new EventWriter(client, {
-    confirmations: 0,
-    pendingTtl: 10 ** 9,
-    lotteries: new Set([LOTTERY]),
-  });
+  const writer = new EventWriter(client, RULES);
   const seqs = new Map<string, number>();
-  const block = (number: number) => ({
-    number,
-    hash: hash('b', number),
-    parentHash: hash('b', number - 1),
-    time: GENESIS + number * 12,
-  });
   const head = Math.ceil(events / PER_BLOCK);
-  let cursor: ChainCursor = { ...block(0), epoch: 0, applied: 0 };
+  let cursor: ChainCursor = { ...blockAt(0), epoch: 0, applied: 0 };
   while (cursor.number < head) {
     const to = Math.min(head, cursor.number + BLOCKS_AT_ONCE);
     const batch: ChainEvent[] = [];
@@ -79,7 +79,7 @@ async function fill(client: Client, events: number): Promise<void> {
         const contract = event.contract ?? SAVINGS;
         const seq = (seqs.get(contract) ?? 0) + 1;
         seqs.set(contract, seq);
-        const { hash: blockHash, time } = block(number);
+        const { hash: blockHash, time } = blockAt(number);
         const ofCircles = { circleId: null, collateral: null, period: null, place: null };
         const nothing = {
           ...ofCircles,
@@ -94,7 +94,7 @@ async function fill(client: Client, events: number): Promise<void> {
         const place = { blockNumber: number, logIndex, blockHash, time, txHash: hash('a', n), contract, seq };
         batch.push({ ...nothing, amount: null, ref: null, ...place, ...event });
       }
-    const last = block(to);
+    const last = blockAt(to);
     ({ cursor } = await writer.apply(
       cursor,
       { to: last, blocks: [last], events: batch },
@@ -102,6 +102,27 @@ async function fill(client: Client, events: number): Promise<void> {
     ));
   }
   await client.query('VACUUM ANALYZE');
+}
+
+/** As the operator's `rewind --to` does it, in one transaction. */
+async function rewindHalf(client: Client, database: BenchDatabase): Promise<void> {
+  const { rows } = await client.query<{ number: number; hash: string; epoch: number; head: number }>(
+    `SELECT block_number::int AS number, block_hash AS hash, epoch::int, head_number::int AS head FROM chain_cursor`,
+  );
+  const [{ number, hash: last, epoch }] = rows;
+  const half = Math.floor(number / 2);
+  const writer = new EventWriter(client, RULES);
+  const cursor: ChainCursor = { ...blockAt(number), hash: last, epoch, applied: number };
+  const before = { own: process.cpuUsage(), server: database.cpuUs() };
+  const begun = performance.now();
+  const { undone } = await writer.rewind(cursor, blockAt(half));
+  const seconds = (performance.now() - begun) / 1000;
+  const own = process.cpuUsage(before.own);
+  const cpu = [own.user + own.system, database.cpuUs() - before.server].map((us) => us / 1e6);
+  say(
+    `rewind from block ${number} to ${half}: ${undone} events undone in ${seconds.toFixed(1)} s; ` +
+      `CPU ${cpu[0].toFixed(1)} s here, ${cpu[1].toFixed(1)} s in PostgreSQL`,
+  );
 }
 
 async function main(): Promise<void> {
@@ -139,6 +160,8 @@ async function main(): Promise<void> {
           `CPU ${cpu[0].toFixed(1)} s here, ${cpu[1].toFixed(1)} s in PostgreSQL`,
       );
     }
+    const copy = await database.copy(url, 'replay_rewound');
+    await using(`${copy}?application_name=indexer`, (client) => rewindHalf(client, database));
   } finally {
     await database.stop();
   }

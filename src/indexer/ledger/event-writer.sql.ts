@@ -55,7 +55,13 @@ const parameter = ([column, type]: Column, index: number): string =>
  * quoting. This is several times as fast as the driver's conversion.
  */
 const literals = (columns: Column[], decisions: Decision[]): string[] =>
-  columns.map(([, , value]) => `{${decisions.map((decision) => value(decision) ?? 'NULL').join(',')}}`);
+  columns.map(([, , value]) => literalOf(decisions, value));
+
+/** Most batches leave many columns empty. Arrays that are unnested side by side are filled up with nulls. */
+function literalOf(decisions: Decision[], value: Value): string {
+  const fields = decisions.map((decision) => value(decision) ?? 'NULL');
+  return fields.every((field) => field === 'NULL') ? '{}' : `{${fields.join(',')}}`;
+}
 
 /** SQL: the transaction's type, by the event's kind. */
 const TYPE = `CASE kind ${Object.entries(MOVEMENTS)

@@ -13,7 +13,10 @@ describe('transactionId', () => {
       fc.property(places, (place) => {
         expect(transactionId(place)).toMatch(/^[0-9a-f]{12}7[0-9a-f]{3}8[0-9a-f]{15}$/);
         expect(parseInt(transactionId(place)!.slice(0, 12), 16)).toBe(place.time * 1000);
-        expect(transactionId({ ...place })).toBe(transactionId(place));
+        const digits = transactionId(place)!;
+        expect(parseInt(digits.slice(13, 16) + digits.slice(17, 24), 16)).toBe(place.blockNumber);
+        expect(parseInt(digits.slice(24, 30), 16)).toBe(place.logIndex);
+        expect(transactionId({ ...place })).toBe(digits);
       }),
     );
   });

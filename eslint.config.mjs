@@ -7,7 +7,7 @@ const NO_FORWARD_REF = {
   message: 'A cycle between providers is a fault of the design: move what both need into one of its own.',
 };
 
-/** From the ground up: each may import what stands before it. `test/modules.spec.ts` holds all of src against this. */
+/** From the ground up: each may import what stands before it. `test/house/modules.spec.ts` holds all of src against this. */
 const STOREYS = [
   'values',
   'platform',

@@ -1,4 +1,4 @@
-const { missingPackages } = require('./test/support/cluster-packages.js');
+const { missingPackages } = require('./test/support/run/cluster-packages.js');
 const base = require('./jest.config.js');
 
 const missing = missingPackages();

@@ -1,5 +1,5 @@
 const { existsSync } = require('node:fs');
-const { findChromium } = require('./test/support/chromium.js');
+const { findChromium } = require('./test/support/browser/chromium.js');
 
 /** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
 const BROWSER_TESTS = '\\.browser-spec\\.ts$';
@@ -42,8 +42,8 @@ module.exports = {
   testTimeout: 120_000,
   // Tests wait a third of their time, so one fewer than the processors, as is jest's default, leaves half of two idle.
   maxWorkers: '100%',
-  globalSetup: '<rootDir>/test/support/postgres.global.ts',
-  globalTeardown: '<rootDir>/test/support/postgres.teardown.ts',
+  globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
+  globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',
   // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.
   transform: { '^.+\\.ts$': SWC, '/node_modules/(.+/)?@noble/.+\\.js$': SWC },
   transformIgnorePatterns: ['/node_modules/(?!(.+/)?@noble/)'],

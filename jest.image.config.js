@@ -1,4 +1,4 @@
-const { missingForImage } = require('./test/support/image-tools.js');
+const { missingForImage } = require('./test/support/run/image-tools.js');
 const base = require('./jest.config.js');
 
 const missing = missingForImage();

@@ -13,19 +13,12 @@ const ROOT = path.join(__dirname, '..');
  * repository before.
  */
 const LEFT_OUT = [
-  ...[
-    '/node_modules/',
-    '/src/dev/',
-    '/test/browser/',
-    '/test/client/',
-    '/test/contracts',
-    '/test/keeper',
-    '/test/local-',
-    '/test/recipe',
-  ],
-  ...[
-    '/test/(indexer(?!-module)|positions-contract|verify|statement-pools|outage|standby|shutdown|refused-writes|health)',
-  ],
+  '/node_modules/',
+  '/src/dev/',
+  '/test/(browser|client|contracts|keeper|dev|verify)/',
+  '/test/house/recipe',
+  '/test/indexer/(?!indexer-module|contracts/(account-savings|contract-kinds))',
+  '/test/\\w+/(positions-contract|statement-pools|outage|standby-|shutdown|refused-writes|health)',
 ];
 
 const RECIPES = path.join(ROOT, 'docs/recipes');

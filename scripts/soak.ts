@@ -7,8 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { startPostgres } from '#dev/postgres';
 import { type Answer, type Caller, HttpClient, signIn } from '../test/fleet/http';
 import { TEN } from '../test/support/app';
-import { Fleet } from '../test/support/fleet';
-import { RedisServer } from '../test/support/processes';
+import { Fleet } from '../test/support/processes/fleet';
+import { RedisServer } from '../test/support/processes/processes';
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 10);
 /** Requests a second, over all replicas. */

@@ -223,7 +223,7 @@ describe('DELETE /users/me', () => {
           '-C',
           'source',
           '-r',
-          require.resolve('./support/typescript'),
+          require.resolve('./support/processes/typescript'),
           join(__dirname, '../src/api/people.ts'),
           command,
           user.wallet.address,

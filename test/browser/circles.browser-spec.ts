@@ -2,12 +2,12 @@ import type { Page } from 'playwright-core';
 import { type Address, parseEther } from 'viem';
 import { connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
-import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser';
-import { NO_REF } from '../support/contracts';
-import { ForeignModule } from '../support/foreign-adapters';
-import { NO_FAULTS, faultsOf } from '../support/looks';
-import { PageBench } from '../support/page-bench';
-import { type TestWallet, injectWallet } from '../support/test-wallet';
+import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
+import { NO_REF } from '../support/chain/contracts';
+import { ForeignModule } from '../support/chain/foreign-adapters';
+import { NO_FAULTS, faultsOf } from '../support/browser/looks';
+import { PageBench } from '../support/browser/page-bench';
+import { type TestWallet, injectWallet } from '../support/browser/test-wallet';
 
 const WAIT_MS = 45_000;
 const THOUSAND = parseEther('1000');
@@ -16,7 +16,7 @@ jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
 /** Personal pools are in a contract that is not ours. */
-const foreign = compile(['test/support/ForeignPools.sol']).AccountSavings;
+const foreign = compile(['test/support/solidity/ForeignPools.sol']).AccountSavings;
 let savings: Address;
 beforeAll(() =>
   bench.start({}, async () => {

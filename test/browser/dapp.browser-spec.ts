@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { formatEther, parseEther } from 'viem';
 import { devKey } from '#dev/deploy';
-import { PHONE, type WatchedPage, useBrowser } from '../support/browser';
-import { PageBench } from '../support/page-bench';
-import type { TestWallet } from '../support/test-wallet';
+import { PHONE, type WatchedPage, useBrowser } from '../support/browser/browser';
+import { PageBench } from '../support/browser/page-bench';
+import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
 /** Several waits for a chain, an indexer and a browser, one after another. */

@@ -3,8 +3,8 @@ import { createServer, request as ask } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getAddress } from 'viem';
 import { useApp } from '../support/app';
-import { PHONE, type WatchedPage, useBrowser } from '../support/browser';
-import type { TestWallet } from '../support/test-wallet';
+import { PHONE, type WatchedPage, useBrowser } from '../support/browser/browser';
+import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');

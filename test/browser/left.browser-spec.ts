@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { type Address, parseEther, toHex } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { keptPayment, useBrowser } from '../support/browser';
-import { PageBench } from '../support/page-bench';
-import type { TestWallet } from '../support/test-wallet';
+import { keptPayment, useBrowser } from '../support/browser/browser';
+import { PageBench } from '../support/browser/page-bench';
+import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
 const WAIT_MS = 45_000;

@@ -1,9 +1,9 @@
 import { parseEther } from 'viem';
 import { anvilRpc } from '#dev/deploy';
-import { DESKTOP, PHONE, type WatchedPage, useBrowser } from '../support/browser';
-import { NO_FAULTS, faultsOf, shiftOf, watchShifts } from '../support/looks';
-import { PageBench } from '../support/page-bench';
-import type { TestWallet } from '../support/test-wallet';
+import { DESKTOP, PHONE, type WatchedPage, useBrowser } from '../support/browser/browser';
+import { NO_FAULTS, faultsOf, shiftOf, watchShifts } from '../support/browser/looks';
+import { PageBench } from '../support/browser/page-bench';
+import type { TestWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
 const WAIT_MS = 45_000;

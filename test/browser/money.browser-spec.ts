@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { type Hash, parseEther } from 'viem';
 import { anvilRpc, execute, read } from '#dev/deploy';
-import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser';
-import { PageBench } from '../support/page-bench';
-import { type TestWallet, changeAccount, changeChain, replace } from '../support/test-wallet';
+import { type PageOptions, type WatchedPage, keptPayment, useBrowser } from '../support/browser/browser';
+import { PageBench } from '../support/browser/page-bench';
+import { type TestWallet, changeAccount, changeChain, replace } from '../support/browser/test-wallet';
 import { type newWallet } from '../support/wallet';
 
 const WAIT_MS = 45_000;

@@ -2,10 +2,10 @@ import type { Socket } from 'node:net';
 import type { Page } from 'playwright-core';
 import { type Dapp, serveDapp } from '#dev/dapp';
 import { TestApp } from '../support/app';
-import { useBrowser } from '../support/browser';
-import { HoldingProxy } from '../support/holding-proxy';
+import { useBrowser } from '../support/browser/browser';
+import { HoldingProxy } from '../support/network/holding-proxy';
 import { addTransaction } from '../support/ledger';
-import { injectWallet } from '../support/test-wallet';
+import { injectWallet } from '../support/browser/test-wallet';
 import { newWallet } from '../support/wallet';
 
 const WAIT_MS = 60_000;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { TEN, type SignedIn, until, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
 import { generator } from '../support/random';
-import { readable } from '../support/outbox';
+import { readable } from '../support/events/outbox';
 
 jest.setTimeout(120_000);
 /** After it what differs is not what comes late. */

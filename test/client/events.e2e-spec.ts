@@ -14,10 +14,10 @@ import { createApp } from '#api/app.setup';
 import { drain } from '#api/shutdown';
 import { freePort } from '#dev/postgres-host';
 import { JWT_SECRET, type SignedIn, settings, until, useApp } from '../support/app';
-import { holdSweeps } from '../support/event-source';
+import { holdSweeps } from '../support/events/event-source';
 import { addTransaction } from '../support/ledger';
-import { readable } from '../support/outbox';
-import { fill } from '../support/second-process';
+import { readable } from '../support/events/outbox';
+import { fill } from '../support/processes/second-process';
 import { newWallet } from '../support/wallet';
 
 jest.setTimeout(120_000);

@@ -1,7 +1,7 @@
 import type { Follower, SavingsClient, SavingsEvent } from '@pooled-savings/client';
 import { until } from '../support/app';
-import { StartService, idOf, refusal, tokenOf } from '../support/start-service';
-import { type Tab, TestBrowser } from '../support/tabs';
+import { StartService, idOf, refusal, tokenOf } from '../support/processes/start-service';
+import { type Tab, TestBrowser } from '../support/browser/tabs';
 
 const A = `0x${'a'.repeat(40)}`;
 const B = `0x${'b'.repeat(40)}`;

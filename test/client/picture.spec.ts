@@ -1,6 +1,6 @@
 import type { EventPayload, Start } from '@pooled-savings/client';
 import { Picture } from '../../client/src/follow/picture';
-import { idOf } from '../support/start-service';
+import { idOf } from '../support/processes/start-service';
 
 const ME = `0x${'a'.repeat(40)}`;
 const POOL = 'p';

@@ -1,5 +1,5 @@
 import { type SavingsEvent, SavingsClient, memoryTokens } from '@pooled-savings/client';
-import { tokenOf } from '../support/start-service';
+import { tokenOf } from '../support/processes/start-service';
 
 /** A service that answers when it is told to, with a tag if it has one. */
 function serve({ tag }: { tag?: string } = {}) {

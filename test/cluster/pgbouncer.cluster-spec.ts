@@ -10,7 +10,7 @@ import { freePort } from '#dev/postgres-host';
 import { type Caller, signIn, tally } from '../fleet/http';
 import { TEN } from '../support/app';
 import { migrate } from '../support/database';
-import { eventually } from '../support/processes';
+import { eventually } from '../support/processes/processes';
 import { SmallService } from './small-service';
 
 const LIMIT_MS = 120_000;

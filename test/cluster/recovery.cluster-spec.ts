@@ -1,6 +1,6 @@
-import { EventReader } from '../support/event-source';
+import { EventReader } from '../support/events/event-source';
 import { migrate } from '../support/database';
-import { eventually } from '../support/processes';
+import { eventually } from '../support/processes/processes';
 import { newWallet, siweMessage } from '../support/wallet';
 import { type Caller, signIn } from '../fleet/http';
 import { Cluster } from './cluster';

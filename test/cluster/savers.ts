@@ -4,7 +4,7 @@ import { TYPE_WITH_CIRCLES } from '#values/types';
 import { type DevClient, connect, devAccount, execute, fund } from '#dev/deploy';
 import { type Answer, type Caller, HttpClient } from '../fleet/http';
 import { type Created, Depositors } from '../fleet/ledger';
-import { type Fleet } from '../support/fleet';
+import { type Fleet } from '../support/processes/fleet';
 import { type Wallet } from '../support/wallet';
 
 /** So many of the clients also pay on the chain what they announced. */

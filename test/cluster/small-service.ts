@@ -19,7 +19,7 @@ import {
 import { freePort } from '#dev/postgres-host';
 import { HttpClient } from '../fleet/http';
 import { JWT_SECRET, METRICS_TOKEN, TEN } from '../support/app';
-import { Replica, Service, eventually } from '../support/processes';
+import { Replica, Service, eventually } from '../support/processes/processes';
 
 const VERIFY = join(__dirname, '../../dist/src/verify.js');
 /** Longer than any step takes on a busy machine. */

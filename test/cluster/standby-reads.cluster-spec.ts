@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { TEN } from '../support/app';
 import { type Answer, type Caller, HttpClient, signIn } from '../fleet/http';
 import { migrate } from '../support/database';
-import { Fleet, report } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { Fleet, report } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { Cluster } from './cluster';
 
 /** Reads right after an acknowledged write. STANDBY_READS=100000 is the long drill, of some twenty minutes. */

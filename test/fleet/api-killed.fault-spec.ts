@@ -1,4 +1,4 @@
-import { Fleet, report, seconds } from '../support/fleet';
+import { Fleet, report, seconds } from '../support/processes/fleet';
 import { Depositors, INTACT, audit, isOverlap } from './ledger';
 
 describe('kill -9 of an API process under load', () => {

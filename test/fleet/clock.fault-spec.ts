@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { JWT_SECRET, type SignedIn, useApp } from '../support/app';
-import { report } from '../support/fleet';
+import { report } from '../support/processes/fleet';
 import { type MessageFields, newWallet, siweMessage } from '../support/wallet';
 import { named, tally } from './http';
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { TEN } from '../support/app';
-import { Fleet, report, seconds } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { type Answer, type Caller, HttpClient, signIn, slowest, tally } from './http';
 
 const POOL_SIZE = 4;

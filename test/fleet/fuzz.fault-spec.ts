@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Request, type SignedIn, TEN, useApp } from '../support/app';
-import { report } from '../support/fleet';
+import { report } from '../support/processes/fleet';
 import { addTransaction } from '../support/ledger';
 import { headerText, json, text } from '../support/hostile';
 
@@ -175,11 +175,11 @@ it(`${REQUESTS} requests made from the OpenAPI document: no 5xx, every answer as
     `INSERT INTO chain_facts (chain_id, token_address, token_symbol, token_decimals)
      VALUES (31337, '0x${'1'.repeat(40)}', 'TEST', 18)`,
   );
-  // Streams do not end; test/events.e2e-spec.ts has theirs.
+  // Streams do not end; test/events/events.e2e-spec.ts has theirs.
   const paths = Object.entries(document.paths).filter(([path]) => path !== '/events');
   const operations = paths.flatMap(([path, methods]) =>
     Object.entries(methods)
-      // A webhook of a random address would have the service send there; test/webhooks.e2e-spec.ts tries addresses.
+      // A webhook of a random address would have the service send there; test/webhooks/webhooks.e2e-spec.ts tries addresses.
       .filter(([method]) => path !== '/webhooks' || method !== 'post')
       .map(([method, operation]): [string, string, Operation] => [path, method, operation]),
   );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { PROTECTED } from '../support/endpoints';
-import { Fleet, report } from '../support/fleet';
+import { Fleet, report } from '../support/processes/fleet';
 import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';
 
 const LIMITS = { RATE_LIMIT_GENERAL: '100000', RATE_LIMIT_AUTH: '100000' };

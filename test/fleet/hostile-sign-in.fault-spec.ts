@@ -7,7 +7,7 @@ import {
   serializeCompactSignature,
   signatureToCompactSignature,
 } from 'viem';
-import { Fleet, report } from '../support/fleet';
+import { Fleet, report } from '../support/processes/fleet';
 import { JWT_SECRET } from '../support/app';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
 import { type Answer, type Caller, HttpClient, named, signIn, tally } from './http';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { POOL_TYPES, type PoolType } from '#values/types';
 import { TEN } from '../support/app';
-import { type Fleet } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { type Fleet } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { type Wallet } from '../support/wallet';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 

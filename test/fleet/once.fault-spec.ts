@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { TEN } from '../support/app';
-import { Fleet, report } from '../support/fleet';
+import { Fleet, report } from '../support/processes/fleet';
 import { newWallet, siweMessage } from '../support/wallet';
 import { HttpClient, named, signIn, tally } from './http';
 

@@ -6,8 +6,8 @@ import { type LocalPostgres, startPostgres } from '#dev/postgres';
 import { ignore, isServer } from '#dev/postgres-host';
 import { parentOf } from '#dev/processes';
 import { migrationSource } from '../support/database';
-import { Fleet, report, seconds } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { HttpClient, slowest, tally } from './http';
 import { Depositors, INTACT, audit, isOverlap } from './ledger';
 

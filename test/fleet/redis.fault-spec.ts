@@ -1,5 +1,5 @@
-import { Fleet, report, seconds } from '../support/fleet';
-import { RedisServer, eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { RedisServer, eventually } from '../support/processes/processes';
 import { type Answer, type Caller, HttpClient, named, signIn, slowest, tally } from './http';
 
 const LIMIT = 100;

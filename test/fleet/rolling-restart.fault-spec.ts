@@ -1,5 +1,5 @@
-import { Fleet, report, seconds } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { type Answer, type Call, HttpClient, signIn, slowest, tally } from './http';
 import { TEN } from '../support/app';
 

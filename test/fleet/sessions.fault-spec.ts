@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { freshDatabase } from '../support/database';
-import { Fleet, report, seconds, withClient } from '../support/fleet';
-import { eventually } from '../support/processes';
-import { Proxy } from '../support/proxy';
+import { Fleet, report, seconds, withClient } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
+import { Proxy } from '../support/network/proxy';
 import { type Answer, type Caller, HttpClient, signIn } from './http';
 
 /** A session that ends at one replica ends at every other within this time. */

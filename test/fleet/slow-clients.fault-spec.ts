@@ -1,8 +1,8 @@
 import { type Socket, connect } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Fleet, report, seconds } from '../support/fleet';
-import { eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { eventually } from '../support/processes/processes';
 import { type Answer, HttpClient, signIn, slowest, tally } from './http';
 
 /** The service's limits, and the extra time that its checks and a busy machine take. */

@@ -1,6 +1,6 @@
 import { TestApp } from '../support/app';
 import { LimitsModule } from '../support/example/limits';
-import { RedisServer, eventually } from '../support/processes';
+import { RedisServer, eventually } from '../support/processes/processes';
 import { itThrottles } from '../support/throttling';
 
 describe('limits by decorators, counted in Redis by two replicas', () => {

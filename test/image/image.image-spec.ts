@@ -7,7 +7,7 @@ import { type Deployment, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { JWT_SECRET, METRICS_TOKEN } from '../support/app';
 import { type TestDatabase, emptyDatabase, query } from '../support/database';
-import { eventually } from '../support/processes';
+import { eventually } from '../support/processes/processes';
 
 const SCRIPTS = join(__dirname, '../../deploy/image');
 const BUILD_MS = 20 * 60_000;

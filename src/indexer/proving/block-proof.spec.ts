@@ -10,7 +10,7 @@ import type { ChainEvent } from '#indexer/reading/decode';
 import { MalformedAnswer } from '#indexer/reading/raw-chain';
 import { RpcError } from '#indexer/reading/rpc';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
-import { decoderFor } from '../../../test/support/adapters';
+import { decoderFor } from '../../../test/support/chain/adapters';
 import mainnet from '../../../test/vectors/mainnet-23535880.json';
 import { BlockProof } from './block-proof';
 import { type RawHeader, headerHash } from './header';

@@ -1,4 +1,4 @@
-import { type Reply, JsonRpcServer, answers, json, well } from '../../../test/support/json-rpc-server';
+import { type Reply, JsonRpcServer, answers, json, well } from '../../../test/support/chain/json-rpc-server';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
 import { type Call, Rpc, RpcResting, isThrottled } from './rpc';
 

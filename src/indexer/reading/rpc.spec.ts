@@ -5,7 +5,7 @@ import {
   json,
   type Sent,
   well,
-} from '../../../test/support/json-rpc-server';
+} from '../../../test/support/chain/json-rpc-server';
 import { type RpcEndpoint, rpcEndpoints } from '#ledger/chain/endpoints';
 import type { RetryKind } from '#indexer/requests/post';
 import { Rpc, RpcError, RpcUnavailable } from './rpc';

@@ -1,4 +1,4 @@
-import { PaperNode, Refused } from '../../../test/support/paper-node';
+import { PaperNode, Refused } from '../../../test/support/chain/paper-node';
 import { Rpc } from './rpc';
 import { TagReader } from './tags';
 

@@ -9,7 +9,7 @@ import pg, {
 } from 'pg';
 
 /*
- * All that the service uses of pg beside its public types. test/pg-internals.e2e-spec.ts names each member, and checks
+ * All that the service uses of pg beside its public types. test/statements/pg-internals.e2e-spec.ts names each member, and checks
  * what is said of it here.
  */
 

@@ -2,7 +2,7 @@ import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 
 /*
- * All that the service uses of TypeORM beside its public types. test/typeorm-internals.e2e-spec.ts names each, and
+ * All that the service uses of TypeORM beside its public types. test/statements/typeorm-internals.e2e-spec.ts names each, and
  * checks what is said of it here.
  */
 

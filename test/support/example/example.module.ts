@@ -7,7 +7,7 @@ import { RepositoriesModule } from './repositories';
 import { RestModule } from './rest';
 import { IsFree, ValidationController } from './validation';
 
-/** Uses the idioms of NestJS as a module of another team would. Each has its test in test/idioms.e2e-spec.ts. */
+/** Uses the idioms of NestJS as a module of another team would. Each has its test in test/idioms/idioms.e2e-spec.ts. */
 @Module({
   imports: [EventsModule, LimitsModule, RepositoriesModule, RestModule],
   controllers: [AnswersController, InterceptedController, ErrorsController, ValidationController],

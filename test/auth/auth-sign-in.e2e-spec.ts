@@ -1,0 +1,387 @@
+import { scanSiweMessage } from '#features/auth/siwe';
+import { METRICS_TOKEN, type TestApp, served, until, useApp } from '../support/app';
+import { type MessageFields, type Wallet, newWallet, siweMessage } from '../support/wallet';
+
+const FAILED = [401, { success: false, error: 'Authentication failed', code: 'authentication_failed' }];
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Signs in with a message of these fields, with a fresh nonce unless one is given. */
+async function attempt(app: TestApp, fields: Partial<MessageFields> = {}, wallet: Wallet = newWallet()) {
+  const message = siweMessage({
+    address: wallet.address,
+    nonce: fields.nonce ?? (await app.nonce()),
+    ...fields,
+  });
+  return app.post('/auth/verify', { message, signature: await wallet.signMessage({ message }) });
+}
+
+async function isAnswered(app: TestApp, fields: Partial<MessageFields>, status: number): Promise<void> {
+  const answer = await attempt(app, fields);
+  expect(answer.status).toBe(status);
+  if (status === 401) expect([answer.status, answer.body]).toEqual(FAILED);
+}
+
+describe('nonce', () => {
+  const app = useApp();
+
+  it.each(['/auth/nonce', '/api/auth/nonce'])(
+    'comes by GET and by POST, enveloped and bare: %s',
+    async (path) => {
+      for (const answer of [await app.get(path), await app.post(path, { address: newWallet().address })]) {
+        expect(answer.status).toBe(200);
+        const { nonce } = answer.body;
+        expect(nonce).toMatch(/^[a-zA-Z0-9]{8,}$/);
+        expect(answer.body).toEqual({ success: true, data: { nonce }, nonce });
+      }
+    },
+  );
+
+  it('is different each time', async () => {
+    const nonces = await Promise.all(Array.from({ length: 50 }, () => app.nonce()));
+    expect(new Set(nonces).size).toBe(50);
+  });
+
+  it('lives for 600 seconds', async () => {
+    const nonce = await app.nonce();
+    const [row] = await app.sql(
+      'SELECT extract(epoch FROM expires_at - now())::float AS seconds FROM nonces WHERE nonce = $1',
+      [nonce],
+    );
+    expect(row.seconds).toBeGreaterThan(590);
+    expect(row.seconds).toBeLessThanOrEqual(600.001);
+  });
+
+  it.each([
+    {},
+    { address: null },
+    { address: '0x12' },
+    { address: 7 },
+    { address: ['0x'] },
+    { address: '' },
+    { address: '11'.repeat(20) },
+    { address: `0x${'g'.repeat(40)}` },
+    { address: `0x${'1'.repeat(41)}` },
+    { address: `0x${'1'.repeat(40)}\n` },
+  ])('by POST needs an address: %j', async (body) => {
+    const answer = await app.post('/auth/nonce', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toEqual({
+      success: false,
+      error: 'Validation failed',
+      code: 'validation_failed',
+      details: [{ field: 'address', message: 'must be a wallet address' }],
+    });
+  });
+
+  it('by POST without a body is refused too', async () => {
+    const answer = await app.send({ method: 'POST', url: '/auth/nonce' });
+    expect([answer.status, answer.body.error]).toEqual([400, 'Validation failed']);
+  });
+});
+
+describe('sign-in', () => {
+  const app = useApp();
+
+  it.each(['', '/api'])(
+    'gives token and user, enveloped and bare, both ways to a nonce: %s',
+    async (prefix) => {
+      const wallet = newWallet();
+      const nonces = [
+        (await app.get(`${prefix}/auth/nonce`)).body.nonce as string,
+        (await app.post(`${prefix}/auth/nonce`, { address: wallet.address })).body.data.nonce as string,
+      ];
+      const users = [];
+      for (const nonce of nonces) {
+        const message = siweMessage({ address: wallet.address, nonce, statement: 'Sign in to save.' });
+        const signature = await wallet.signMessage({ message });
+        const { status, body } = await app.post(`${prefix}/auth/verify`, { message, signature });
+        expect(status).toBe(200);
+        expect(body.data.user).toEqual({
+          id: expect.any(String),
+          address: wallet.address.toLowerCase(),
+          createdAt: expect.stringMatching(ISO),
+        });
+        expect(body).toEqual({ success: true, data: { token: body.token, user: body.user }, ...body.data });
+        const me = await app.get(`${prefix}/auth/me`, { token: body.token as string });
+        expect(me.body).toEqual({ success: true, data: { ...body.user, poolCount: 0, totalDeposits: '0' } });
+        users.push(body.user);
+      }
+      expect(users[1]).toEqual(users[0]);
+    },
+  );
+
+  it('accepts a nonce only once', async () => {
+    const wallet = newWallet();
+    const nonce = await app.nonce();
+    expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
+    const again = await attempt(app, { nonce }, wallet);
+    expect([again.status, again.body]).toEqual(FAILED);
+    expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).toEqual([]);
+  });
+
+  it('accepts one of 50 simultaneous requests with the same message', async () => {
+    const wallet = newWallet();
+    const message = siweMessage({ address: wallet.address, nonce: await app.nonce() });
+    const signature = await wallet.signMessage({ message });
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => app.post('/auth/verify', { message, signature })),
+    );
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    // 503 if the machine is too slow to serve so many in time.
+    expect(statuses.every((status) => [200, 401, 503].includes(status))).toBe(true);
+    const later = await app.post('/auth/verify', { message, signature });
+    expect([later.status, later.body]).toEqual(FAILED);
+  });
+
+  it('creates one user for parallel first sign-ins of an address', async () => {
+    const wallet = newWallet();
+    const nonces = await Promise.all(Array.from({ length: 10 }, () => app.nonce()));
+    const answers = await Promise.all(nonces.map((nonce) => served(() => attempt(app, { nonce }, wallet))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200));
+    expect(new Set(answers.map(({ body }) => body.user.id as string)).size).toBe(1);
+    const users = await app.sql('SELECT id FROM users WHERE address = $1', [wallet.address.toLowerCase()]);
+    expect(users).toEqual([{ id: answers[0].body.user.id }]);
+  });
+
+  it('accepts the older of two nonces too', async () => {
+    const wallet = newWallet();
+    const [first, second] = [await app.nonce(wallet.address), await app.nonce(wallet.address)];
+    expect((await attempt(app, { nonce: first }, wallet)).status).toBe(200);
+    expect((await attempt(app, { nonce: second }, wallet)).status).toBe(200);
+  });
+
+  it('that fails leaves the nonce usable', async () => {
+    const wallet = newWallet();
+    const nonce = await app.nonce(wallet.address);
+    const message = siweMessage({ address: wallet.address, nonce });
+    const signature = await newWallet().signMessage({ message });
+    expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
+    expect((await attempt(app, { nonce, expirationTime: '2020-01-01T00:00:00Z' }, wallet)).status).toBe(401);
+    expect((await attempt(app, { nonce }, newWallet())).status).toBe(401);
+    expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
+  });
+
+  it('accepts a nonce got by POST only for its own address, in any case', async () => {
+    const [wallet, other] = [newWallet(), newWallet()];
+    const { nonce } = (
+      await app.post('/auth/nonce', { address: wallet.address.toUpperCase().replace('X', 'x') })
+    ).body;
+    expect((await attempt(app, { nonce }, other)).status).toBe(401);
+    expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
+  });
+
+  it('accepts a nonce until it expires', async () => {
+    const wallet = newWallet();
+    const expire = (nonce: string, seconds: number) =>
+      app.sql(`UPDATE nonces SET expires_at = now() + make_interval(secs => $2) WHERE nonce = $1`, [
+        nonce,
+        seconds,
+      ]);
+    const [alive, dead] = [await app.nonce(), await app.nonce()];
+    await expire(alive, 30);
+    await expire(dead, -0.001);
+    expect((await attempt(app, { nonce: alive }, wallet)).status).toBe(200);
+    expect((await attempt(app, { nonce: dead }, wallet)).status).toBe(401);
+  });
+
+  it('refuses a nonce that was never issued', async () => {
+    expect((await attempt(app, { nonce: 'neverIssued12345' })).status).toBe(401);
+  });
+
+  it('respects notBefore and expirationTime', async () => {
+    const at = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString();
+    const cases: [Partial<MessageFields>, number][] = [
+      [{ expirationTime: at(60) }, 200],
+      [{ expirationTime: at(-1) }, 401],
+      [{ notBefore: at(-1) }, 200],
+      [{ notBefore: at(60) }, 401],
+      [{ notBefore: at(-60), expirationTime: at(60) }, 200],
+      [{ notBefore: at(60), expirationTime: at(120) }, 401],
+    ];
+    for (const [fields, status] of cases)
+      expect([fields, (await attempt(app, fields)).status]).toEqual([fields, status]);
+  });
+
+  it('accepts any chain and site without CHAIN_ID and SIWE_DOMAINS', async () => {
+    const answer = await attempt(app, {
+      chainId: 424242,
+      domain: 'elsewhere.example',
+      uri: 'https://else.example',
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    undefined,
+    {},
+    { message: 'x' },
+    { signature: '0x' },
+    { message: 7, signature: [] },
+    { message: null, signature: null },
+    { message: {}, signature: {} },
+    [],
+    'text',
+    7,
+    null,
+  ])('answers 401 to a body that is no sign-in: %j', async (body) => {
+    const answer = await app.send({
+      method: 'POST',
+      url: '/auth/verify',
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    expect([answer.status, answer.body]).toEqual(FAILED);
+  });
+
+  it('answers 400 to a body that is not JSON', async () => {
+    for (const body of ['{', 'message=x', '{"message":}']) {
+      const answer = await app.send({ method: 'POST', url: '/auth/verify', body });
+      expect([answer.status, answer.body.error]).toEqual([400, 'Validation failed']);
+    }
+  });
+
+  it('is one statement: if the user cannot be written, the nonce stays', async () => {
+    const wallet = newWallet();
+    const nonce = await app.nonce();
+    await app.sql(
+      `ALTER TABLE users ADD CONSTRAINT broken CHECK (address <> '${wallet.address.toLowerCase()}')`,
+    );
+    expect((await attempt(app, { nonce }, wallet)).status).toBe(500);
+    await app.sql('ALTER TABLE users DROP CONSTRAINT broken');
+    expect((await attempt(app, { nonce }, wallet)).status).toBe(200);
+  });
+
+  it('is counted by result', async () => {
+    const count = async (result: string): Promise<number> => {
+      const text = await app.metrics();
+      return Number(new RegExp(`^sign_ins_total\\{result="${result}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+    };
+    const [succeeded, nonceless] = [await count('success'), await count('nonce')];
+    await attempt(app);
+    await attempt(app, { nonce: 'neverIssued12345' });
+    await until(async () => (await count('success')) === succeeded + 1);
+    expect(await count('nonce')).toBe(nonceless + 1);
+  });
+});
+
+describe('sign-in with SIWE_DOMAINS and CHAIN_ID', () => {
+  const app = useApp({ SIWE_DOMAINS: 'app.example.org, localhost:3000', CHAIN_ID: '8453' });
+
+  it.each<[Partial<MessageFields>, number]>([
+    [{}, 200],
+    [{ domain: 'localhost:3000', uri: 'http://localhost:3000/login?x=1' }, 200],
+    [{ domain: 'app.example.org', uri: 'http://localhost:3000' }, 200],
+    [{ domain: 'evil.example' }, 401],
+    [{ uri: 'https://evil.example/login' }, 401],
+    [{ uri: 'https://app.example.org.evil.example' }, 401],
+    [{ uri: 'https://app.example.org@evil.example' }, 401],
+    [{ uri: 'urn:app.example.org' }, 401],
+    [{ domain: 'localhost', uri: 'http://localhost' }, 401],
+    [{ domain: 'app.example.org:8443' }, 401],
+    [{ domain: 'sub.app.example.org' }, 401],
+    [{ domain: 'user@app.example.org' }, 401],
+    [{ chainId: 1 }, 401],
+    [{ chainId: 0 }, 401],
+  ])('answers %j with %i', (fields, status) => isAnswered(app, { chainId: 8453, ...fields }, status));
+});
+
+describe('sign-in in production', () => {
+  const app = useApp({
+    NODE_ENV: 'production',
+    CHAIN_ID: '1',
+    METRICS_TOKEN,
+    SIWE_DOMAINS: 'app.example.org, localhost:3000, 127.0.0.1:3000, [::1]:3000, plain.example',
+  });
+
+  it.each<[Partial<MessageFields>, number]>([
+    [{}, 200],
+    [{ uri: 'HTTPS://app.example.org/a?b=c#d' }, 200],
+    [{ domain: 'https://app.example.org' }, 200],
+    [{ domain: 'localhost:3000', uri: 'http://localhost:3000/login' }, 200],
+    [{ domain: 'http://localhost:3000', uri: 'http://localhost:3000/login' }, 200],
+    [{ uri: 'http://127.0.0.1:3000' }, 200],
+    [{ uri: 'http://[::1]:3000/' }, 200],
+    [{ uri: 'https://localhost:3000' }, 200],
+    [{ uri: 'http://app.example.org/login' }, 401],
+    [{ domain: 'http://app.example.org' }, 401],
+    [{ domain: 'ftp://app.example.org' }, 401],
+    [{ domain: 'javascript://app.example.org' }, 401],
+    [{ uri: 'http://plain.example' }, 401],
+    [{ uri: 'ftp://app.example.org/' }, 401],
+    [{ uri: 'wss://app.example.org/' }, 401],
+    [{ uri: 'ws://localhost:3000/' }, 401],
+    [{ uri: 'javascript://app.example.org/%0aalert(1)' }, 401],
+    [{ uri: 'https:app.example.org' }, 401],
+    [{ uri: 'https://user@app.example.org/' }, 401],
+    [{ uri: 'https://user:word@app.example.org/' }, 401],
+    [{ uri: 'https://@app.example.org/' }, 401],
+    [{ uri: 'http://user@localhost:3000/' }, 401],
+    [{ domain: 'user@app.example.org' }, 401],
+    [{ domain: 'https://user@app.example.org' }, 401],
+    [{ chainId: 5 }, 401],
+    [{ issuedAt: '2999-01-01T00:00:00Z' }, 401],
+  ])('answers %j with %i', (fields, status) => isAnswered(app, fields, status));
+
+  it.each([
+    [50, 200],
+    [-86_400, 200],
+    [90, 401],
+  ])('answers a message issued in %i s with %i', (seconds, status) =>
+    isAnswered(app, { issuedAt: new Date(Date.now() + seconds * 1000).toISOString() }, status),
+  );
+});
+
+describe('looking up the nonce', () => {
+  const app = useApp();
+
+  it.each<[string, Partial<MessageFields>]>([
+    ['a statement like its line', { statement: 'Nonce: abcdefgh12345678' }],
+    ['a statement like the line before', { statement: 'Chain ID: 1' }],
+    [
+      'a request id and resources like it',
+      { requestId: 'Nonce:%20abcdefgh', resources: ['nonce:abcdefgh12345678'] },
+    ],
+  ])('is the one that is signed: with %s', async (_, fields) => {
+    const nonce = await app.nonce();
+    expect((await attempt(app, { ...fields, nonce })).status).toBe(200);
+    expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [nonce])).toEqual([]);
+  });
+
+  it.each<[string, (good: string, used: string) => string]>([
+    ['in a statement', (good) => `x\nChain ID: 1\nNonce: ${good}\nIssued At: 2026-01-01T00:00:00Z`],
+    [
+      'twice',
+      (good) =>
+        `x\n\nURI: https://a.example\nVersion: 1\nChain ID: 1\nNonce: ${good}\nIssued At: 2026-01-01T00:00:00Z`,
+    ],
+  ])('is no other that is good: %s', async (_, statement) => {
+    const wallet = newWallet();
+    const [good, used] = [await app.nonce(), await app.nonce()];
+    expect((await attempt(app, { nonce: used }, wallet)).status).toBe(200);
+    const answer = await attempt(app, { nonce: used, statement: statement(good, used) }, wallet);
+    expect([answer.status, answer.body]).toEqual(FAILED);
+    expect(await app.sql('SELECT FROM nonces WHERE nonce = $1', [good])).toHaveLength(1);
+  });
+
+  it("takes time that does not depend on the message's content", async () => {
+    const signature = `0x${'11'.repeat(65)}`;
+    const lines = [
+      '\nChain ID: 1',
+      '\nChain ID: 1\nNonce: a',
+      '\n',
+      '\nChain ID: 11111111',
+      '\nNonce: abcdefgh1',
+    ];
+    const head = `app.example.org wants you to sign in with your Ethereum account:\n${newWallet().address}`;
+    const round = (): number => {
+      const begun = performance.now();
+      for (const line of lines)
+        for (let i = 0; i < 200; i++) scanSiweMessage((head + line.repeat(8192)).slice(0, 8192));
+      return performance.now() - begun;
+    };
+    // Each is a thousand; parsing one takes up to 15 ms. Other processes may slow some.
+    expect(Math.min(round(), round(), round())).toBeLessThan(1000);
+    const message = (head + lines[0].repeat(8192)).slice(0, 8192);
+    expect((await app.post('/auth/verify', { message, signature })).status).toBe(401);
+  });
+});

@@ -1,0 +1,323 @@
+import { type SavingsClient, type SavingsEvent, isSavingsError } from '@pooled-savings/client';
+import { parseEther } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
+import { TEN } from '../../support/app';
+import {
+  BrowserWallet,
+  PayingBench,
+  REJECTED,
+  UNSUPPORTED,
+  newPool as createPool,
+} from '../../support/browser/paying';
+
+jest.setTimeout(120_000);
+
+const OTHER_CHAIN = 5;
+const bench = new PayingBench();
+const { app } = bench;
+let chain: DevClient;
+let client: SavingsClient;
+let wallet: BrowserWallet;
+
+beforeAll(async () => {
+  await bench.begin();
+  chain = await bench.funded(5);
+  await bench.atHead();
+  client = bench.client();
+  wallet = new BrowserWallet([chain]).without('eth_signTypedData_v4');
+  await client.signIn(wallet);
+});
+afterAll(() => bench.end());
+
+const newPool = (): Promise<{ id: string; depositId: string }> => createPool(client);
+
+it('pays, waits until it is confirmed, claims and withdraws; its events tell of each', async () => {
+  const { id, depositId } = await newPool();
+  const seen: SavingsEvent[] = [];
+  const end = new AbortController();
+  const ofPool = ['deposit.confirmed', 'yield.claimed', 'withdrawal.confirmed'] as const;
+  let onConnected = (): void => undefined;
+  const isConnected = new Promise<void>((resolve) => (onConnected = resolve));
+  const following = (async () => {
+    for await (const event of client.events({ topics: ofPool, signal: end.signal, onConnected }))
+      if (seen.push(event) === 3) break;
+  })();
+  await isConnected;
+  const confirmed = client.transactions.confirmed(depositId);
+  const told: string[] = [];
+  const receipts = await client.pay(id, {
+    transaction: depositId,
+    wallet,
+    onSent: (call, hash) => told.push(`sent ${call.name} ${hash}`),
+    onMined: (call, { transactionHash }) => told.push(`mined ${call.name} ${transactionHash}`),
+  });
+  const [approve, deposit] = receipts.map(({ transactionHash }) => transactionHash);
+  expect(told).toEqual([
+    `sent approve ${approve}`,
+    `mined approve ${approve}`,
+    `sent deposit ${deposit}`,
+    `mined deposit ${deposit}`,
+  ]);
+  expect(await confirmed).toMatchObject({ id: depositId, status: 'CONFIRMED', txHash: deposit, amount: TEN });
+
+  await bench.rpc('evm_increaseTime', 60);
+  await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
+  await bench.atHead();
+  const [claimed] = await client.claim(id, { wallet });
+  const [withdrawn] = await client.withdraw(id, { amount: 7n, wallet });
+  await following;
+  expect(seen).toMatchObject([
+    { topic: 'deposit.confirmed', poolId: id, transactionId: depositId, txHash: deposit, amount: TEN },
+    { topic: 'yield.claimed', poolId: id, txHash: claimed.transactionHash },
+    { topic: 'withdrawal.confirmed', poolId: id, txHash: withdrawn.transactionHash, amount: '7' },
+  ]);
+  expect(await client.pools.position(id)).toMatchObject({ deposited: TEN, withdrawn: '7' });
+});
+
+it('pays with a viem wallet client', async () => {
+  const { id } = await newPool();
+  await client.pay(id, { amount: 9n, wallet: chain });
+  await bench.atHead();
+  expect(await client.pools.position(id)).toMatchObject({ deposited: '9' });
+});
+
+it('buys tickets', async () => {
+  const { timestamp } = await bench.owner.getBlock();
+  await bench.lottery(bench.owner, 'openDraw', [parseEther('2'), timestamp + 3600n]);
+  await bench.atHead();
+  expect(await client.buyTickets(3, { wallet })).toHaveLength(2);
+  expect((await client.payments.list())[0]).toMatchObject({ cost: parseEther('6').toString() });
+  await bench.atHead();
+  const { data } = await client.lottery.mine();
+  expect(data).toMatchObject([{ tickets: 3, spent: parseEther('6').toString() }]);
+});
+
+/** A client whose service is behind the chain: it knows nothing of a withdrawal yet. */
+async function behind(amount: bigint): Promise<{ late: SavingsClient; id: string }> {
+  const { id } = await newPool();
+  await client.pay(id, { amount, wallet });
+  await bench.atHead();
+  const { data } = await client.api.GET('/pools/{id}/calls/withdraw', {
+    params: { path: { id }, query: { amount: `${amount}` } },
+  });
+  await client.withdraw(id, { amount, wallet });
+  const answer = (): Promise<Response> => Promise.resolve(Response.json(data));
+  const late = bench.client({
+    tokens: client.tokens,
+    fetch: (request) => ((request as Request).url.includes('/calls/') ? answer() : fetch(request)),
+  });
+  return { late, id };
+}
+
+it('sends nothing that the contract refuses, and says why by its ABI', async () => {
+  const { late, id } = await behind(7n);
+  const before = wallet.sent;
+  await expect(late.withdraw(id, { amount: 7n, wallet })).rejects.toMatchObject({
+    code: 'contract_error',
+    call: 'withdraw',
+    name: 'InsufficientBalance',
+    args: { balance: 0n, needed: 7n },
+  });
+  expect(wallet.sent).toBe(before);
+});
+
+it('says which call the contract reverted', async () => {
+  const { id } = await newPool();
+  await client.pay(id, { amount: 7n, wallet });
+  await bench.atHead();
+  // The same is sent elsewhere while the wallet is open.
+  const slow = new BrowserWallet([chain]);
+  slow.answers.eth_sendTransaction = async ({ params: [call] }) => {
+    await slow.send(call);
+    return slow.send({ ...call, gas: '0x7a120' });
+  };
+  await expect(client.withdraw(id, { amount: 7n, wallet: slow })).rejects.toMatchObject({
+    code: 'transaction_reverted',
+    call: 'withdraw',
+  });
+});
+
+it('ends by the signal while it waits for the chain; what was sent stays sent', async () => {
+  const { id } = await newPool();
+  const end = new AbortController();
+  await bench.rpc('evm_setAutomine', false);
+  try {
+    const onSent = (): void => end.abort(new Error('enough'));
+    const paying = client.pay(id, { amount: 5n, wallet, signal: end.signal, onSent });
+    await expect(paying).rejects.toThrow('enough');
+  } finally {
+    await bench.rpc('evm_setAutomine', true);
+    await bench.mine(1);
+  }
+});
+
+describe('confirmed', () => {
+  it('throws for a deposit that has expired', async () => {
+    const { depositId } = await newPool();
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [depositId]);
+    await expect(client.transactions.confirmed(depositId)).rejects.toMatchObject({
+      code: 'deposit_expired',
+      transactionId: depositId,
+    });
+  });
+
+  it('ends by the signal', async () => {
+    const { depositId } = await newPool();
+    const signal = AbortSignal.timeout(200);
+    const error: unknown = await client.transactions
+      .confirmed(depositId, { signal })
+      .catch((e: unknown) => e);
+    expect([isSavingsError(error), (error as Error).name]).toEqual([false, 'TimeoutError']);
+  });
+});
+
+describe('a wallet on another chain', () => {
+  const elsewhere = (): BrowserWallet =>
+    new BrowserWallet([chain], OTHER_CHAIN).without('eth_signTypedData_v4');
+
+  it('is asked to change over, once', async () => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    await client.pay(id, { amount: 1n, wallet: other });
+    expect(other.count('wallet_switchEthereumChain')).toBe(1);
+  });
+
+  it.each([
+    ['refuses', () => Promise.reject(REJECTED)],
+    ['only says so', () => null],
+    ['cannot', () => Promise.reject(UNSUPPORTED)],
+  ])('sends nothing there if it %s', async (_, answer) => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    other.answers.wallet_switchEthereumChain = answer;
+    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+      code: 'wrong_chain',
+      expected: 31337,
+      actual: OTHER_CHAIN,
+    });
+    expect([other.sent, other.count('wallet_addEthereumChain')]).toEqual([0, 0]);
+  });
+
+  const unknown = Object.assign(new Error('Unrecognized chain ID.'), { code: 4902 });
+  it.each([
+    ['says so', unknown],
+    [
+      'wraps that',
+      Object.assign(new Error('Internal error'), { code: -32603, data: { originalError: { code: 4902 } } }),
+    ],
+  ])('that does not know the chain and %s has it added, and is asked to change over', async (_, error) => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    let added: any;
+    other.answers.wallet_switchEthereumChain = (_asked, next) => (added ? next() : Promise.reject(error));
+    other.answers.wallet_addEthereumChain = ({ params }) => void (added = params[0]);
+    await client.pay(id, { amount: 1n, wallet: other });
+    expect(added).toMatchObject({
+      chainId: '0x7a69',
+      chainName: 'Local chain',
+      nativeCurrency: { symbol: 'ETH', decimals: 18 },
+      rpcUrls: [expect.stringContaining('http://')],
+    });
+    expect(other.chainId).toBe(31337);
+  });
+
+  it('sends nothing if the person does not want it added', async () => {
+    const { id } = await newPool();
+    const other = elsewhere();
+    other.answers.wallet_switchEthereumChain = () => Promise.reject(unknown);
+    other.answers.wallet_addEthereumChain = () => Promise.reject(REJECTED);
+    await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+      code: 'wrong_chain',
+    });
+    expect(other.sent).toBe(0);
+  });
+});
+
+describe('a wallet with another account', () => {
+  it('sends nothing, and both accounts are told', async () => {
+    const { id } = await newPool();
+    const stranger = await bench.funded(6);
+    for (const other of [new BrowserWallet([stranger]), stranger])
+      await expect(client.pay(id, { amount: 1n, wallet: other })).rejects.toMatchObject({
+        code: 'account_mismatch',
+        expected: chain.account.address,
+        actual: stranger.account.address,
+      });
+  });
+
+  it('pays with the account of the session, if it has that one too', async () => {
+    const { id } = await newPool();
+    const both = new BrowserWallet([await bench.funded(6), chain]);
+    const [{ from }] = await client.pay(id, { amount: 1n, wallet: both });
+    expect(from).toBe(chain.account.address.toLowerCase());
+  });
+
+  it('is noticed between approval and deposit', async () => {
+    const { id } = await newPool();
+    const stranger = await bench.funded(6);
+    const changing = new BrowserWallet([chain]).without('eth_signTypedData_v4');
+    const onMined = (): void => void (changing.accounts = [stranger]);
+    await expect(client.pay(id, { amount: 2n, wallet: changing, onMined })).rejects.toMatchObject({
+      code: 'account_mismatch',
+    });
+    expect(changing.sent).toBe(1);
+    // What is approved is not approved again.
+    changing.accounts = [chain];
+    expect(await client.pay(id, { amount: 2n, wallet: changing })).toHaveLength(1);
+  });
+});
+
+describe('checkPayment', () => {
+  const type = 'cooperative';
+
+  it('takes what can be paid', () => client.checkPayment({ wallet, amount: TEN, type }));
+
+  it('tells how many tokens are missing, and asks the person for nothing', async () => {
+    const amount = parseEther('5000');
+    const error = (await client.checkPayment({ wallet, amount, type }).catch((e: unknown) => e)) as {
+      balance: bigint;
+    };
+    expect(error).toMatchObject({
+      code: 'insufficient_tokens',
+      needed: amount,
+      missing: amount - error.balance,
+    });
+    const { id } = await newPool();
+    const before = wallet.asked.length;
+    await expect(client.pay(id, { amount, wallet })).rejects.toMatchObject({ code: 'insufficient_tokens' });
+    expect(wallet.asked.slice(before)).not.toContain('eth_sendTransaction');
+  });
+
+  it('knows the minimum of new pools, and that of the contract', async () => {
+    const amount = parseEther('9');
+    await expect(client.checkPayment({ wallet, amount, type })).rejects.toMatchObject({
+      code: 'deposit_below_minimum',
+      minimum: BigInt(TEN),
+    });
+    const { address } = await deploy(chain, artifacts.SavingsPool, [
+      bench.deployment.token,
+      chain.account.address,
+      parseEther('3'),
+    ]);
+    await client.checkPayment({ wallet, amount, contract: address });
+    await expect(client.checkPayment({ wallet, amount: 2n, contract: address })).rejects.toMatchObject({
+      code: 'deposit_below_minimum',
+      minimum: parseEther('3'),
+    });
+  });
+
+  it('knows whether there is ether for gas', async () => {
+    const address = chain.account.address;
+    const before = await chain.getBalance({ address });
+    await bench.rpc('anvil_setBalance', address, '0x1');
+    try {
+      await expect(client.checkPayment({ wallet, amount: TEN, type })).rejects.toMatchObject({
+        code: 'insufficient_ether',
+        balance: 1n,
+      });
+    } finally {
+      await bench.rpc('anvil_setBalance', address, `0x${before.toString(16)}`);
+    }
+  });
+});

@@ -1,0 +1,92 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type Server, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beAlone, takePorts } from '#dev/ports';
+import { freePort } from '#dev/postgres-host';
+
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => server.close()));
+
+async function occupied(host = '127.0.0.1'): Promise<number> {
+  const port = await freePort();
+  servers.push(createServer().listen(port, host));
+  await once(servers.at(-1)!, 'listening');
+  return port;
+}
+
+/** What another process says that does this, and is then killed, so that it cleans nothing up. */
+function another(code: string): string {
+  const script = `const { beAlone, takePorts } = require('./src/dev/ports');
+    (async () => ${code})().catch(({ message }) => console.log(message))
+      .finally(() => process.kill(process.pid, 'SIGKILL'));`;
+  const loader = ['-C', 'source', '-r', 'ts-node/register/transpile-only', '-e', script];
+  const { stdout, stderr } = spawnSync(process.execPath, loader, {
+    cwd: join(__dirname, '../..'),
+    encoding: 'utf8',
+  });
+  return stdout + stderr;
+}
+
+describe('ports of npm start', () => {
+  it('that are not set are free ones, near the usual ones, and all different', async () => {
+    const { api, indexer, page } = await takePorts({});
+    expect([api % 10, indexer % 10, page]).toEqual([1, 2, api - 1]);
+    const next = await takePorts({ PORT: '', INDEXER_PORT: '0' });
+    expect(new Set([api, indexer, page, next.api, next.indexer, next.page]).size).toBe(6);
+    expect(next.api).toBeGreaterThan(api);
+  });
+
+  it('that are set are those, or an error that says which', async () => {
+    const [api, indexer] = [await freePort(), await freePort()];
+    expect(await takePorts({ PORT: `${api}`, INDEXER_PORT: `${indexer}` })).toMatchObject({ api, indexer });
+    const taken = await occupied();
+    await expect(takePorts({ PORT: `${taken}` })).rejects.toThrow(`Port ${taken} is taken; set PORT`);
+    await expect(takePorts({ INDEXER_PORT: `${taken}` })).rejects.toThrow(
+      `Port ${taken} is taken; set INDEXER_PORT`,
+    );
+    for (const wrong of ['80000', '-1', 'x', '1.5'])
+      await expect(takePorts({ PORT: wrong })).rejects.toThrow(`Port ${wrong} is no port`);
+    const same = `${await freePort()}`;
+    await expect(takePorts({ PORT: same, INDEXER_PORT: same })).rejects.toThrow('set INDEXER_PORT');
+  });
+
+  it('are not those of another start that does not listen yet, unless it was killed', async () => {
+    const ours = `${await freePort()}`;
+    await takePorts({ PORT: ours });
+    expect(another(`takePorts({ PORT: '${ours}' })`)).toContain(`Port ${ours} is taken by another start`);
+    const killed = await freePort();
+    expect(another(`takePorts({ PORT: '${killed}' })`)).toBe('');
+    expect((await takePorts({ PORT: `${killed}` })).api).toBe(killed);
+  });
+});
+
+describe('a folder of npm start', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'alone-'));
+  const running = join(folder, 'running.json');
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const start = `beAlone('${folder}', '${running}')`;
+
+  it('has one at a time, which says where it is, unless it was killed', async () => {
+    writeFileSync(running, '{"api":"http://localhost:1"}');
+    expect(another(start)).toBe('');
+    await beAlone(folder, running);
+    expect(existsSync(running)).toBe(false);
+    expect(another(start)).toContain(`runs in this folder already: process ${process.pid}. Stop it`);
+    const api = `http://localhost:${await occupied()}`;
+    writeFileSync(running, JSON.stringify({ api, host: '127.0.0.1' }));
+    expect(another(start)).toContain(`process ${process.pid}, ${api}. Stop it`);
+    const elsewhere = `http://localhost:${await occupied('127.0.0.2')}`;
+    writeFileSync(running, JSON.stringify({ api: elsewhere, host: '127.0.0.2' }));
+    expect(another(start)).toContain(`process ${process.pid}, ${elsewhere}. Stop it`);
+  });
+
+  it('that was copied while it ran may be used', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'alone-'));
+    cpSync(folder, copy, { recursive: true });
+    expect(another(start.replaceAll(folder, copy))).toBe('');
+    rmSync(copy, { recursive: true });
+  });
+});

@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Hex, recoverMessageAddress } from 'viem';
+import { ERRORS, type ErrorCode } from '#platform/errors/error-codes';
+import { type SignedIn, useApp } from '../support/app';
+import type { Content, OpenApiDocument, Operation } from '../support/openapi';
+import { PREPARATIONS } from '../support/preparations';
+
+const app = useApp();
+const ROOT = join(__dirname, '../..');
+let document: OpenApiDocument;
+interface Described {
+  name: string;
+  method: string;
+  path: string;
+  operation: Operation;
+}
+let operations: Described[];
+/** And what the service sends. */
+let all: Described[];
+
+beforeAll(async () => {
+  const answer = await app.nest.inject({ method: 'GET', url: '/docs/openapi.json' });
+  document = answer.json<OpenApiDocument>();
+  operations = described(document.paths);
+  all = [...operations, ...described(document.webhooks)];
+});
+
+const described = (paths: OpenApiDocument['paths']): Described[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path,
+      operation,
+    })),
+  );
+
+/** All examples of a content, whichever way they are given. */
+const examplesOf = ({ example, examples = {} }: Content): unknown[] => [
+  ...(example === undefined ? [] : [example]),
+  ...Object.values(examples).map(({ value, $ref }) =>
+    $ref ? document.components.examples[$ref.split('/').pop()!].value : value,
+  ),
+];
+
+it('every operation says what it is and does, and has a tag that says what it is of', () => {
+  const tagged = new Map(document.tags.map(({ name, description }) => [name, description]));
+  for (const { name, operation } of all) {
+    const { summary = '', description = '', tags = [] } = operation;
+    expect([name, summary]).toEqual([name, expect.stringMatching(/^[A-Z].{3,59}[^.]$/)]);
+    expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z][^]{20,}[.]$/)]);
+    expect([name, tags.map((tag) => tagged.get(tag))]).toEqual([name, [expect.stringMatching(/.{10,}/)]]);
+  }
+});
+
+it('every parameter is described, and those in the path have an example', () => {
+  for (const { name, operation } of operations)
+    for (const parameter of operation.parameters ?? []) {
+      const what = `${name} ${parameter.name}`;
+      expect([what, parameter.description]).toEqual([what, expect.stringMatching(/.{5,}/)]);
+      if (parameter.in === 'path') expect([what, parameter.example]).toEqual([what, expect.any(String)]);
+    }
+});
+
+it('every body has an example, and every example is what its schema says, no field more or less', () => {
+  for (const { name, operation } of all) {
+    const bodies = [
+      { where: 'request', content: operation.requestBody?.content },
+      ...Object.entries(operation.responses).map(([where, { content }]) => ({ where, content })),
+    ];
+    for (const { where, content = {} } of bodies)
+      for (const body of Object.values(content)) {
+        const examples = examplesOf(body);
+        expect([name, where, examples.length]).not.toEqual([name, where, 0]);
+        for (const example of examples) {
+          const wrong = app.validator.violations(body.schema!, example);
+          // A field without an example: give it one, or its name one in src/api/documents/examples.ts.
+          expect([name, where, wrong]).toEqual([name, where, undefined]);
+        }
+      }
+  }
+});
+
+it('fields of requests have no default in the schema: generators take those with one for required', () => {
+  const withDefault = Object.entries(document.components.schemas).flatMap(([name, { properties = {} }]) =>
+    Object.entries(properties as Record<string, object>)
+      .filter(([, schema]) => 'default' in schema)
+      .map(([field]) => `${name}.${field}`),
+  );
+  expect(withDefault).toEqual([]);
+});
+
+it('errors are named, with the texts of the service', () => {
+  for (const { name, operation } of operations)
+    for (const [status, { content = {} }] of Object.entries(operation.responses))
+      if (Number(status) >= 400 && status !== '431') {
+        const names = Object.keys(content['application/json'].examples ?? {});
+        expect([name, status, names.length]).not.toEqual([name, status, 0]);
+        for (const code of names) expect(ERRORS[code as ErrorCode].status).toBe(Number(status));
+      }
+});
+
+describe('the examples of requests', () => {
+  let user: SignedIn;
+  beforeAll(async () => {
+    user = await app.signIn();
+  });
+
+  it('are accepted by the service, once what they need is there: test/support/preparations.ts', async () => {
+    for (const { name, path, method, operation } of operations) {
+      const body = operation.requestBody?.content['application/json'];
+      const prepare = PREPARATIONS[operation.operationId];
+      if ((!body && !prepare) || path === '/auth/verify') continue;
+      const [success] = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
+      for (const example of body ? examplesOf(body) : [undefined]) {
+        const made = (await prepare?.(app, user)) ?? {};
+        const url = path.replace(/\{(\w+)\}/g, (whole, parameter: string) => made[parameter] ?? whole);
+        const { status, text } = await app.send({ method, url, body: example, as: user });
+        expect([name, status, text]).toEqual([name, Number(success), expect.anything()]);
+        if (path.endsWith('/logout/all')) user = await app.signIn(user.wallet);
+      }
+    }
+  });
+
+  it('are prepared only for operations that there are', () => {
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(Object.keys(PREPARATIONS).filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  it('are really signed where they are signed, though only once good for anything', async () => {
+    const [example] = examplesOf(
+      document.paths['/auth/verify'].post.requestBody!.content['application/json'],
+    );
+    const { message, signature } = example as { message: string; signature: Hex };
+    expect(await recoverMessageAddress({ message, signature })).toBe(message.split('\n')[1]);
+    const answer = await app.post('/auth/verify', example);
+    expect(answer.body).toMatchObject({ error: ERRORS.authentication_failed.error });
+  });
+
+  it('in paths are of the right form', async () => {
+    for (const { name, path, method, operation } of operations) {
+      const parameters = operation.parameters?.filter((parameter) => parameter.in === 'path') ?? [];
+      if (parameters.length === 0) continue;
+      const filled = parameters.reduce(
+        (at, each) => at.replace(`{${each.name}}`, String(each.example)),
+        path,
+      );
+      const query = (operation.parameters ?? []).filter(
+        (each) => each.in === 'query' && each.schema?.example,
+      );
+      const url = `${filled}?${query.map((each) => `${each.name}=${each.schema!.example}`).join('&')}`;
+      const content = operation.requestBody?.content['application/json'];
+      const body = content && examplesOf(content)[0];
+      expect([name, (await app.send({ method, url, body, as: user })).status]).toEqual([name, 404]);
+    }
+  });
+});
+
+describe('npm run lint', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const lint = (document: unknown): string => {
+    const file = join(folder, 'openapi.json');
+    writeFileSync(file, JSON.stringify(document));
+    const script = join(ROOT, 'scripts/lint-openapi.mjs');
+    try {
+      execFileSync(process.execPath, [script, file], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+      return '';
+    } catch (error) {
+      return (error as { stderr: string }).stderr;
+    }
+  };
+
+  it("finds what breaks Redocly's or Spectral's rules, warnings too, and nothing in the document", () => {
+    const committed = JSON.parse(readFileSync(join(ROOT, 'openapi.json'), 'utf8')) as OpenApiDocument;
+    expect(lint(committed)).toBe('');
+    delete committed.paths['/pools'].get.summary;
+    delete committed.paths['/pools'].post.description;
+    const found = lint(committed);
+    expect(found).toMatch(/redocly operation-summary .*\n.*spectral operation-description/);
+  });
+});

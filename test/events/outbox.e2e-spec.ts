@@ -1,0 +1,663 @@
+import { Injectable, Module, type Provider, Scope } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Test } from '@nestjs/testing';
+import pino from 'pino';
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { Writable } from 'node:stream';
+import { Database } from '#platform/database/database';
+import { ExpiredRows } from '#platform/database/expired-rows';
+import { HandlerExplorer } from '#ledger/outbox/handler-explorer';
+import { BEGINNING, type LedgerEvent, TOPICS, cursorText, parseCursor } from '#ledger/outbox/ledger-event';
+import { OnLedgerEvent } from '#ledger/outbox/on-ledger-event';
+import { READ_OUTBOX } from '#ledger/outbox/outbox.sql';
+import { createApp } from '#api/app.setup';
+import { type SignedIn, TEN, type TestApp, settings, until, useApp } from '../support/app';
+import { accrue, addTransaction } from '../support/ledger';
+import { readable } from '../support/events/outbox';
+import { LOTTERY, OTHER, PaperChain, SAVER, Written } from '../support/chain/paper-chain';
+
+jest.setTimeout(120_000);
+
+const ALL = { ...BEGINNING, rows: 1000, events: 1_000_000 };
+
+/** Events as a reader gets them who begins at the beginning. */
+async function readEvents(app: TestApp): Promise<LedgerEvent[]> {
+  await readable(app);
+  const rows = await app.nest.get(Database).readAll(READ_OUTBOX, ALL);
+  return rows.flatMap(({ items }) => items) as LedgerEvent[];
+}
+describe('what is published', () => {
+  const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
+  const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
+  const LATE = 'bbbbbbbb-0000-7000-8000-000000000002';
+  const compact = (id: string): string => id.replaceAll('-', '');
+  const chain = new PaperChain();
+  let written: Written;
+  beforeAll(async () => {
+    written = await new Written().start(chain);
+    const { time } = chain.blocks[0];
+    await written.addPool(POOL, [
+      { id: DEPOSIT, amount: '100', at: time },
+      { id: LATE, amount: '999', at: time },
+    ]);
+  });
+  afterAll(() => written.stop());
+  beforeEach(() => written.sql('DELETE FROM outbox'));
+
+  const published = async (): Promise<unknown[]> => {
+    const rows = await written.sql<{ items: unknown[] }>('SELECT items FROM outbox ORDER BY xid, position');
+    return rows.flatMap(({ items }) => items);
+  };
+  const inPool = { poolId: compact(POOL), account: SAVER };
+  const iso = (): string => new Date(chain.head.time * 1000).toISOString();
+  const now: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+  it('tells of payments, withdrawals, claims and yield, in the order of the chain', async () => {
+    chain.add([
+      { kind: 'Deposited', ...inPool, amount: '100', ref: compact(DEPOSIT) },
+      { kind: 'Deposited', ...inPool, account: OTHER, amount: '7' },
+      { kind: 'Withdrawn', ...inPool, amount: '30' },
+      { kind: 'YieldAccrued', poolId: compact(POOL), amount: '5', aprBps: 400 },
+      { kind: 'YieldClaimed', ...inPool, amount: '2' },
+    ]);
+    await written.apply(chain);
+    const [announced, paid, withdrawn, accrued, claimed] = chain.head.events;
+    const at = (logIndex: number): object => ({
+      poolId: POOL,
+      blockNumber: 1,
+      logIndex,
+      final: false,
+      occurredAt: iso(),
+    });
+    const id: unknown = expect.any(String);
+    expect(await published()).toEqual([
+      {
+        topic: 'deposit.confirmed',
+        ...at(0),
+        transactionId: DEPOSIT,
+        transactionType: 'DEPOSIT',
+        txHash: announced.txHash,
+        account: SAVER,
+        amount: '100',
+      },
+      {
+        topic: 'deposit.confirmed',
+        ...at(1),
+        transactionId: id,
+        transactionType: 'DEPOSIT',
+        txHash: paid.txHash,
+        account: OTHER,
+        amount: '7',
+      },
+      {
+        topic: 'withdrawal.confirmed',
+        ...at(2),
+        transactionId: id,
+        transactionType: 'WITHDRAWAL',
+        txHash: withdrawn.txHash,
+        account: SAVER,
+        amount: '30',
+      },
+      { topic: 'yield.accrued', ...at(3), amount: accrued.amount },
+      {
+        topic: 'yield.claimed',
+        ...at(4),
+        transactionId: id,
+        transactionType: 'YIELD_CLAIM',
+        txHash: claimed.txHash,
+        account: SAVER,
+        amount: '2',
+      },
+    ]);
+  });
+
+  it('tells of nothing when the same batch does nothing, and when gas is filled in', async () => {
+    await written.apply(chain);
+    await written.sql(`UPDATE transactions SET gas_used = 5, gas_price = 6 WHERE status = 'CONFIRMED'`);
+    expect(await published()).toEqual([]);
+  });
+
+  it('tells of draws and tickets', async () => {
+    const draw = { contract: LOTTERY, drawId: '3' };
+    const opened = chain.add([
+      { kind: 'DrawOpened', ...draw, amount: '5', drawTime: chain.head.time + 60 },
+      { kind: 'PrizeFunded', ...draw, account: OTHER, amount: '900' },
+      { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '4' },
+    ]);
+    await written.apply(chain);
+    const from = (events: typeof opened.events, n: number): object => ({
+      occurredAt: iso(),
+      drawId: 3,
+      contract: LOTTERY,
+      txHash: events[n].txHash,
+      blockNumber: chain.head.number,
+      logIndex: n,
+      final: false,
+    });
+    expect(await published()).toEqual([
+      { topic: 'draw.opened', ...from(opened.events, 0) },
+      { topic: 'tickets.issued', ...from(opened.events, 2), account: SAVER, tickets: '4' },
+    ]);
+    await written.sql('DELETE FROM outbox');
+    const closed = chain.add([
+      { kind: 'DrawClosed', ...draw },
+      { kind: 'DrawCompleted', ...draw, account: SAVER, amount: '800' },
+      { kind: 'DrawCancelled', ...draw, drawId: '4' },
+      { kind: 'PrizePaid', ...draw, account: SAVER, amount: '800' },
+      { kind: 'Refunded', ...draw, drawId: '4', account: OTHER, amount: '7' },
+    ]);
+    await written.apply(chain);
+    expect(await published()).toEqual([
+      { topic: 'draw.closed', ...from(closed.events, 0) },
+      { topic: 'draw.completed', ...from(closed.events, 1), winner: SAVER, prize: '800' },
+      { topic: 'draw.cancelled', ...from(closed.events, 2), drawId: 4 },
+      { topic: 'prize.paid', ...from(closed.events, 3), account: SAVER, amount: '800' },
+      { topic: 'draw.refunded', ...from(closed.events, 4), drawId: 4, account: OTHER, amount: '7' },
+    ]);
+  });
+
+  it('tells what expired, and that it is paid in the end', async () => {
+    chain.add([], 7200);
+    await written.apply(chain);
+    const transaction = {
+      poolId: POOL,
+      transactionId: LATE,
+      transactionType: 'DEPOSIT',
+      account: SAVER,
+      amount: '999',
+    };
+    expect(await published()).toEqual([{ topic: 'deposit.expired', occurredAt: now, ...transaction }]);
+    await written.sql('DELETE FROM outbox');
+    chain.add([{ kind: 'Deposited', ...inPool, amount: '998', ref: compact(LATE) }]);
+    await written.apply(chain);
+    const { txHash } = chain.head.events[0];
+    expect(await published()).toEqual([
+      {
+        ...transaction,
+        topic: 'deposit.confirmed',
+        occurredAt: iso(),
+        amount: '998',
+        txHash,
+        blockNumber: chain.head.number,
+        logIndex: 0,
+        final: false,
+      },
+    ]);
+  });
+
+  it('tells what a reorganisation takes back, as it was, and then what comes anew', async () => {
+    await written.rewind(chain.blocks[0]);
+    const all = (await published()) as Extract<LedgerEvent, { reverted: unknown }>[];
+    const isOnItsWay = ({ topic }: LedgerEvent): boolean => topic === 'deposit.submitted';
+    const reverted = all.filter((event) => !isOnItsWay(event));
+    // Announced deposits whose payments go back to where they are not mined.
+    expect(all.filter(isOnItsWay)).toHaveLength(2);
+    expect(all.findIndex(isOnItsWay)).toBeGreaterThan(
+      all.findIndex((event) => event.topic === 'transaction.reverted'),
+    );
+    expect(reverted.every(({ topic }) => topic === 'transaction.reverted')).toBe(true);
+    const count = (topic: string): number => reverted.filter((event) => event.reverted === topic).length;
+    expect(Object.fromEntries(TOPICS.map((topic) => [topic, count(topic)]))).toEqual({
+      'pool.created': 0,
+      'deposit.submitted': 0,
+      'deposit.confirmed': 3,
+      'withdrawal.confirmed': 1,
+      'yield.accrued': 1,
+      'yield.claimed': 1,
+      'deposit.expired': 0,
+      'pool.cancelled': 0,
+      'transaction.reverted': 0,
+      'draw.opened': 1,
+      'tickets.issued': 1,
+      'draw.closed': 1,
+      'draw.completed': 1,
+      'draw.cancelled': 1,
+      'prize.paid': 1,
+      'draw.refunded': 1,
+      'circle.opened': 0,
+      'circle.started': 0,
+      'circle.round_ended': 0,
+      'circle.completed': 0,
+      'circle.cancelled': 0,
+      'webhook.paused': 0,
+      'webhook.disabled': 0,
+      'webhook.resumed': 0,
+    });
+    expect(reverted).toContainEqual({
+      topic: 'transaction.reverted',
+      reverted: 'deposit.confirmed',
+      occurredAt: now,
+      poolId: POOL,
+      transactionId: LATE,
+      transactionType: 'DEPOSIT',
+      txHash: chain.head.events[0].txHash,
+      blockNumber: chain.head.number,
+      logIndex: 0,
+      account: SAVER,
+      amount: '998',
+    });
+    await written.sql('DELETE FROM outbox');
+    await written.apply(chain);
+    const again = (await published()) as LedgerEvent[];
+    expect(again.map(({ topic }) => topic)).toEqual(reverted.map((event) => event.reverted).reverse());
+  });
+
+  it('divides many events into rows of a thousand', async () => {
+    chain.add(Array.from({ length: 2500 }, () => ({ kind: 'Deposited' as const, ...inPool, amount: '1' })));
+    await written.apply(chain);
+    const rows = await written.sql<{ count: number; items: LedgerEvent[] }>(
+      'SELECT count, items FROM outbox ORDER BY xid, position',
+    );
+    expect(rows.map(({ count, items }) => [count, items.length])).toEqual([
+      [1000, 1000],
+      [1000, 1000],
+      [500, 500],
+    ]);
+    const hashes = rows.flatMap(({ items }) => items.map((item) => 'txHash' in item && item.txHash));
+    expect(hashes).toEqual(chain.head.events.map(({ txHash }) => txHash));
+  });
+});
+
+describe('cursors', () => {
+  it('are text, and order as events do', () => {
+    const cursors = [
+      { xid: '9', position: 5, item: 3 },
+      { xid: '10', position: 1, item: 1 },
+      { xid: '10', position: 1, item: 10 },
+      { xid: '10', position: 20, item: 1 },
+      { xid: '18446744073709', position: 2 ** 47, item: 1000 },
+    ];
+    const texts = cursors.map(cursorText);
+    expect([...texts].sort()).toEqual(texts);
+    expect(texts.map(parseCursor)).toEqual(cursors);
+  });
+
+  it.each([
+    '',
+    '1',
+    '5-5-5',
+    `${'z'.repeat(12)}-${'0'.repeat(12)}-0000`,
+    `${'0'.repeat(12)}-${'0'.repeat(12)}-00000`,
+  ])('%j is none', (text) => expect(parseCursor(text)).toBeUndefined());
+});
+
+describe('the API', () => {
+  const app = useApp();
+
+  it('publishes a pool with its announced deposit, in the same transaction', async () => {
+    const user = await app.signIn();
+    const { id, createdAt } = (await app.createPool(user)) as { id: string; createdAt: string };
+    const [{ deposit }] = await app.sql<{ deposit: string }>('SELECT id AS deposit FROM transactions');
+    expect(await readEvents(app)).toEqual([
+      {
+        topic: 'pool.created',
+        occurredAt: createdAt,
+        poolId: id,
+        transactionId: deposit,
+        transactionType: 'DEPOSIT',
+        account: user.address,
+        amount: TEN,
+      },
+    ]);
+    const [same] = await app.sql<{ same: boolean }>(
+      `SELECT p.xmin::text = mod(o.xid::text::bigint, 4294967296)::text AS same FROM pools p, outbox o`,
+    );
+    expect(same).toEqual({ same: true });
+  });
+
+  it('publishes nothing of a request that is refused, and nothing twice for a repeated one', async () => {
+    const user = await app.signIn();
+    const before = (await readEvents(app)).length;
+    const pool = { type: 'individual', initialDeposit: '1' };
+    expect((await app.post('/pools', pool, user)).status).toBe(400);
+    const good = { type: 'individual', initialDeposit: TEN };
+    for (let i = 0; i < 2; i++) await app.post('/pools', good, user, { 'idempotency-key': 'once' });
+    expect((await readEvents(app)).length).toBe(before + 1);
+  });
+});
+
+/** What the handlers of the replicas were given. */
+const given: { by: string; event: LedgerEvent }[] = [];
+let answer: (event: LedgerEvent, by: string) => unknown = () => undefined;
+
+@Injectable()
+class Recorder {
+  /** Of its process; each replica has another instance. */
+  readonly name = `recorder ${++count}`;
+
+  @OnLedgerEvent('deposit.confirmed', { consumer: 'test.deposits' })
+  async onDeposit(event: LedgerEvent<'deposit.confirmed'>): Promise<void> {
+    await answer(event, this.name);
+    given.push({ by: this.name, event });
+  }
+}
+let count = 0;
+
+const others: LedgerEvent[] = [];
+@Injectable()
+class Beside {
+  @OnLedgerEvent(['deposit.confirmed', 'yield.accrued', 'pool.created'], {
+    consumer: 'test.beside',
+    from: 'beginning',
+  })
+  onEvent(event: LedgerEvent<'deposit.confirmed' | 'yield.accrued' | 'pool.created'>): void {
+    others.push(event);
+  }
+}
+
+@Module({ providers: [Recorder, Beside] })
+class ListeningModule {}
+
+/** Lines of the log. */
+const lines: string[] = [];
+const logger = pino(
+  { level: 'warn' },
+  new Writable({ write: (chunk: Buffer, _, done) => done(void lines.push(chunk.toString())) }),
+);
+
+describe('consumers', () => {
+  const app = useApp({}, { modules: [ListeningModule], logger });
+  const replicas: NestFastifyApplication[] = [];
+  let user: SignedIn;
+  let pool: string;
+
+  beforeAll(async () => {
+    user = await app.signIn();
+    ({ id: pool } = (await app.createPool(user)) as { id: string });
+    // Until the consumers are known to the database.
+    await until(
+      async () => (await app.sql(`SELECT FROM outbox_consumers WHERE name LIKE 'test.%'`)).length === 2,
+    );
+  });
+  beforeEach(() => {
+    answer = () => undefined;
+    given.length = lines.length = 0;
+  });
+  /** Waits until no process holds the consumer: then its progress is stored. */
+  const released = (): Promise<void> =>
+    until(async () => {
+      const free = `SELECT FROM outbox_consumers WHERE name = 'test.deposits' AND held_until <= now()`;
+      return (await app.sql(free)).length === 1;
+    });
+  afterEach(async () => {
+    for (const replica of replicas.splice(0)) await replica.close();
+    await released();
+  });
+  const replica = async (): Promise<void> => {
+    const other = await createApp(settings(app.database.url), logger, { modules: [ListeningModule] });
+    replicas.push(other);
+  };
+  const deposit = async (): Promise<string> =>
+    (await addTransaction(app, { poolId: pool, account: user.address })).id;
+  const handled = (): (string | undefined)[] =>
+    given.map(({ event }) => (event as { transactionId: string }).transactionId);
+  const another = async (): Promise<Client> => {
+    const client = new Client({ connectionString: app.database.url });
+    await client.connect();
+    return client;
+  };
+  /** As a trigger would write it, but without the ledger's locks, for which such transactions would wait. */
+  const publish = async (client: Client): Promise<string> => {
+    const transactionId = randomUUID();
+    await client.query('INSERT INTO outbox (count, items) VALUES (1, $1)', [
+      JSON.stringify([{ topic: 'deposit.confirmed', transactionId }]),
+    ]);
+    return transactionId;
+  };
+
+  it('are given each event of their topics once, in order, with its id', async () => {
+    const ids = [await deposit(), await deposit(), await deposit()];
+    await accrue(app, pool, '5', 100);
+    await until(() => given.length === 3);
+    expect(handled()).toEqual(ids);
+    const eventIds = given.map(({ event }) => event.id);
+    expect([...new Set(eventIds)].sort()).toEqual(eventIds);
+    expect(given[0].event).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{12}-[0-9a-f]{12}-0001$/) as unknown,
+      topic: 'deposit.confirmed',
+      occurredAt: expect.any(String) as unknown,
+      poolId: pool,
+      transactionId: ids[0],
+      transactionType: 'DEPOSIT',
+      txHash: expect.any(String) as unknown,
+      blockNumber: expect.any(Number) as unknown,
+      logIndex: 0,
+      final: false,
+      account: user.address,
+      amount: '1000',
+    });
+  });
+
+  it('begin now, or at the beginning', async () => {
+    await until(() => others.some(({ topic }) => topic === 'yield.accrued'));
+    expect(others.filter(({ topic }) => topic === 'pool.created')).toHaveLength(1);
+    await replica();
+    const [{ count: rows }] = await app.sql<{ count: number }>(
+      `SELECT count(*)::int FROM outbox_consumers WHERE name LIKE 'test.%'`,
+    );
+    expect(rows).toBe(2);
+  });
+
+  it('are not passed by a transaction that commits late', async () => {
+    const [older, younger] = [await another(), await another()];
+    try {
+      await older.query('BEGIN');
+      const first = await publish(older);
+      await younger.query('BEGIN');
+      const second = await publish(younger);
+      await younger.query('COMMIT');
+      const third = await deposit();
+      // What nobody may read yet waits, and is seen to wait.
+      await until(async () =>
+        /outbox_lag_seconds\{consumer="test.deposits"\} (?!0$)/m.test((await app.get('/metrics')).text),
+      );
+      expect(given).toEqual([]);
+      await older.query('COMMIT');
+      await until(() => given.length === 3);
+      expect(handled()).toEqual([first, second, third]);
+    } finally {
+      await older.end();
+      await younger.end();
+    }
+  });
+
+  it('wait for a transaction that stays open, and go on when it is given up', async () => {
+    const open = await another();
+    await open.query('BEGIN');
+    await publish(open);
+    const id = await deposit();
+    await until(async () =>
+      /outbox_lag_seconds\{consumer="test.deposits"\} (?!0$)/m.test((await app.get('/metrics')).text),
+    );
+    expect(given).toEqual([]);
+    await open.end();
+    await until(() => given.length === 1);
+    expect(handled()).toEqual([id]);
+  });
+
+  it('get every committed event once from writers that overlap, over several processes', async () => {
+    await replica();
+    const committed: string[] = [];
+    const write = async (): Promise<void> => {
+      const client = await another();
+      for (let i = 0; i < 40; i++) {
+        await client.query('BEGIN');
+        const ids = [await publish(client)];
+        if (i % 3 === 0) await client.query('SELECT pg_sleep(random() * 0.05)');
+        if (i % 5 === 0) ids.push(await publish(client));
+        const commits = i % 4 > 0;
+        await client.query(commits ? 'COMMIT' : 'ROLLBACK');
+        if (commits) committed.push(...ids);
+      }
+      await client.end();
+    };
+    await Promise.all(Array.from({ length: 6 }, write));
+    await until(() => given.length >= committed.length);
+    expect([...handled()].sort()).toEqual([...committed].sort());
+    const eventIds = given.map(({ event }) => event.id);
+    expect([...eventIds].sort()).toEqual(eventIds);
+  });
+
+  it('that fail are tried again with growing waits, stop no others, and say so', async () => {
+    const times: number[] = [];
+    answer = () => {
+      times.push(performance.now());
+      if (times.length < 4) throw new Error(`attempt ${times.length}`);
+    };
+    const writer = await another();
+    // In one transaction, so that one is not readable long before the other.
+    await writer.query('BEGIN');
+    const ids = [await publish(writer), await publish(writer)];
+    await writer.query('COMMIT');
+    await writer.end();
+    const reached = (id: string): boolean =>
+      others.some((event) => (event as { transactionId?: string }).transactionId === id);
+    await until(() => ids.every(reached));
+    expect(given).toEqual([]);
+    await until(() => given.length === 2);
+    expect(handled()).toEqual(ids);
+    const waits = times.slice(1, 4).map((time, i) => time - times[i]);
+    expect(waits[0]).toBeGreaterThan(450);
+    expect(waits[1]).toBeGreaterThan(950);
+    expect(waits[2]).toBeGreaterThan(1950);
+    const failed = lines.filter((line) => line.includes('test.deposits failed with event'));
+    expect(failed.map((line) => /attempt \d/.exec(line)?.[0])).toEqual([
+      'attempt 1',
+      'attempt 2',
+      'attempt 3',
+    ]);
+    expect(await app.metrics()).toContain('outbox_failures_total{consumer="test.deposits"} 3');
+    await released();
+    const [{ failures }] = await app.sql<{ failures: number }>(
+      `SELECT failures FROM outbox_consumers WHERE name = 'test.deposits'`,
+    );
+    expect(failures).toBe(0);
+  });
+
+  it('do not repeat what was handled before an event failed', async () => {
+    let failures = 0;
+    const ids = [await deposit(), await deposit(), await deposit()];
+    answer = (event) => {
+      if ((event as { transactionId: string }).transactionId === ids[1] && failures++ === 0)
+        throw new Error('once');
+    };
+    await until(() => given.length === 3);
+    expect(handled()).toEqual(ids);
+  });
+
+  it('of a process that is gone are taken over, at the last position that was stored', async () => {
+    const id = await deposit();
+    await until(() => given.length === 1);
+    await released();
+    // As a process leaves it that was killed while it handled the event.
+    await app.sql(
+      `UPDATE outbox_consumers SET item = 0, holder = gen_random_uuid(), held_until = now() + interval '2 seconds'
+       WHERE name = 'test.deposits'`,
+    );
+    await until(() => given.length === 2);
+    expect(handled()).toEqual([id, id]);
+    const [{ taken }] = await app.sql<{ taken: boolean }>(
+      `SELECT held_until > now() - interval '1 minute' AS taken FROM outbox_consumers WHERE name = 'test.deposits'`,
+    );
+    expect(taken).toBe(true);
+  });
+
+  it('run in one process at a time', async () => {
+    await replica();
+    let running = 0;
+    let most = 0;
+    answer = async () => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running--;
+    };
+    for (let i = 0; i < 60; i++) await deposit();
+    await until(() => given.length === 60);
+    expect(most).toBe(1);
+    expect(new Set(handled()).size).toBe(60);
+  });
+
+  it('store their position while a long batch is under way', async () => {
+    const ids = [randomUUID(), randomUUID(), randomUUID()];
+    const items = ids.map((transactionId) => ({ topic: 'deposit.confirmed', transactionId }));
+    let release: () => void = () => undefined;
+    const blocked = new Promise<void>((resolve) => (release = resolve));
+    answer = (event) => ((event as { transactionId: string }).transactionId === ids[2] ? blocked : undefined);
+    await app.sql('INSERT INTO outbox (count, items) VALUES (3, $1)', [JSON.stringify(items)]);
+    await until(() => given.length === 2);
+    const second = given[1].event.id;
+    await until(async () => {
+      const [row] = await app.sql<{ xid: string; position: number; item: number }>(
+        `SELECT xid::text, position::int, item FROM outbox_consumers WHERE name = 'test.deposits'`,
+      );
+      return cursorText(row) === second;
+    });
+    release();
+    await until(() => given.length === 3);
+  });
+
+  it('that had not read what was removed say that they have missed it', async () => {
+    // Nobody may take it meanwhile.
+    await app.sql(`UPDATE outbox_consumers SET retry_at = 'infinity' WHERE name = 'test.deposits'`);
+    await deposit();
+    await app.sql(`UPDATE outbox SET created_at = now() - interval '8 days'`);
+    await app.sweep('outbox');
+    const id = await deposit();
+    await app.sql(`UPDATE outbox_consumers SET retry_at = now() WHERE name = 'test.deposits'`);
+    await until(() => given.length === 1);
+    expect(handled()).toEqual([id]);
+    expect(lines.filter((line) => line.includes('test.deposits has missed events'))).not.toEqual([]);
+  });
+});
+
+describe('events that are seven days old', () => {
+  const app = useApp();
+
+  it('are removed, younger ones stay, and it is known how far', async () => {
+    const user = await app.signIn();
+    for (let i = 0; i < 5; i++) await app.createPool(user);
+    await app.sql(
+      `UPDATE outbox SET created_at = now() - interval '7 days 1 minute'
+       WHERE position <= (SELECT min(position) + 2 FROM outbox)`,
+    );
+    const [{ last }] = await app.sql<{ last: string }>(
+      `SELECT xid || ' ' || position AS last FROM outbox WHERE created_at < now() - interval '7 days'
+       ORDER BY xid DESC LIMIT 1`,
+    );
+    await app.sweep('outbox', 2);
+    expect(await app.sql(`SELECT xid || ' ' || position AS last FROM outbox_removed`)).toEqual([{ last }]);
+    await app.nest.get(ExpiredRows).sweep();
+    expect(await app.sql('SELECT FROM outbox')).toHaveLength(2);
+  });
+});
+
+describe('handlers that cannot work', () => {
+  @Injectable()
+  class Twin {
+    @OnLedgerEvent('pool.created', { consumer: 'test.beside' })
+    onPool(): void {}
+  }
+
+  @Injectable({ scope: Scope.REQUEST })
+  class OfRequest {
+    @OnLedgerEvent('pool.created', { consumer: 'test.request' })
+    onPool(): void {}
+  }
+  const find = async (...providers: Provider[]): Promise<unknown> => {
+    const module = Test.createTestingModule({
+      imports: [DiscoveryModule],
+      providers: [HandlerExplorer, ...providers],
+    });
+    return (await module.compile()).get(HandlerExplorer).find();
+  };
+
+  it('are refused at the start: two of one name, and one that is made anew for each request', async () => {
+    await expect(find(Beside)).resolves.toHaveLength(1);
+    await expect(find(Beside, Twin)).rejects.toThrow(
+      'Twin.onPool: another handler is the consumer "test.beside" already',
+    );
+    await expect(find(OfRequest)).rejects.toThrow("OfRequest.onPool: a handler's provider is a singleton");
+  });
+});

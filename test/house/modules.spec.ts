@@ -1,0 +1,294 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+
+const root = join(__dirname, '../..');
+const src = join(root, 'src');
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const read = (file: string): string => readFileSync(join(src, file), 'utf8');
+
+/** From the ground up. The entries stand on top. */
+const STOREYS = [
+  'values',
+  'platform',
+  'ledger',
+  'features',
+  'settings',
+  'verify',
+  'indexer',
+  'keeper',
+  'api',
+  'dev',
+] as const;
+type Storey = (typeof STOREYS)[number];
+
+/** A room is a folder, at any depth, or an entry. */
+const roomOf = (file: string): string => (file.includes('/') ? dirname(file) : file);
+const storeyOf = (file: string): number =>
+  file.includes('/') ? STOREYS.indexOf(file.split('/')[0] as Storey) : STOREYS.length;
+
+interface Import {
+  file: string;
+  /** The imported file, without its ending. */
+  target: string;
+}
+
+/** Every import of one file of src by another, types too. */
+const imports: Import[] = files.flatMap((file) => {
+  const { importedFiles } = ts.preProcessFile(read(file), true, true);
+  return importedFiles.flatMap(({ fileName }) => {
+    if (fileName.startsWith('#')) return [{ file, target: fileName.slice(1) }];
+    if (!fileName.startsWith('.')) return [];
+    const target = join(dirname(file), fileName);
+    return target.startsWith('..') ? [] : [{ file, target }];
+  });
+});
+
+const describeImport = ({ file, target }: Import): string => `${file} imports ${target}`;
+
+/** By room, the other rooms that its files import, each with an example. */
+function importsByRoom(ofRoom = (_room: string): boolean => true): Map<string, Map<string, string>> {
+  const graph = new Map<string, Map<string, string>>();
+  for (const each of imports) {
+    const [from, to] = [roomOf(each.file), roomOf(each.target)];
+    if (!ofRoom(from)) continue;
+    const targets = graph.get(from) ?? new Map<string, string>();
+    graph.set(from, targets);
+    if (to !== from && ofRoom(to)) targets.set(to, describeImport(each));
+  }
+  return graph;
+}
+
+/** At least one cycle of folders where there are any, as the imports that make it. */
+function cycles(graph: Map<string, Map<string, string>>): string[][] {
+  const found: string[][] = [];
+  const done = new Set<string>();
+  const walk = (folder: string, path: string[], examples: string[]): void => {
+    if (path.includes(folder)) found.push(examples.slice(path.indexOf(folder)));
+    if (path.includes(folder) || done.has(folder)) return;
+    for (const [next, example] of graph.get(folder) ?? [])
+      walk(next, [...path, folder], [...examples, example]);
+    done.add(folder);
+  };
+  for (const folder of graph.keys()) walk(folder, [], []);
+  return found;
+}
+
+/** Rooms with more than 15 files. */
+function crowded(of: string[]): [room: string, size: number][] {
+  const sizes = new Map<string, number>();
+  for (const file of of) sizes.set(roomOf(file), (sizes.get(roomOf(file)) ?? 0) + 1);
+  return [...sizes].filter(([, size]) => size > 15);
+}
+
+describe('the house', () => {
+  it('has imports that point down only', () => {
+    expect(imports.length).toBeGreaterThan(800);
+    expect(files.filter((file) => storeyOf(file) < 0)).toEqual([]);
+    const up = imports.filter(({ file, target }) => storeyOf(target) > storeyOf(file));
+    expect(up.map(describeImport)).toEqual([]);
+  });
+
+  it('has no knot of rooms', () => expect(cycles(importsByRoom())).toEqual([]));
+
+  it('would show a knot, however long', () => {
+    const edges = (...names: string[]) => new Map(names.map((name) => [name, `to ${name}`]));
+    const graph = new Map([
+      ['a', edges('b')],
+      ['b', edges('c', 'd')],
+      ['c', edges('d')],
+      ['d', edges('b')],
+    ]);
+    expect(cycles(graph)).toEqual([['to c', 'to d', 'to b']]);
+  });
+
+  it('has few names at the top, and no crowded room', () => {
+    expect(readdirSync(src).length).toBeLessThanOrEqual(15);
+    expect(crowded(files)).toEqual([]);
+  });
+
+  it('has tests by feature too, in rooms as large', () => {
+    const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' });
+    expect(tests.filter((file) => /^[^/]*spec\.ts$/.test(file))).toEqual([]);
+    expect(crowded(tests.filter((file) => /\.\w+$/.test(file)))).toEqual([]);
+  });
+
+  it('imports nothing at the ground', () => {
+    const outside = /^import .* from '(?!\.\/)/m;
+    expect(
+      files.filter((file) => /^values\/.*(?<!\.spec)\.ts$/.test(file) && outside.test(read(file))),
+    ).toEqual([]);
+  });
+
+  it('has a platform that knows no word of the domain, but for the one table of error codes', () => {
+    const words =
+      /deposit|withdraw|saving|lotter|\bdraws?\b|ticket|prize|winner|wallet|siwe|webhook|\bledger|\bcontracts?\b|token unit|\bpool.?types?\b/i;
+    const known = files
+      .filter((file) => file.startsWith('platform/') && !file.endsWith('.spec.ts'))
+      .filter((file) => words.test(read(file)));
+    expect(known).toEqual(['platform/errors/error-codes.ts']);
+  });
+
+  it('verifies with code of its own', () => {
+    const shared = imports.filter(({ file, target }) => /^verify\//.test(file) && !/^verify\//.test(target));
+    expect([...new Set(shared.map(({ target }) => target))].sort()).toEqual([
+      'platform/log/redact',
+      'values/bytes16',
+    ]);
+  });
+});
+
+/** Features by name, and on which others each depends. */
+const features = (): Map<string, Map<string, string>> =>
+  importsByRoom((room) => room.startsWith('features/'));
+
+describe('features', () => {
+  it('would show in the graph', () =>
+    expect([...features().get('features/transactions')!.keys()]).toContain('features/pools'));
+});
+
+/** The room of each table: that of its entity, or of the `*.tables.ts` that names it. */
+function ownersOfTables(): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const file of files) {
+    const text = read(file);
+    const names = file.endsWith('.entity.ts')
+      ? [...text.matchAll(/@Entity\('(\w+)'/g)].map(([, name]) => name)
+      : file.endsWith('.tables.ts')
+        ? [...text.matchAll(/'(\w+)'/g)].map(([, name]) => name)
+        : [];
+    for (const name of names) {
+      if (owners.has(name))
+        throw new Error(`${name} has two owners: ${owners.get(name)} and ${roomOf(file)}`);
+      owners.set(name, roomOf(file));
+    }
+  }
+  return owners;
+}
+
+/** Every mention of a table in a statement of these files, as `file: verb table`. */
+const mentionsOf = (file: string): { verb: string; table: string }[] =>
+  [
+    ...read(file).matchAll(
+      /\b(FROM|JOIN|INSERT INTO|UPDATE|DELETE FROM)\s+(?:ONLY\s+)?(?!outbox_xid\b)([a-z_]+)/g,
+    ),
+  ].map(([, verb, table]) => ({ verb, table }));
+const isRead = (verb: string): boolean => verb === 'FROM' || verb === 'JOIN';
+
+/** What is in the database because the chain says so. The indexer writes it, and the features read it. */
+const WRITTEN_BY_INDEXER = [
+  'accrual_rates',
+  'chain_blocks',
+  'chain_contracts',
+  'chain_contracts_apart',
+  'chain_cursor',
+  'chain_events',
+  'chain_facts',
+  'chain_proofs',
+  'lottery_draws',
+  'lottery_tickets',
+  'pool_names',
+  'pool_weights',
+  'positions',
+  'submissions',
+  'transactions',
+  'yield_accruals',
+];
+
+/** Sums and copies that a replay corrects: else only triggers write them. */
+const KEPT_BY_TRIGGERS = ['lottery_totals', 'member_streams', 'owner_totals', 'pool_totals', 'pools'];
+
+describe('tables', () => {
+  const owners = ownersOfTables();
+
+  it('each have one room that names them', () => {
+    const migrations = readdirSync(join(root, 'migrations'), { recursive: true, encoding: 'utf8' });
+    const texts = migrations
+      .filter((file) => /\.(ts|sql)$/.test(file))
+      .map((file) => readFileSync(join(root, 'migrations', file), 'utf8'));
+    const tables = texts.flatMap((text) =>
+      [...text.matchAll(/CREATE (?:UNLOGGED )?TABLE (\w+)/g)].map(([, table]) => table),
+    );
+    expect(tables.length).toBeGreaterThanOrEqual(29);
+    expect([...owners.keys()].sort()).toEqual(tables.sort());
+  });
+
+  it('are written by their own room, and read by rooms that depend on it', () => {
+    const graph = importsByRoom();
+    const faults: string[] = [];
+    for (const file of files.filter((each) => /^(ledger|features)\//.test(each)))
+      for (const { verb, table } of mentionsOf(file)) {
+        const owner = owners.get(table);
+        if (!owner || owner === roomOf(file)) continue;
+        if (!isRead(verb) || !graph.get(roomOf(file))!.has(owner)) faults.push(`${file}: ${verb} ${table}`);
+      }
+    expect(faults).toEqual([]);
+  });
+
+  it('of other rooms are written by the indexer only if they hold what the chain says, or by a replay', () => {
+    const written = (isReplay: boolean): string[] => {
+      const tables = files
+        .filter((file) => file.startsWith('indexer/') && file.startsWith('indexer/replaying/') === isReplay)
+        .flatMap(mentionsOf)
+        .filter(({ verb, table }) => !isRead(verb) && owners.has(table))
+        .map(({ table }) => table)
+        .filter((table) => !/^indexer(\/|$)/.test(owners.get(table)!));
+      return [...new Set(tables)].sort();
+    };
+    expect(written(false)).toEqual(WRITTEN_BY_INDEXER);
+    expect(written(true).filter((table) => !WRITTEN_BY_INDEXER.includes(table))).toEqual(KEPT_BY_TRIGGERS);
+  });
+});
+
+describe('ESLint', () => {
+  const ALLOWED = [
+    '#values/types',
+    '#platform/errors/errors',
+    '#platform/openapi/api-docs',
+    '#ledger/outbox/ledger-event',
+    '#features/access/auth.guard',
+    '#features/access/current-user',
+    '#features/access/session-watch',
+    '#features/access/sessions',
+    '#features/access/lifetimes',
+    '#features/users/users.dto',
+    '#features/pools/pool.entity',
+    '#features/pools/pools.sql',
+    '#features/pools/pools.settings',
+    '#features/pools/pools.module',
+    '#features/pools/pools.service',
+    './lottery.dto',
+  ];
+  const REFUSED = [
+    '../../platform/errors/errors',
+    '../pools/pools.service',
+    '#features/pools/pools.dto',
+    '#features/pools/pools.controller',
+    '#features/events/event-hub',
+    '#features/access/session-feed',
+    '#features/access/pools.service',
+    '#settings/environment',
+    '#indexer/ledger/draws.sql',
+    '#indexer/indexer.module',
+    '#verify/checks/pools.sql',
+    '#api/app.module',
+    '#dev/settings',
+  ];
+
+  it('lets a feature import what others export, and nothing else of them', () => {
+    const lines = [...ALLOWED, ...REFUSED].map((path) => `import '${path}';`);
+    // Only the rule itself: the others need the types of the whole program, which takes long.
+    const script = `
+      import { ESLint, Linter } from 'eslint';
+      const { rules } = await new ESLint().calculateConfigForFile('src/features/lottery/lottery.service.ts');
+      const config = { rules: { 'no-restricted-imports': rules['no-restricted-imports'] } };
+      const messages = new Linter().verify(${JSON.stringify(lines.join('\n'))}, [config]);
+      process.stdout.write(JSON.stringify(messages.map(({ line }) => line)));`;
+    const args = ['--input-type=module', '-e', script];
+    const refused = JSON.parse(
+      execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' }),
+    ) as number[];
+    expect(refused.map((line) => lines[line - 1])).toEqual(REFUSED.map((path) => `import '${path}';`));
+  }, 60_000);
+});

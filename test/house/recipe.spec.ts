@@ -1,0 +1,70 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { applyEdit, applyRecipe, filesOf, readRecipe, readRecipes } from '../../scripts/recipe';
+
+const ROOT = path.join(__dirname, '../..');
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+const recipes = readRecipes();
+
+describe('the recipes', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'recipe-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  // What they edit, and the migrations, by whose names a new one has to be the last: also behind one that is made now.
+  beforeAll(() => {
+    mkdirSync(path.join(folder, 'migrations'));
+    for (const name of [...readdirSync(path.join(ROOT, 'migrations')), `${Date.now()}-own.ts`])
+      writeFileSync(path.join(folder, 'migrations', name), '');
+    for (const file of recipes.flatMap(filesOf).filter((each) => existsSync(path.join(ROOT, each)))) {
+      mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+      writeFileSync(path.join(folder, file), read(file));
+    }
+  });
+
+  it('begin with the module, on which others build', () => {
+    expect(recipes.map(({ name }) => name)).toContain('topic.md');
+    expect(recipes[0].name).toBe('adding-a-module.md');
+  });
+
+  it.each(recipes.map((recipe) => [recipe.name, recipe] as const))(
+    '%s fits the repository as it is, and has a test; `npm run test:recipe` shows that it works',
+    (_, recipe) => {
+      const tests = [...recipe.files.keys()].filter((file) => /^test\/.*-?spec\.ts$/.test(file));
+      expect(tests).toHaveLength(1);
+      applyRecipe(recipe, folder);
+      for (const [file, text] of recipe.files)
+        expect(readFileSync(path.join(folder, file), 'utf8')).toBe(text);
+    },
+  );
+});
+
+describe('a recipe', () => {
+  const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n`;
+
+  it('says in bold which file a block is or edits', () => {
+    const text = `1. **\`a.ts\`**\n${block('ts', 'a')}**\`b.ts\`**\n${block('diff', ' b\n+c')}${block('sh', 'd')}`;
+    expect(readRecipe('r.md', text)).toEqual({
+      name: 'r.md',
+      files: new Map([['a.ts', 'a\n']]),
+      edits: [{ file: 'b.ts', before: ['b'], after: ['b', 'c'] }],
+      commands: ['d'],
+    });
+    expect(() => readRecipe('r.md', text + block('js', 'e'))).toThrow('r.md: a second file');
+  });
+
+  it('does not fit where the lines to edit are missing, or there twice', () => {
+    const edit = { file: 'b.ts', before: ['b'], after: ['c'] };
+    expect(applyEdit('a\nb', edit)).toBe('a\nc');
+    expect(() => applyEdit('a', edit)).toThrow('found 0 times');
+    expect(() => applyEdit('b\nb', edit)).toThrow('found 2 times');
+  });
+});

@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { type AddressInfo, type Socket, connect } from 'node:net';
+import { Writable } from 'node:stream';
+import { MAX_IDLE } from '#platform/http/connections';
+import { createLogger } from '#platform/log/logger';
+import { TEN, TestApp, type SignedIn, linesOfRequests } from '../support/app';
+
+const lines: string[] = [];
+const sink = new Writable({
+  write(chunk: Buffer, _encoding, done) {
+    lines.push(chunk.toString());
+    done();
+  },
+});
+const entries = (): Record<string, unknown>[] =>
+  lines.flatMap((text) => text.trim().split('\n')).map((line) => JSON.parse(line) as Record<string, unknown>);
+const logger = () => createLogger('info', false, sink);
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise(setImmediate);
+};
+const portOf = (app: TestApp): number => (app.nest.getHttpServer().address() as AddressInfo).port;
+
+async function open(port: number): Promise<Socket & { text: string }> {
+  const socket = Object.assign(connect(port, '127.0.0.1'), { text: '' });
+  socket.on('error', () => undefined).on('data', (chunk) => (socket.text += chunk.toString()));
+  await once(socket, 'connect');
+  return socket;
+}
+
+describe('a service that clients reach directly', () => {
+  const app = new TestApp();
+  let user: SignedIn;
+  beforeAll(async () => {
+    await app.start({ RATE_LIMIT_GENERAL: '500' }, logger());
+    user = await app.signIn();
+    await app.nest.listen(0, '127.0.0.1');
+  });
+  afterAll(() => app.stop());
+
+  it('warns once about X-Forwarded-For while TRUST_PROXY is unset', async () => {
+    for (const ip of ['192.0.2.1', '192.0.2.2'])
+      await app.send({ url: '/pools', ip, headers: { 'x-forwarded-for': '198.51.100.1' } });
+    const warned = entries().filter(({ msg }) => String(msg).includes('TRUST_PROXY'));
+    expect(warned).toEqual([expect.objectContaining({ level: 'warn', ip: '192.0.2.1' })]);
+  });
+
+  it('names an IPv4 client by its plain address on a socket for both', async () => {
+    await app.send({ url: '/mapped', ip: '::ffff:192.0.2.44' });
+    expect(entries().find(({ path }) => path === '/mapped')).toMatchObject({ ip: '192.0.2.44' });
+  });
+
+  it('names at most 20 details of bounded length', async () => {
+    const many = Array.from({ length: 1_400 }, () => 1);
+    const bad = await app.post('/pools', { type: 'lottery', initialDeposit: TEN, members: many }, user);
+    expect([bad.status, bad.body.details.length]).toEqual([400, 20]);
+    expect(bad.body.details[19]).toEqual({ field: 'members[19]', message: 'must be a wallet address' });
+    const deep = '['.repeat(20) + ']'.repeat(20);
+    const keys = Array.from({ length: 60 }, (_, i) => `"${i}${'x'.repeat(500)}":${deep}`);
+    const long = await app.post('/pools', `{${keys.join(',')}}`, user);
+    expect([long.status, long.body.details.length]).toEqual([400, 20]);
+    expect(long.text.length).toBeLessThan(20 * 300);
+  });
+
+  it('forbids caches to store private data', async () => {
+    const requests = [
+      '/pools',
+      '/auth/me',
+      '/auth/nonce',
+      '/pools/x',
+      '/nope',
+      '/health',
+      '/metrics',
+      '/%zz',
+    ];
+    for (const url of requests)
+      for (const as of [user, undefined])
+        expect([url, (await app.get(url, as)).headers['cache-control']]).toEqual([url, 'no-store']);
+    const verify = await app.post('/auth/verify', {});
+    expect([verify.status, verify.headers['cache-control']]).toEqual([401, 'no-store']);
+  });
+
+  it('nor answers to connections that send no HTTP', async () => {
+    const socket = await open(portOf(app));
+    socket.write('nonsense\r\n\r\n');
+    await once(socket, 'close');
+    expect(socket.text).toMatch(/^HTTP\/1.1 400 .*\r\n(.+\r\n)*Cache-Control: no-store\r\n/);
+  });
+
+  it('does not report an upload that the client aborts as an error', async () => {
+    const before = lines.length;
+    const socket = await open(portOf(app));
+    socket.write(
+      'POST /auth/nonce HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"a":',
+    );
+    await once(app.nest.getHttpServer(), 'request');
+    socket.destroy();
+    const logged = () => linesOfRequests(lines.slice(before));
+    await until(() => logged().length > 0);
+    expect(logged()).toEqual([
+      expect.objectContaining({ level: 'info', msg: 'request ended by its client', ip: '127.0.0.1' }),
+    ]);
+    expect(await app.metrics()).not.toMatch(/route="\/auth\/nonce",status="5/);
+  });
+
+  it('closes the oldest idle connections of one address beyond a few hundred, unused ones first', async () => {
+    expect(MAX_IDLE).toBeLessThanOrEqual(300);
+    const port = portOf(app);
+    const get = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+    const resting = await open(port);
+    resting.write(get);
+    await until(() => resting.text.includes('alive'));
+    const unused: Socket[] = [];
+    for (let i = 0; i < MAX_IDLE + 19; i++) unused.push(await open(port));
+    await until(() => unused.slice(0, 20).every(({ closed }) => closed));
+    expect(unused.slice(20).some(({ closed }) => closed)).toBe(false);
+    // It is served: a connection with a request is not idle.
+    const last = unused.at(-1) as Socket & { text: string };
+    last.write(get);
+    await until(() => last.text.includes('alive'));
+    resting.write(get);
+    await until(() => resting.text.split('{"status":"alive"}').length === 3);
+    for (const socket of [...unused, resting]) socket.destroy();
+  });
+});
+
+describe('a service behind proxies', () => {
+  const app = new TestApp();
+  beforeAll(async () => {
+    await app.start({ RATE_LIMIT_AUTH: '2', TRUST_PROXY: '10.0.0.0/8,127.0.0.1,fd00::/8' }, logger());
+    await app.nest.listen(0, '127.0.0.1');
+  });
+  afterAll(() => app.stop());
+  const ask = (forwarded: string, ip = '10.0.0.1') =>
+    app.send({ url: '/auth/nonce', ip, headers: { 'x-forwarded-for': forwarded } });
+
+  it.each([
+    ['a port', ['198.51.100.7:1000', '198.51.100.7:1001', '198.51.100.7'], '198.51.100.7'],
+    ['brackets', ['[2001:db8::1]:443', '[2001:db8::1]', '2001:db8::2'], '2001:db8::2'],
+    ['a mapped address', ['::ffff:198.51.100.8', '[::ffff:198.51.100.8]:1', '198.51.100.8'], '198.51.100.8'],
+    ['a proxy with a port', ['198.51.100.9, 10.1.1.1:80', '198.51.100.9', '198.51.100.9:2'], '198.51.100.9'],
+    ['a zone', ['fe80::1%eth0', 'fe80::1%eth1', 'fe80::1'], 'fe80::1'],
+    ['what is no address', ['unknown', '198.51.100.1, x', '"'], '10.0.0.1'],
+  ])('counts and logs the address alone, with %s', async (_, forms, ip) => {
+    const statuses: number[] = [];
+    for (const form of forms) statuses.push((await ask(form)).status);
+    expect(statuses).toEqual([200, 200, 429]);
+    const requests = entries().filter(({ path }) => path === '/auth/nonce');
+    expect(requests.at(-1)).toMatchObject({ ip, status: 429 });
+  });
+
+  it('lets them hold as many idle connections as they like', async () => {
+    const sockets: Socket[] = [];
+    for (let i = 0; i < MAX_IDLE + 50; i++) sockets.push(await open(portOf(app)));
+    expect((await app.get('/health/live')).status).toBe(200);
+    const isAnyClosed = (): boolean => sockets.some(({ closed }) => closed);
+    // Not exactly so many: others on this machine may try the port.
+    const server = app.nest.getHttpServer() as unknown as { _connections: number };
+    await until(() => server._connections >= sockets.length || isAnyClosed());
+    expect(isAnyClosed()).toBe(false);
+    for (const socket of sockets) socket.destroy();
+  });
+});

@@ -1,0 +1,234 @@
+import {
+  type ArgumentsHost,
+  Catch,
+  ConflictException,
+  Controller,
+  Get,
+  HttpException,
+  type MiddlewareConsumer,
+  Module,
+  type NestModule,
+  NotFoundException,
+  UseFilters,
+} from '@nestjs/common';
+import { APP_FILTER, BaseExceptionFilter, NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
+import pino from 'pino';
+import { EnvelopeAdapter } from '#platform/answers/envelope.adapter';
+import { ApiError } from '#platform/errors/errors';
+import { Public } from '#features/access/auth.guard';
+import { type TestApp, useApp } from '../support/app';
+
+const SECRET = 'password of 10.0.0.7';
+const THROWN: Record<string, () => unknown> = {
+  http: () => new ConflictException('is taken'),
+  object: () => new HttpException({ message: 'no', size: 3 }, 422),
+  api: () => new ApiError(409, 'no draw', { code: 'conflict', details: [{ field: 'a', message: 'b' }] }),
+  unknown: () => new Error(SECRET),
+  text: () => SECRET,
+  plugin: () => Object.assign(new Error(SECRET), { code: 'FST_X', statusCode: 413 }),
+  missing: () => new NotFoundException(),
+  unavailable: () => new ApiError(503, 'Service unavailable'),
+};
+const BODIES: Record<string, [number, object]> = {
+  http: [409, { success: false, error: 'is taken', message: 'is taken', code: 'conflict' }],
+  object: [422, { success: false, error: 'no', message: 'no', code: 'bad_request', size: 3 }],
+  api: [
+    409,
+    {
+      success: false,
+      error: 'no draw',
+      message: 'no draw',
+      code: 'conflict',
+      details: [{ field: 'a', message: 'b' }],
+    },
+  ],
+  unknown: [
+    500,
+    {
+      success: false,
+      error: 'Internal server error',
+      message: 'Internal server error',
+      code: 'internal_error',
+    },
+  ],
+  text: [
+    500,
+    {
+      success: false,
+      error: 'Internal server error',
+      message: 'Internal server error',
+      code: 'internal_error',
+    },
+  ],
+  plugin: [
+    413,
+    { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
+  ],
+  missing: [404, { success: false, error: 'Not found', message: 'Not found', code: 'not_found' }],
+  unavailable: [
+    503,
+    { success: false, error: 'Service unavailable', message: 'Service unavailable', code: 'unavailable' },
+  ],
+};
+
+/** What NestJS's documentation calls inheritance of filters. */
+@Catch()
+class Passing extends BaseExceptionFilter {
+  static caught: unknown[] = [];
+
+  override catch(exception: unknown, host: ArgumentsHost): void {
+    Passing.caught.push(exception);
+    super.catch(exception, host);
+  }
+}
+
+const fail = (kind: string): never => {
+  throw THROWN[kind]();
+};
+const routes = (path: string, ...decorators: ClassDecorator[]) => {
+  @Controller(path)
+  @Public()
+  class Failing {}
+  for (const kind of Object.keys(THROWN)) {
+    const value = (): never => fail(kind);
+    Object.defineProperty(Failing.prototype, kind, { value, configurable: true, writable: true });
+    const descriptor = { value };
+    Get(kind)(Failing.prototype, kind, descriptor);
+    if (path === 'of-handler') UseFilters(Passing)(Failing.prototype, kind, descriptor);
+  }
+  for (const decorate of decorators) decorate(Failing);
+  return Failing;
+};
+
+@Module({
+  controllers: [routes('of-handler'), routes('of-controller', UseFilters(Passing)), routes('plain')],
+})
+class FailingModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(() => fail('unknown')).forRoutes('plain/middleware');
+  }
+}
+
+@Module({ providers: [{ provide: APP_FILTER, useClass: Passing }] })
+class GlobalFilter {}
+
+/** These routes are not in the document that TestApp holds answers against. */
+async function ask(app: TestApp, url: string) {
+  const { statusCode: status, payload: text, headers } = await app.nest.inject({ method: 'GET', url });
+  return { status, text, headers, body: JSON.parse(text) as unknown };
+}
+
+const KINDS = Object.keys(THROWN);
+
+describe('a filter of a module that extends BaseExceptionFilter', () => {
+  const app = useApp({}, { modules: [FailingModule] });
+  beforeEach(() => (Passing.caught = []));
+
+  describe.each(['of-handler', 'of-controller'])('%s', (path) =>
+    it.each(KINDS)('keeps the error form: %s', async (kind) => {
+      const { status, body, headers } = await ask(app, `/${path}/${kind}`);
+      expect([status, body]).toEqual(BODIES[kind]);
+      expect(Passing.caught).toHaveLength(1);
+      expect(headers['retry-after']).toBe(kind === 'unavailable' ? '1' : undefined);
+    }),
+  );
+});
+
+describe('a global filter that extends BaseExceptionFilter', () => {
+  const app = useApp({}, { modules: [FailingModule, GlobalFilter] });
+  beforeEach(() => (Passing.caught = []));
+
+  it.each(KINDS)('keeps the error form: %s', async (kind) => {
+    const { status, body } = await ask(app, `/plain/${kind}`);
+    expect([status, body]).toEqual(BODIES[kind]);
+    expect(Passing.caught).toHaveLength(1);
+  });
+
+  it('keeps it for unknown paths', async () => {
+    const { status, body, text } = await ask(app, '/unknown/path');
+    expect([status, body]).toEqual(BODIES.missing);
+    expect(text).not.toContain('unknown/path');
+    expect(Passing.caught).toHaveLength(1);
+  });
+
+  it('keeps it for middleware', async () => {
+    const { status, body } = await ask(app, '/plain/middleware');
+    expect([status, body]).toEqual(BODIES.unknown);
+    expect(Passing.caught).toHaveLength(1);
+  });
+});
+
+it('leaves other applications of the process their form', async () => {
+  @Module({ controllers: [routes('other', UseFilters(Passing))] })
+  class Other {}
+  const app = await NestFactory.create(Other, new FastifyAdapter(), { logger: false });
+  await app.init();
+  const answer = await (app.getHttpAdapter() as FastifyAdapter).inject({ method: 'GET', url: '/other/http' });
+  await app.close();
+  expect(answer.json()).toEqual({ statusCode: 409, error: 'Conflict', message: 'is taken' });
+});
+
+it('the adapter answers to the name that libraries look for', () => {
+  expect([EnvelopeAdapter.name, new EnvelopeAdapter({}).getType()]).toEqual(['FastifyAdapter', 'fastify']);
+  expect(new EnvelopeAdapter({}).constructor.name).toBe('FastifyAdapter');
+});
+
+describe('onError', () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+  const reported: [unknown, FastifyRequest][] = [];
+  let fails: (() => unknown) | undefined;
+  const app = useApp(
+    {},
+    {
+      modules: [FailingModule],
+      logger,
+      onError: (error, request) => {
+        reported.push([error, request]);
+        return fails?.();
+      },
+    },
+  );
+  beforeEach(() => {
+    reported.length = lines.length = 0;
+    fails = undefined;
+  });
+
+  it.each(KINDS)('gets what becomes a 5xx, and nothing else: %s', async (kind) => {
+    const { status } = await ask(app, `/plain/${kind}`);
+    expect(reported).toHaveLength(status >= 500 ? 1 : 0);
+  });
+
+  it('gets the error itself, and its request', async () => {
+    await ask(app, '/plain/unknown?_=1');
+    const [[error, request]] = reported;
+    expect((error as Error).message).toBe(SECRET);
+    expect(request.url).toBe('/plain/unknown?_=1');
+  });
+
+  it('gets those of middleware and of filters that pass them on', async () => {
+    for (const path of ['plain/middleware', 'of-handler/unknown']) {
+      expect((await ask(app, `/${path}`)).status).toBe(500);
+      expect(reported.pop()?.[1].originalUrl).toBe(`/${path}`);
+    }
+  });
+
+  it('gets nothing of refused and unknown requests', async () => {
+    for (const path of ['/unknown', '/pools', '/%zz', '/plain/http']) await ask(app, path);
+    expect(reported).toEqual([]);
+  });
+
+  it.each([
+    ['throws', (): never => fail('unknown')],
+    ['rejects', () => Promise.reject(new Error('reporter is down'))],
+  ])('cannot break the answer: it %s', async (_, failure) => {
+    fails = failure;
+    const { status, body } = await ask(app, '/plain/unknown');
+    expect([status, body]).toEqual(BODIES.unknown);
+    await new Promise(setImmediate);
+    expect(lines.filter((line) => line.includes('onError failed'))).toHaveLength(1);
+    expect(reported).toHaveLength(1);
+  });
+});

@@ -1,0 +1,666 @@
+import multipart from '@fastify/multipart';
+import { ClassSerializerInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { WsAdapter } from '@nestjs/platform-ws';
+import { Writable } from 'node:stream';
+import WebSocket from 'ws';
+import { CursorCodec } from '#platform/answers/cursor';
+import { createLogger } from '#platform/log/logger';
+import { JwtAuthGuard } from '#features/access/auth.guard';
+import { HealthService } from '#features/health/health.service';
+import { TEN, type TestApp, TestApp as App, until, useApp } from '../support/app';
+import { AnswersController, Stamp } from '../support/example/answers';
+import { SECRET, THROWN } from '../support/example/errors';
+import { Greetings } from '../support/example/events';
+import { ExampleModule } from '../support/example/example.module';
+import { type Note } from '../support/example/note.entity';
+import { Members, NotesService } from '../support/example/repositories';
+import { NobodyGuard } from '../support/example/rest';
+import { addTransaction } from '../support/ledger';
+
+interface Answer {
+  status: number;
+  type: string | null;
+  text: string;
+  /** Parsed, when it is JSON. */
+  body: any;
+  headers: Headers;
+}
+
+const prepare = async (app: NestFastifyApplication): Promise<void> => {
+  await app.register(multipart, { limits: { fileSize: 1000 } });
+  app.useWebSocketAdapter(new WsAdapter(app));
+};
+
+const app = useApp({ CORS_ORIGINS: 'https://dapp.example' }, { modules: [ExampleModule], prepare });
+beforeAll(() => app.listen());
+
+const bearer = ({ token }: { token: string }): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+});
+
+/** Uses a socket without the document check, because the example is not in the service's document. */
+async function ask(path: string, init: RequestInit = {}, of: TestApp = app): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${of.port}/api/example/${path}`, {
+    redirect: 'manual',
+    ...init,
+  });
+  const text = await response.text();
+  const type = response.headers.get('content-type');
+  const body: unknown = type?.startsWith('application/json') && text !== '' ? JSON.parse(text) : undefined;
+  return { status: response.status, type, text, body, headers: response.headers };
+}
+
+const send = (path: string, body: unknown, method = 'POST'): Promise<Answer> =>
+  ask(path, {
+    method,
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  });
+
+describe('answers', () => {
+  it.each([
+    ['file', 'text/csv', 'a,b\n1,2\n'],
+    ['stream', 'text/plain', 'one two'],
+    ['web-stream', '', 'from the web'],
+    ['buffer', 'application/octet-stream', '\x01\x02\x03'],
+    ['csv', 'text/csv; charset=utf-8', 'name,amount\nAda,10\n'],
+  ])('a %s is sent as it is', async (path, type, expected) => {
+    const { status, text, type: sent, headers } = await ask(`answers/${path}`);
+    expect([status, sent ?? '', text]).toEqual([200, expect.stringContaining(type), expected]);
+    expect(headers.get('x-request-id')).toBeTruthy();
+  });
+
+  it('a file keeps its headers', async () => {
+    const { headers } = await ask('answers/file');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="savers.csv"');
+    expect(headers.get('content-length')).toBe('8');
+  });
+
+  it.each([
+    ['text', 'text'],
+    ['number', 0],
+    ['boolean', false],
+    ['null', null],
+    ['undefined', null],
+    ['observable', { name: 'Ada', amount: '1' }],
+  ])('a %s is enveloped', async (path, data) => {
+    const { status, type, body } = await ask(`answers/${path}`);
+    expect([status, type, body]).toEqual([200, 'application/json; charset=utf-8', { success: true, data }]);
+  });
+
+  it('204 has no body and no type', async () => {
+    const { status, text, type } = await ask('answers/nothing', { method: 'DELETE' });
+    expect([status, text, type]).toEqual([204, '', null]);
+  });
+
+  it('HEAD has only the headers', async () => {
+    const { status, text, headers } = await ask('answers/text', { method: 'HEAD' });
+    expect([status, text, headers.get('content-length')]).toEqual([200, '', '30']);
+    const file = await ask('answers/file', { method: 'HEAD' });
+    expect([file.status, file.type]).toEqual([200, 'text/csv']);
+  });
+
+  it("redirects, by the decorator and by the handler's return value", async () => {
+    const location = async (path: string) => {
+      const { status, headers } = await ask(path);
+      return [status, headers.get('location')];
+    };
+    expect(await location('answers/moved')).toEqual([301, '/elsewhere']);
+    expect(await location('answers/moved-to')).toEqual([302, '/elsewhere']);
+    expect(await location('answers/moved-to?to=/here')).toEqual([307, '/here']);
+  });
+
+  it('@Res() is left alone, and with passthrough the answer is enveloped', async () => {
+    const own = await ask('answers/own');
+    expect([own.status, own.text]).toEqual([202, 'sent by hand']);
+    const { status, body, headers } = await ask('answers/passthrough');
+    expect([status, body]).toEqual([203, { success: true, data: { name: 'Ada', amount: '1' } }]);
+    expect(headers.get('x-example')).toBe('yes');
+  });
+
+  it('what a handler sends with an error status gets no success envelope', async () => {
+    const { status, body } = await ask('answers/failed');
+    expect([status, body]).toEqual([409, { reason: 'of its own' }]);
+  });
+
+  it('@RawResponse() omits the envelope', async () => {
+    expect((await ask('answers/raw')).body).toEqual({ name: 'Ada', amount: '1' });
+    const { status, type, text } = await ask('answers/raw-json', { method: 'POST' });
+    expect([status, type]).toEqual([201, 'application/json; charset=utf-8']);
+    expect(text).toBe('[{"name":"Ada","amount":"123456789012345678901234567890"}]');
+  });
+
+  it('events arrive one by one, and end when the client leaves', async () => {
+    const leave = new AbortController();
+    const response = await fetch(`http://127.0.0.1:${app.port}/example/answers/events`, {
+      signal: leave.signal,
+    });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    expect(response.headers.get('x-request-id')).toBeTruthy();
+    const reader = response.body!.getReader();
+    let text = '';
+    while (!text.includes('"n":2')) text += Buffer.from((await reader.read()).value).toString();
+    expect(text).toContain('id: 0\ndata: {"n":0}\n\n');
+    expect(AnswersController.listeners).toBe(1);
+    leave.abort();
+    await until(() => AnswersController.listeners === 0);
+  });
+});
+
+it('events that are refused before the first one have the status and text of an error', async () => {
+  const { status, body } = await ask('answers/no-events');
+  expect([status, body]).toEqual([
+    409,
+    { success: false, error: 'No events', message: 'No events', code: 'conflict' },
+  ]);
+});
+
+describe('interceptors see plain data, and what they return is enveloped', () => {
+  it.each([
+    ['text', { name: 'Ada', amount: '1' }, { data: { name: 'Ada', amount: '1', stamped: true } }],
+    [
+      'top-level-copy',
+      { name: 'Ada', amount: '1' },
+      {
+        data: { name: 'Ada', amount: '1', stamped: true },
+        name: 'Ada',
+        amount: '1',
+        stamped: true,
+      },
+    ],
+    [
+      'page?page=2',
+      [{ name: 'Ada', amount: '123456789012345678901234567890' }],
+      {
+        data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
+        pagination: { page: 2, limit: 20, total: 21, pages: 2 },
+      },
+    ],
+    [
+      'after',
+      [{ name: 'Ada', amount: '123456789012345678901234567890' }],
+      {
+        data: [{ name: 'Ada', amount: '123456789012345678901234567890', stamped: true }],
+        next: new CursorCodec('savers', /^\d$/).encode('7'),
+      },
+    ],
+  ])('of a method: %s', async (path, seen, answer) => {
+    const { status, body } = await ask(`intercepted/${path}`);
+    expect([status, body]).toEqual([200, { success: true, ...answer }]);
+    expect(Stamp.seen).toEqual(seen);
+    expect((Stamp.seen as object).constructor).toBe(seen.constructor);
+  });
+
+  it.each(['ClassSerializerInterceptor', 'an interceptor of its own'])('of all: %s', async (name) => {
+    const other = new App();
+    try {
+      await other.start({}, undefined, undefined, {
+        modules: [ExampleModule],
+        prepare: async (nest) => {
+          await prepare(nest);
+          nest.useGlobalInterceptors(
+            name.startsWith('Class') ? new ClassSerializerInterceptor(nest.get(Reflector)) : new Stamp(),
+          );
+        },
+      });
+      await other.listen();
+      // The service's own endpoints, which are checked against the document, keep their answers.
+      if (name.startsWith('Class')) {
+        const user = await other.signIn();
+        const { id } = await other.createPool(user);
+        expect((await other.get('/pools', user)).body).toMatchObject({
+          data: [{ id }],
+          pagination: { total: 1 },
+        });
+        expect((await other.get(`/pools/${id}`, user)).body.data.owner.id).toBe(user.user.id);
+        expect((await other.get('/health')).status).toBe(200);
+        expect((await other.get('/metrics')).text).toContain('http_request_duration_seconds');
+      }
+      expect((await ask('answers/file', {}, other)).text.length).toBeGreaterThan(0);
+      const page = await ask('intercepted/page', {}, other);
+      expect(page.body).toMatchObject({ data: [{ name: 'Ada', stamped: true }], pagination: { total: 21 } });
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('errors', () => {
+  /** Of exceptions without a code. */
+  const CODES: Record<number, string> = {
+    401: 'unauthorized',
+    403: 'forbidden',
+    404: 'not_found',
+    409: 'conflict',
+  };
+
+  it.each([
+    ['conflict', 409, 'There is one already'],
+    ['cause', 409, 'With a reason'],
+    ['payment', 402, 'Pay first'],
+    ['gone', 410, 'No more'],
+    ['unprocessable', 422, 'Makes no sense'],
+    ['bad', 400, 'Not so'],
+    ['not-found', 404, 'No such saver'],
+    ['bare-not-found', 404, 'Not found'],
+    ['bare-unauthorized', 401, 'Unauthorized'],
+    ['bare-forbidden', 403, 'Forbidden'],
+    ['unexpected', 500, 'Internal server error'],
+    ['upstream', 500, 'Internal server error'],
+    ['text', 500, 'Internal server error'],
+    ['looks-like-outage', 409, 'Connection terminated unexpectedly'],
+  ])('%s is %d: %s', async (name, status, error) => {
+    const answer = await ask(`errors/thrown/${name}`);
+    const code = CODES[status] ?? (status < 500 ? 'bad_request' : 'internal_error');
+    expect([answer.status, answer.body]).toEqual([status, { success: false, error, message: error, code }]);
+  });
+
+  it('lists of messages become details, and an object keeps its fields', async () => {
+    expect((await ask('errors/thrown/list')).body).toEqual({
+      success: false,
+      error: 'Validation failed',
+      message: 'Validation failed',
+      code: 'validation_failed',
+      details: [
+        { field: 'request', message: 'a is wrong' },
+        { field: 'request', message: 'b is wrong' },
+      ],
+    });
+    const { status, body } = await ask('errors/thrown/object');
+    expect([status, body]).toEqual([
+      409,
+      { success: false, error: 'Full', message: 'Full', code: 'POOL_FULL' },
+    ]);
+    expect(Object.keys(THROWN)).toHaveLength(16);
+  });
+
+  it('pipes and guards refuse with their status', async () => {
+    expect((await ask('errors/int/12')).body.data).toEqual({ id: 12 });
+    for (const path of ['errors/int/x', 'errors/uuid/x']) {
+      const { status, body } = await ask(path);
+      expect([status, body.error]).toEqual([400, expect.stringContaining('is expected')]);
+    }
+    const { status, body } = await ask('errors/guarded');
+    expect([status, body]).toEqual([
+      403,
+      { success: false, error: 'Forbidden', message: 'Forbidden', code: 'forbidden' },
+    ]);
+  });
+
+  it('texts of the framework are hidden', async () => {
+    const unknown = await ask('errors/nowhere');
+    expect([unknown.status, unknown.body]).toEqual([
+      404,
+      { success: false, error: 'Not found', message: 'Not found', code: 'not_found' },
+    ]);
+    const parsed = await ask('validation/orders', {
+      method: 'POST',
+      body: '{',
+      headers: { 'content-type': 'application/json' },
+    });
+    expect([parsed.status, parsed.body]).toEqual([
+      400,
+      {
+        success: false,
+        error: 'Validation failed',
+        message: 'Validation failed',
+        code: 'invalid_json',
+        details: [{ field: 'request', message: 'request is malformed' }],
+      },
+    ]);
+    const text = await ask('validation/orders', { method: 'POST', body: 'x' });
+    expect([text.status, text.body]).toEqual([
+      415,
+      {
+        success: false,
+        error: 'Unsupported media type',
+        message: 'Unsupported media type',
+        code: 'unsupported_media_type',
+      },
+    ]);
+  });
+
+  it('filters of a module answer as they like', async () => {
+    const { status, body } = await ask('errors/filtered');
+    expect([status, body]).toEqual([410, { stock: 0 }]);
+    const nest = await ask('errors/filtered-by-nest');
+    // NestJS's own filter answers in the form of the service.
+    expect([nest.status, nest.body]).toEqual([
+      410,
+      { success: false, error: 'No more', message: 'No more', code: 'bad_request' },
+    ]);
+  });
+});
+
+describe('validation', () => {
+  it('names nested fields at every depth', async () => {
+    const { status, body } = await send('validation/orders', {
+      lines: [{ sku: 1 }, { sku: 'a', lots: [{ size: 1 }, { size: 0 }] }, 'x'],
+      lot: {},
+      byName: { first: { size: 'x' } },
+    });
+    expect(status).toBe(400);
+    const fields = (body.details as { field: string }[]).map(({ field }) => field);
+    expect([...new Set(fields)]).toEqual([
+      'lines[0].sku',
+      'lines[1].lots[1].size',
+      'lines[2]',
+      'lot.size',
+      'byName[first].size',
+    ]);
+    expect((await send('validation/orders', { lines: [[{ sku: 1 }]] })).body.details).toContainEqual({
+      field: 'lines[0][0].sku',
+      message: 'sku must be a string',
+    });
+  });
+
+  it('creates instances, and removes fields without a rule, nested ones too', async () => {
+    const { body } = await send('validation/orders', {
+      lines: [{ sku: 'a', count: null, price: 1 }],
+      lot: { size: 2, constructor: 'x', other: 1 },
+      owner: 'someone',
+    });
+    expect(body.data).toEqual({ order: { lines: [{ sku: 'a', count: 1 }], lot: { size: 2 } }, isLine: true });
+  });
+
+  it('leaves a class without rules unchanged', async () => {
+    const given = { any: { thing: [null, 1] }, other: null };
+    expect((await send('validation/undecorated', given)).body.data).toEqual(given);
+  });
+
+  it('gives null to a field that may be null, and the default to one that has one', async () => {
+    const put = (body: unknown) => send('validation/profile', body, 'PUT');
+    expect((await put({ nickname: null, title: null, language: null })).body.data).toEqual({
+      nickname: null,
+      title: null,
+      language: 'en',
+    });
+    expect((await put({ title: 'Dr' })).body.data).toEqual({ title: 'Dr', language: 'en' });
+    expect((await put({})).body.details).toEqual([{ field: 'title', message: 'title must be a string' }]);
+  });
+
+  it('turns parameters into numbers and booleans', async () => {
+    expect((await ask('validation/numbers/12?n=3&yes=true')).body.data).toEqual({
+      id: 12,
+      n: 3,
+      yes: true,
+      types: ['number', 'number', 'boolean'],
+    });
+    expect((await ask('validation/numbers/12')).body.data.types).toEqual([
+      'number',
+      'undefined',
+      'undefined',
+    ]);
+  });
+
+  it('runs validators that look something up again for each request', async () => {
+    const address = `0x${'ab'.repeat(20)}`;
+    expect((await ask(`validation/reserve?name=${address}`)).body.data).toEqual({ name: address });
+    await app.sql('INSERT INTO users (id, address, created_at) VALUES (gen_random_uuid(), $1, now())', [
+      address,
+    ]);
+    const { status, body } = await ask(`validation/reserve?name=${address}`);
+    expect([status, body.details]).toEqual([400, [{ field: 'name', message: 'is taken' }]]);
+  });
+
+  it('gives every request its own query', async () => {
+    for (let i = 0; i < 2; i++)
+      expect((await ask('validation/tags?tags=a&tags=b')).body.data).toEqual({ tags: ['a', 'b', 'added'] });
+    const child = { name: 'a!', other: 'b', isChild: true };
+    for (let i = 0; i < 2; i++)
+      expect((await ask('validation/child?name=a&other=b')).body.data).toEqual(child);
+  });
+
+  it('validates a part of the body by its rules', async () => {
+    expect((await send('validation/part', {})).body.data).toEqual({ nickname: null, language: 'en' });
+    const { status, body } = await send('validation/part', { part: 'x' });
+    expect([status, body.details]).toEqual([400, [{ field: 'part', message: 'must be a JSON object' }]]);
+  });
+
+  it('groups', async () => {
+    expect((await send('validation/groups', { name: 'Ada' })).body.data).toEqual({ name: 'Ada' });
+    const { status, body } = await send('validation/groups', { name: 'A' });
+    expect([status, body.details]).toEqual([
+      400,
+      [{ field: 'request', message: expect.stringContaining('name must be longer') }],
+    ]);
+  });
+});
+
+describe('a handler that two controllers inherit', () => {
+  it('is open only where its controller is @Public()', async () => {
+    const statuses = [];
+    for (const path of ['open', 'closed', 'open']) statuses.push((await ask(path)).status);
+    expect(statuses).toEqual([200, 401, 200]);
+    expect((await ask('closed', { headers: bearer(await app.signIn()) })).status).toBe(200);
+  });
+});
+
+describe('middleware, sockets and uploads', () => {
+  it('configure(consumer) runs, and may refuse, fail and answer', async () => {
+    expect((await ask('rest/middleware')).body.data).toEqual({ passed: true });
+    const refused = await ask('rest/middleware/refused');
+    expect([refused.status, refused.body]).toEqual([
+      401,
+      { success: false, error: 'Not by this way', message: 'Not by this way', code: 'unauthorized' },
+    ]);
+    const failed = await ask('rest/middleware/failed');
+    expect([failed.status, failed.body]).toEqual([
+      500,
+      {
+        success: false,
+        error: 'Internal server error',
+        message: 'Internal server error',
+        code: 'internal_error',
+      },
+    ]);
+    expect(failed.text).not.toContain(SECRET);
+    const answered = await ask('rest/middleware/answered');
+    expect([answered.status, answered.text]).toEqual([202, 'answered']);
+    for (const { headers } of [refused, failed, answered]) {
+      expect(headers.get('x-request-id')).toBeTruthy();
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+
+  it('a gateway answers on the port of the API', async () => {
+    const socket = new WebSocket(`ws://127.0.0.1:${app.port}/example/socket`);
+    const received = await new Promise((resolve, reject) => {
+      socket.on('error', reject);
+      socket.on('message', (data: Buffer) => resolve(JSON.parse(data.toString())));
+      socket.on('open', () => socket.send(JSON.stringify({ event: 'echo', data: { a: 1 } })));
+    });
+    socket.close();
+    expect(received).toEqual({ event: 'echo', data: { a: 1 } });
+  });
+
+  it('files are accepted, and refused when they are too large', async () => {
+    const upload = (size: number) => {
+      const form = new FormData();
+      form.append('file', new Blob(['x'.repeat(size)]), 'x.txt');
+      return ask('rest/upload', { method: 'POST', body: form });
+    };
+    expect((await upload(10)).body.data).toEqual({ name: 'x.txt', size: 10 });
+    const { status, body } = await upload(2000);
+    expect([status, body]).toEqual([
+      413,
+      { success: false, error: 'Payload too large', message: 'Payload too large', code: 'payload_too_large' },
+    ]);
+  });
+
+  it('browsers on allowed origins may change and delete data, and name the trace', async () => {
+    const { headers } = await ask('rest/things/1', {
+      method: 'OPTIONS',
+      headers: {
+        origin: 'https://dapp.example',
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization,traceparent',
+      },
+    });
+    expect(headers.get('access-control-allow-headers')).toBe('authorization,traceparent');
+    const allowed = headers.get('access-control-allow-methods')?.split(', ');
+    expect(allowed).toEqual(expect.arrayContaining(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']));
+    expect((await ask('rest/things/1', { method: 'PATCH' })).body.data).toEqual({ id: '1' });
+  });
+});
+
+describe('overrides', () => {
+  const other = useApp(undefined, {
+    modules: [ExampleModule],
+    prepare,
+    override: (builder) =>
+      builder
+        .overrideGuard(NobodyGuard)
+        .useValue({ canActivate: () => true })
+        .overrideProvider(JwtAuthGuard)
+        .useValue({ canActivate: () => true })
+        .overrideProvider(HealthService)
+        .useValue({ report: () => ({ overridden: true }) }),
+  });
+  beforeAll(() => other.listen());
+
+  it('replace guards, the global one too, and providers', async () => {
+    expect((await ask('rest/guarded')).status).toBe(403);
+    expect((await ask('rest/guarded', {}, other)).body).toEqual({ success: true, data: 'in' });
+    expect((await app.get('/analytics/pools')).status).toBe(401);
+    expect((await other.get('/analytics/pools')).status).toBe(200);
+    const health = await other.nest.inject({ method: 'GET', url: '/health' });
+    expect(health.json()).toEqual({ overridden: true });
+  });
+});
+
+describe('the Logger', () => {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const logger = createLogger('trace', false, sink);
+  const logging = useApp({}, { modules: [ExampleModule], prepare, logger, requestIds: true });
+  beforeAll(() => logging.listen());
+
+  it('keeps what it is given, with the id and the trace of the request, and no secrets', async () => {
+    const before = lines.length;
+    const trace = { traceId: 'af'.repeat(16), parentId: 'b7'.repeat(8) };
+    const headers = {
+      traceparent: `00-${trace.traceId}-${trace.parentId}-01`,
+      'x-request-id': 'the-logging-one',
+      'content-type': 'application/json',
+      authorization: 'Bearer secret-value',
+    };
+    await ask('rest/log', { method: 'POST', body: '{}', headers }, logging);
+    await until(() => lines.slice(before).some((line) => line.includes('"msg":"request"')));
+    const log = lines.slice(before);
+    expect(log.join('')).not.toMatch(/secret-value|abab/);
+    const entries = log
+      .map((line) => JSON.parse(line) as Record<string, any>)
+      .filter(({ reqId }) => reqId === 'the-logging-one');
+    expect(entries).toContainEqual(expect.objectContaining({ msg: 'request' }));
+    for (const entry of entries) expect(entry).toMatchObject(trace);
+    const logged = entries.filter(({ context }) => context !== undefined);
+    const redacted = { a: 1, token: '[redacted]', nested: { Authorization: '[redacted]', list: ['2'] } };
+    expect(logged).toEqual([
+      expect.objectContaining({ level: 'info', context: 'Example', data: redacted }),
+      expect.objectContaining({ level: 'info', msg: 'text', data: { extra: true } }),
+      expect.objectContaining({
+        level: 'error',
+        msg: 'text',
+        err: expect.objectContaining({
+          message: 'broken',
+          stack: expect.stringContaining('rest.ts'),
+          cause: expect.objectContaining({ message: 'deeper' }),
+        }),
+      }),
+      expect.objectContaining({ level: 'error', msg: 'alone', err: expect.anything() }),
+      expect.objectContaining({ level: 'error', msg: 'with a stack', stack: expect.stringContaining('at ') }),
+      expect.objectContaining({
+        level: 'warn',
+        msg: 'careful',
+        data: expect.objectContaining({ authorization: '[redacted]', 'content-type': 'application/json' }),
+      }),
+      expect.objectContaining({ level: 'debug', msg: 'detail' }),
+      expect.objectContaining({ level: 'trace', msg: 'more' }),
+      expect.objectContaining({ level: 'fatal', msg: 'last' }),
+      expect.objectContaining({ level: 'info', msg: 'static', context: 'Elsewhere' }),
+      expect.objectContaining({ msg: 'later: Bearer [redacted], [redacted]' }),
+    ]);
+  });
+});
+
+describe('TypeORM', () => {
+  beforeAll(async () => {
+    await app.sql(
+      'CREATE TABLE example_notes (id uuid PRIMARY KEY, text text NOT NULL, pool_id uuid NOT NULL)',
+    );
+  });
+
+  it('injects the repository of any entity where the module of its feature is imported', async () => {
+    const user = await app.signIn();
+    await app.createPool(user);
+    const { status, body } = await ask('repositories/census', { headers: bearer(user) });
+    expect(status).toBe(200);
+    expect(Object.keys(body.data as object).sort()).toEqual([
+      'days',
+      'draws',
+      'pools',
+      'transactions',
+      'users',
+    ]);
+    expect(body.data).toMatchObject({ draws: 0, pools: (await app.sql('SELECT FROM pools')).length });
+    expect(body.data.transactions).toBeGreaterThan(0);
+  });
+
+  it('or with its own forFeature', async () => {
+    const user = await app.signIn();
+    const { id } = await app.createPool(user);
+    const { members } = app.nest.get(Members, { strict: false });
+    expect(await members.findBy({ poolId: id })).toEqual([
+      { poolId: id, address: user.address, role: 'OWNER', type: 'individual', indexed: false },
+    ]);
+  });
+
+  it('finds entities that are not in src, with relations to those that are, beside an exported service', async () => {
+    const [user, stranger] = [await app.signIn(), await app.signIn()];
+    const { id } = await app.createPool(user);
+    const path = `repositories/pools/${id}/notes`;
+    const note = (as: { token: string }): Promise<Answer> =>
+      ask(path, {
+        method: 'POST',
+        body: JSON.stringify({ text: 'for the roof' }),
+        headers: { 'content-type': 'application/json', ...bearer(as) },
+      });
+    expect((await note(user)).status).toBe(201);
+    expect((await note(stranger)).status).toBe(403);
+    const { body } = await ask(path, { headers: bearer(user) });
+    expect(body.data).toMatchObject([
+      { text: 'for the roof', pool: { id, owner: { address: user.address } } },
+    ]);
+  });
+
+  it('rolls transactions back as a whole', async () => {
+    const { id } = await app.createPool(await app.signIn());
+    const notes = app.nest.get(NotesService, { strict: false });
+    await expect(notes.addBoth(id, ['first', ''])).rejects.toThrow('an empty note');
+    expect(await notes.list(id)).toEqual([]);
+    await notes.addBoth(id, ['first', 'second']);
+    expect((await notes.list(id)).map(({ text }: Note) => text).sort()).toEqual(['first', 'second']);
+  });
+});
+
+describe('events', () => {
+  it('of pools, ledger and draws come to the methods that ask for them', async () => {
+    const { sent } = app.nest.get(Greetings, { strict: false });
+    const consumers = `SELECT FROM outbox_consumers WHERE name LIKE 'example.%'`;
+    await until(async () => (await app.sql(consumers)).length === 2);
+    const user = await app.signIn();
+    const { id } = (await app.createPool(user)) as { id: string };
+    await addTransaction(app, { poolId: id, account: user.address, amount: '5' });
+    const expected = [`${user.address} opened ${id} with ${TEN}`, `${user.address} paid 5`];
+    await until(() => expected.every((line) => sent.includes(line)));
+    expect(sent.filter((line) => expected.includes(line))).toHaveLength(2);
+  });
+});

@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { TRANSACTION_TYPES } from '#values/types';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
+import { TOPICS } from '#ledger/outbox/ledger-event';
+import { CIRCLE_KINDS, DRAW_CHANGES, MOVEMENTS } from '#indexer/ledger/decide';
+import { PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
+
+const root = join(__dirname, '../../..');
+const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
+/** What only contracts of others say. */
+const OF_OTHERS = ['PoolOpened'];
+/** Events of draws that nobody is told of. */
+const UNTOLD = ['PrizeFunded'];
+
+const written = new Written();
+beforeAll(async () => {
+  await written.start(new PaperChain());
+  await written.addPool(POOL);
+});
+afterAll(() => written.stop());
+
+const kindsOf = (id: string): string[] =>
+  [...contractAbi, ...circleAbi]
+    .flatMap((item) => (item.type === 'event' && item.inputs[0].name === id ? [item.name] : []))
+    .sort();
+
+it('what happens on the chain is of a pool, a circle or a draw, and each has its row in a table', () => {
+  expect(kindsOf('circleId')).toEqual(Object.keys(CIRCLE_KINDS).sort());
+  expect([...kindsOf('poolId'), ...kindsOf('circleId'), ...OF_OTHERS].sort()).toEqual(
+    Object.keys(MOVEMENTS).sort(),
+  );
+  expect(kindsOf('drawId')).toEqual(Object.keys(DRAW_CHANGES).sort());
+  expect(kindsOf('poolId').length + kindsOf('drawId').length).toBe(
+    contractAbi.filter(({ type }) => type === 'event').length,
+  );
+});
+
+it('each event of a draw has a topic of its own, or is known to have none; an unknown one has none', async () => {
+  const rows = await written.sql<{ kind: string; topic: string | null }>(
+    'SELECT kind, draw_topic(kind) AS topic FROM unnest($1::text[]) AS kind',
+    [kindsOf('drawId')],
+  );
+  const topics = rows.map(({ topic }) => topic).filter((topic) => topic !== null);
+  expect(rows.filter(({ topic }) => topic === null).map(({ kind }) => kind)).toEqual(UNTOLD);
+  expect(new Set(topics).size).toBe(topics.length);
+  expect(TOPICS).toEqual(expect.arrayContaining(topics));
+  expect(await written.sql(`SELECT draw_topic('Moved') AS topic`)).toEqual([{ topic: null }]);
+});
+
+it('each type of transaction has a topic of its own', async () => {
+  await written.sql('DELETE FROM outbox');
+  await written.sql(
+    `INSERT INTO transactions (id, pool_id, type, status, account, amount, tx_hash, block_number, log_index, created_at,
+       confirmed_at)
+     SELECT gen_random_uuid(), $1, type, 'CONFIRMED', $2, 1, '0x' || n, 7, n, now(), now()
+     FROM unnest($3::text[]) WITH ORDINALITY AS t(type, n)`,
+    [POOL, SAVER, TRANSACTION_TYPES],
+  );
+  const rows = await written.sql<{ items: { topic: string; transactionType: string }[] }>(
+    'SELECT items FROM outbox',
+  );
+  const told = rows.flatMap(({ items }) => items);
+  expect(told.map(({ transactionType }) => transactionType)).toEqual(TRANSACTION_TYPES);
+  const topics = told.map(({ topic }) => topic);
+  expect(new Set(topics).size).toBe(TRANSACTION_TYPES.length);
+  expect(TOPICS).toEqual(expect.arrayContaining(topics));
+});
+
+it('those that set the stage of a draw are in its index', async () => {
+  const [{ definition }] = await written.sql<{ definition: string }>(
+    `SELECT pg_get_indexdef('chain_events_draw_stage_idx'::regclass) AS definition`,
+  );
+  const indexed = [...definition.matchAll(/'(\w+)'/g)].map(([, kind]) => kind);
+  const staging = Object.entries(DRAW_CHANGES).flatMap(([kind, change]) =>
+    change === 'stage' ? [kind] : [],
+  );
+  expect(indexed).toEqual(expect.arrayContaining(staging));
+});
+
+describe('statements', () => {
+  const files = ['src', 'migrations'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /\.(ts|sql)$/.test(file) && !file.includes('spec'))
+      .map((file) => join(folder, file)),
+  );
+  /** Every CASE by kind of event or type of transaction, up to its end. */
+  const CASES =
+    /\bCASE\s+(?:\$\{\w+\}\.|\w+\.)?(?:kind|type)\s+WHEN\b(?:(?!\bCASE\b|\bEND\b)[\s\S])*\bEND\b/g;
+
+  it('take no kind for another: they have no ELSE', () => {
+    const cases = files.flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(CASES)].map(([text]) => ({ file, text })),
+    );
+    expect(cases.length).toBeGreaterThan(8);
+    expect(cases.filter(({ text }) => /\bELSE\b/.test(text))).toEqual([]);
+  });
+});

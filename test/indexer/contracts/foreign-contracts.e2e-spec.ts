@@ -1,0 +1,287 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { v7 as newId } from 'uuid';
+import { type Abi, type Address, maxUint256 } from 'viem';
+import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { RewindModule } from '#indexer/indexer.module';
+import { createIndexer } from '#indexer/indexer.setup';
+import { Rewind } from '#indexer/leading/rewind';
+import { Replay } from '#indexer/replaying/replay';
+import { endpointsOf } from '#indexer/verification';
+import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { compile } from '../../../scripts/compile-contracts';
+import { settings } from '../../support/app';
+import { eventually, useChain } from '../../support/chain/chain-bench';
+import { ForeignModule } from '../../support/chain/foreign-adapters';
+
+jest.setTimeout(120_000);
+
+const compiled = compile(['test/support/solidity/ForeignPools.sol']);
+
+/** Contracts that are not ours: one knows pools by their accounts, one by numbers, and neither numbers its events. */
+describe.each([6, 18])('contracts of others, with a token of %i decimals', (decimals) => {
+  const bench = useChain();
+  const unit = 10n ** BigInt(decimals);
+  let [coin, savings, clubs]: Address[] = [];
+  let app: NestFastifyApplication | undefined;
+
+  async function call(
+    client: DevClient,
+    [name, address]: [keyof typeof compiled, Address],
+    functionName: string,
+    ...args: unknown[]
+  ): Promise<void> {
+    const abi: Abi = compiled[name].abi;
+    const hash = await client.writeContract({ abi, address, functionName, args, gas: 1_000_000n });
+    expect((await receiptOf(client, hash)).status).toBe('success');
+  }
+  const toSavings = (client: DevClient, name: string, ...args: unknown[]) =>
+    call(client, ['AccountSavings', savings], name, ...args);
+  const toClubs = (client: DevClient, name: string, ...args: unknown[]) =>
+    call(client, ['Clubs', clubs], name, ...args);
+  const addressOf = (client: DevClient): string => client.account.address.toLowerCase();
+
+  /** A pool of the service, as POST /pools makes it; with a deposit that is announced. */
+  async function addPool(owner: DevClient, contract: Address, deposit?: bigint): Promise<string> {
+    const id = newId();
+    const type = contract === savings ? 'individual' : 'cooperative';
+    await bench.sql(
+      `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+       SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
+      [id, type, contract, addressOf(owner)],
+    );
+    await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [
+      id,
+      addressOf(owner),
+      'OWNER',
+      type,
+    ]);
+    if (deposit !== undefined)
+      await bench.sql(
+        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
+         VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now())`,
+        [randomUUID(), id, addressOf(owner), deposit],
+      );
+    return id;
+  }
+
+  const start = async (): Promise<void> => {
+    app = await createIndexer(
+      settings(bench.database.url, { ...bench.settings() }),
+      pino({ level: 'silent' }),
+      { modules: [ForeignModule] },
+    );
+  };
+  const stop = async (): Promise<void> => {
+    await app?.close();
+    app = undefined;
+  };
+
+  /** Of each account what it holds in units, and has been paid, by pool. */
+  const positions = async (): Promise<Record<string, string[]>> => {
+    const rows = await bench.sql<{ id: string; held: string[] }>(
+      `SELECT pool_id AS id, array_agg(concat_ws(' ', CASE address WHEN $1 THEN 'saver' ELSE 'other' END,
+         balance, deposited, withdrawn, claimed) ORDER BY address = $1 DESC) AS held FROM positions GROUP BY 1`,
+      [addressOf(bench.saver)],
+    );
+    return Object.fromEntries(rows.map(({ id, held }) => [id, held]));
+  };
+  const state = async (): Promise<unknown[]> => [
+    await positions(),
+    ...(await Promise.all(
+      [
+        `SELECT contract, seq, kind, pool_id, pool_name, amount, fee, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index`,
+        'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
+        'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
+        'SELECT * FROM pool_names ORDER BY contract, name',
+        'SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM pool_totals GROUP BY 1 ORDER BY 1',
+      ].map((text) => bench.sql(text)),
+    )),
+  ];
+  /** What is found to be wrong, or could not be compared. */
+  const verified = async (): Promise<unknown[]> => {
+    const { RPC_URL } = settings(bench.database.url, { ...bench.settings() });
+    const endpoints = endpointsOf({ RPC_URL });
+    const { listed, notChecked, checked } = await new Verification(
+      { databaseUrl: bench.database.url, repair: false, limit: 10, endpoints },
+      new Progress({ isTTY: false, write: () => true }),
+      new AbortController().signal,
+    ).run();
+    expect(checked['balances on the chain']).toBeGreaterThan(0);
+    return [...listed, ...notChecked];
+  };
+
+  /** What a replay had to make anew. */
+  const replayed = async (): Promise<string[]> => {
+    const settingsOf = { POOL_CONTRACTS: new PoolContracts() };
+    const { corrected, refused } = await new Replay(bench.database.url, settingsOf, () => undefined).run();
+    expect(refused).toEqual([]);
+    return Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : []));
+  };
+  /** As the command does. */
+  async function rewind(to: number): Promise<void> {
+    const environment = settings(bench.database.url, { ...bench.settings() });
+    const context = await NestFactory.createApplicationContext(
+      RewindModule.register(environment, [ForeignModule]),
+      { logger: false, abortOnError: false },
+    );
+    await context.get(Rewind).to(to);
+    await context.close();
+  }
+
+  beforeAll(async () => {
+    const [owner] = [bench.owner];
+    coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
+    savings = (await deploy(owner, compiled.AccountSavings, [coin])).address.toLowerCase() as Address;
+    clubs = (await deploy(owner, compiled.Clubs, [coin])).address.toLowerCase() as Address;
+    // Those beside them have the same token.
+    const args = [coin, owner.account.address, 1n];
+    const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);
+    const { address: lottery } = await deploy(owner, artifacts.LotteryPool, args);
+    bench.deployment.contracts = byPoolType((type) => (type === TYPE_WITH_DRAWS ? lottery : pool));
+    bench.further.push(['individual:accounts', savings], ['cooperative:clubs', clubs]);
+    for (const client of [bench.owner, bench.saver, bench.other])
+      for (const spender of [savings, clubs]) {
+        await call(client, ['Coin', coin], 'mint', client.account.address, 1000n * unit);
+        await call(client, ['Coin', coin], 'approve', spender, maxUint256);
+      }
+    await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
+  });
+  afterEach(stop);
+
+  it('are followed to the unit: deposits, withdrawals, members, claims with a fee', async () => {
+    const { saver, other, owner } = bench;
+    const own = await addPool(saver, savings, 5n * unit);
+    const club = await addPool(saver, clubs, 7n * unit);
+    await start();
+    await toSavings(saver, 'save', 5n * unit);
+    await toSavings(saver, 'unsave', 2n * unit + 1n);
+    await toSavings(owner, 'reward', saver.account.address, 1000n);
+    await toSavings(saver, 'takeReward');
+    await toClubs(saver, 'createPool', 'first');
+    await toClubs(saver, 'pay', 1n, 7n * unit);
+    await toClubs(other, 'pay', 1n, 3n * unit);
+    await toClubs(other, 'takeAll', 1n);
+    await toClubs(owner, 'reward', 1n, other.account.address, 55n);
+    await toClubs(other, 'takeYield', 1n);
+    await bench.atHead();
+    const left = 3n * unit - 1n;
+    expect(await positions()).toEqual({
+      [own]: [`saver ${left} ${5n * unit} ${2n * unit + 1n} 900`],
+      [club]: [`saver ${7n * unit} ${7n * unit} 0 0`, `other 0 ${3n * unit} ${3n * unit} 50`],
+    });
+    expect(
+      await bench.sql(
+        `SELECT kind, fee FROM chain_events WHERE fee IS NOT NULL OR outcome <> 'APPLIED' ORDER BY block_number`,
+      ),
+    ).toEqual([
+      { kind: 'YieldClaimed', fee: '100' },
+      { kind: 'YieldClaimed', fee: '5' },
+    ]);
+    // What was announced is what was paid.
+    expect(await bench.sql(`SELECT FROM transactions WHERE status = 'PENDING'`)).toEqual([]);
+    expect(await verified()).toEqual([]);
+  });
+
+  it('find pools that are made in the service after their events, the first first', async () => {
+    const { other } = bench;
+    await start();
+    await toClubs(other, 'createPool', 'second');
+    await toClubs(other, 'createPool', 'third');
+    await toClubs(other, 'pay', 2n, 2n * unit);
+    await toClubs(other, 'pay', 3n, 3n * unit);
+    await toSavings(other, 'save', 4n * unit);
+    await bench.atHead();
+    const unknown = `SELECT count(*)::int FROM chain_events WHERE outcome = 'UNKNOWN_POOL'`;
+    expect(await bench.sql(unknown)).toEqual([{ count: 5 }]);
+    const second = await addPool(other, clubs);
+    const held = async (id: string): Promise<string[] | undefined> => (await positions())[id];
+    await eventually(
+      'its money',
+      () => held(second),
+      (found) => found !== undefined,
+    );
+    const third = await addPool(other, clubs);
+    const own = await addPool(other, savings);
+    await bench.mine(1);
+    await eventually(
+      'no event without a pool',
+      () => bench.sql(unknown),
+      ([{ count }]) => count === 0,
+    );
+    expect([await held(second), await held(third), await held(own)]).toEqual(
+      [2n, 3n, 4n].map((paid) => [`other ${paid * unit} ${paid * unit} 0 0`]),
+    );
+    expect(await verified()).toEqual([]);
+  });
+
+  it('go back and forth with the chain, and are made anew from their events', async () => {
+    const { saver, other } = bench;
+    const club = await addPool(saver, clubs);
+    await start();
+    await bench.atHead();
+    const before = await state();
+    await toClubs(saver, 'createPool', 'fourth');
+    await toClubs(other, 'pay', 4n, unit);
+    await bench.atHead();
+    expect((await positions())[club]).toEqual([`other ${unit} ${unit} 0 0`]);
+    await bench.rpc('anvil_reorg', 2, []);
+    await bench.mine(1);
+    await bench.atHead();
+    expect(await state()).toEqual(before);
+    await toClubs(saver, 'createPool', 'fourth, again');
+    await toClubs(saver, 'pay', 4n, 2n * unit);
+    await bench.atHead();
+    expect((await positions())[club]).toEqual([`saver ${2n * unit} ${2n * unit} 0 0`]);
+    await stop();
+    const after = await state();
+    expect(await replayed()).toEqual([]);
+    expect(await state()).toEqual(after);
+    await rewind((await bench.cursor())!.number - 3);
+    expect((await bench.sql('SELECT FROM pool_names WHERE pool_id = $1', [club])).length).toBe(0);
+    await start();
+    await bench.atHead();
+    expect(await state()).toEqual(after);
+  });
+
+  it.each([
+    ['stand_in', 'stand_in = gen_random_uuid()', 'pool_names.stand_in'],
+    ['contract', `contract = '0x${'ee'.repeat(20)}'`, 'pool_names.stand_in'],
+    ['name', `name = '77'`, 'pool_names.stand_in'],
+    [
+      'pool_id',
+      `pool_id = (SELECT id FROM pools WHERE id <> n.pool_id AND type = 'lottery')`,
+      'pool_names.pool_id',
+    ],
+    ['block_number', 'block_number = block_number + 1', 'pool_names.block_number'],
+    ['log_index', 'log_index = log_index + 1', 'pool_names.block_number'],
+  ])('name a wrong %s of a name, and a replay makes it anew', async (_, change, kind) => {
+    await bench.sql(`INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+      SELECT gen_random_uuid(), 'lottery', id, '0x${'dd'.repeat(20)}', now(), now() FROM users LIMIT 1`);
+    const before = await state();
+    await bench.sql(`SET session_replication_role = replica`);
+    await bench.sql(`UPDATE pool_names n SET ${change} WHERE name = '1'`);
+    await bench.sql(`SET session_replication_role = origin`);
+    expect(await verified()).toContainEqual(expect.objectContaining({ kind }));
+    expect(await replayed()).toContain('pool_names');
+    expect(await state()).toEqual(before);
+    await bench.sql(`DELETE FROM pools WHERE type = 'lottery'`);
+    expect(await verified()).toEqual([]);
+  });
+
+  it('name an event that has another pool than its name, and a replay puts it back', async () => {
+    const before = await state();
+    await bench.sql(
+      `UPDATE chain_events SET pool_id = gen_random_uuid() WHERE kind = 'Deposited' AND pool_name = '1'`,
+    );
+    expect(await verified()).toContainEqual(expect.objectContaining({ kind: 'chain_events.pool_id' }));
+    expect(await replayed()).toContain('pool_names');
+    expect(await state()).toEqual(before);
+    expect(await verified()).toEqual([]);
+  });
+});

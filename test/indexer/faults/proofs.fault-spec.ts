@@ -1,0 +1,180 @@
+import { toFunctionSelector } from 'viem';
+import { type ChainBench, type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
+import type { Faults, RpcProxy } from '../../support/chain/chain-proxy';
+
+const SEQ = toFunctionSelector('function seq()');
+type Fields = Record<string, unknown>;
+
+/** Contracts that do not say how many events they have. */
+const unnumbered: NonNullable<Faults['result']> = (method, result, [call]) =>
+  method === 'eth_call' && (call as { data: string }).data === SEQ ? '0x' : result;
+
+/** A node of such contracts, with faults of its own. */
+function lie(proxy: RpcProxy, { result, ...faults }: Faults = {}): void {
+  proxy.faults = {
+    ...faults,
+    result: (method, found, params) => {
+      const answer = unnumbered(method, found, params);
+      return result ? result(method, answer, params) : answer;
+    },
+  };
+}
+
+/** Changes the headers of blocks from one on. */
+const headers =
+  (from: number, change: (header: Fields) => Fields): NonNullable<Faults['result']> =>
+  (method, result) => {
+    if (method !== 'eth_getBlockByNumber' || !result) return result;
+    const header = result as Fields;
+    return Number(header.number) >= from ? { ...header, ...change(header) } : header;
+  };
+
+const NO_BLOOM = `0x${'0'.repeat(512)}`;
+
+const says = (indexer: IndexerProcess, text: string, times = 1): Promise<unknown> =>
+  eventually(
+    text,
+    () => Promise.resolve(indexer.output),
+    (output) => output.split(text).length > times,
+  );
+
+/** Blocks that are proven, of any contract. */
+const proven = (bench: ChainBench): Promise<{ from: number; to: number }[]> =>
+  bench.sql('SELECT DISTINCT from_number::int AS from, to_number::int AS to FROM chain_proofs ORDER BY 1');
+
+describe('contracts that do not number their events', () => {
+  const bench = useChain();
+  let indexer: IndexerProcess;
+  const next = async (): Promise<number> => Number(await bench.owner.getBlockNumber({ cacheTime: 0 })) + 1;
+  const last = async (): Promise<number> => (await next()) - 1;
+
+  beforeEach(async () => {
+    lie(bench.proxy);
+    indexer = bench.indexer();
+    await bench.deposit(bench.pools[0], 5n);
+    await bench.converged();
+  });
+  afterEach(async () => {
+    lie(bench.proxy);
+    await bench.converged();
+    await indexer.end();
+  });
+
+  it('are proven block by block, by blooms and receipts', async () => {
+    await bench.deposit(bench.pools[1], 6n);
+    await bench.mine(5);
+    await bench.converged();
+    await eventually(
+      'the proof up to the head',
+      async () => [await proven(bench), await last()] as const,
+      ([stretches, head]) => stretches.at(-1)?.to === head,
+    );
+  });
+
+  it('are proven anew in place of blocks that a reorganisation took', async () => {
+    await bench.mine(3);
+    await bench.converged();
+    await bench.rpc('anvil_reorg', 3, []);
+    await bench.deposit(bench.pools[1], 8n);
+    await bench.converged();
+    const [{ over }] = await bench.sql<{ over: number }>(
+      'SELECT count(*)::int AS over FROM chain_proofs p, chain_cursor c WHERE p.to_number > c.block_number',
+    );
+    expect(over).toBe(0);
+  });
+
+  it.each<[string, Faults, string]>([
+    ['one log', { logs: (logs) => logs.slice(0, -1) }, 'are left out in block'],
+    ['all logs', { logs: () => [] }, 'are left out in block'],
+    [
+      'all logs, and knows no receipts of a block',
+      { logs: () => [], refuse: (method) => method === 'eth_getBlockReceipts' },
+      'are left out in block',
+    ],
+    [
+      'what is in a log',
+      { logs: (logs) => logs.map((log) => ({ ...log, data: log.data.replace(/^0x./, '0x1') })) },
+      'are not those of the receipts in block',
+    ],
+    [
+      'a log and its receipt',
+      {
+        logs: () => [],
+        result: (method, result) =>
+          method === 'eth_getBlockReceipts' && Array.isArray(result) ? result.slice(0, -1) : result,
+      },
+      'are not all of it',
+    ],
+  ])('are not read from a node that leaves out %s', async (_, faults, text) => {
+    const before = await bench.sql('SELECT FROM chain_events');
+    lie(bench.proxy, faults);
+    const { blockNumber } = await bench.deposit(bench.pools[0], 77n);
+    await says(indexer, text, 2);
+    expect((await bench.cursor())!.number).toBeLessThan(Number(blockNumber));
+    expect((await bench.cursor())!.state).not.toBe('synced');
+    expect(await bench.sql('SELECT FROM chain_events')).toHaveLength(before.length);
+  });
+
+  it.each<[string, (header: Fields) => Fields]>([
+    ['no bloom', () => ({ logsBloom: NO_BLOOM })],
+    [
+      'another bloom',
+      ({ logsBloom }) => ({ logsBloom: (logsBloom as string).replace(/[1-9a-f](?=[^x])/g, '0') }),
+    ],
+    [
+      'no receipts',
+      () => ({ receiptsRoot: `0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421` }),
+    ],
+  ])('are not read from a node that leaves out logs and shows headers with %s', async (_, change) => {
+    const from = await next();
+    lie(bench.proxy, { logs: () => [], result: headers(from, change) });
+    await bench.deposit(bench.pools[0], 78n);
+    await says(indexer, 'does not have the hash of its fields', 2);
+    expect((await bench.cursor())!.number).toBeLessThan(from);
+  });
+
+  it('are read without a proof from a chain whose headers have a hash of their own, and that is told', async () => {
+    await indexer.end();
+    await bench.startAfresh();
+    lie(bench.proxy, { result: headers(0, () => ({ logsBloom: NO_BLOOM })) });
+    indexer = bench.indexer();
+    await bench.deposit(bench.pools[0], 9n);
+    await bench.converged();
+    expect(await proven(bench)).toEqual([]);
+  });
+});
+
+describe('of two endpoints, about contracts that do not number their events', () => {
+  const bench = useChain(2);
+  let indexer: IndexerProcess;
+
+  beforeAll(async () => {
+    for (const proxy of bench.proxies) lie(proxy);
+    indexer = bench.indexer();
+    await bench.deposit(bench.pools[0], 5n);
+    await bench.converged();
+  });
+  afterAll(() => indexer.end());
+
+  it('another one shows the receipts that the reader hides', async () => {
+    for (const proxy of bench.proxies)
+      lie(proxy, { refuse: (method) => proxy === bench.proxies[0] && /Receipt/.test(method) });
+    await bench.deposit(bench.pools[0], 7n);
+    await bench.converged();
+    const { number } = (await bench.cursor())!;
+    await eventually(
+      'the proof',
+      () => proven(bench),
+      (stretches) => (stretches.at(-1)?.to ?? 0) >= number,
+    );
+    for (const proxy of bench.proxies) lie(proxy);
+  });
+
+  it.each([0, 1])('the one that leaves out a log is not believed: number %s', async (liar) => {
+    lie(bench.proxies[liar], { logs: () => [] });
+    await bench.deposit(bench.pools[0], 6n);
+    await bench.converged();
+    await says(indexer, 'is not believed: leaves out events', 1 + liar);
+    lie(bench.proxies[liar]);
+  });
+});

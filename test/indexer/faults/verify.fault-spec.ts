@@ -1,0 +1,409 @@
+import { Logger } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { Client } from 'pg';
+import { Registry } from 'prom-client';
+import { bytes16 } from '#values/bytes16';
+import type { VerifyReport } from '#verify/checks/findings';
+import { ContinuousVerification } from '#verify/continuous';
+import { VerifyMetrics } from '#verify/metrics';
+import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { startAnvil } from '#dev/anvil';
+import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
+import { RpcProxy } from '../../support/chain/chain-proxy';
+import { endpointOf } from '../../support/chain/paper-node';
+
+const ENTRY = path.join(__dirname, '../../../dist/src/verify.js');
+
+describe('verification beside an indexer', () => {
+  const bench = useChain();
+  let indexer: IndexerProcess;
+  beforeAll(() => void (indexer = bench.indexer()));
+  beforeEach(() => (bench.proxy.faults = {}));
+
+  async function verify(
+    ...options: string[]
+  ): Promise<{ code: number | null; report: VerifyReport; output: string }> {
+    const run = bench.indexer({}, ['--json', ...options], ENTRY);
+    await run.ended;
+    return { code: run.code, report: reportOf(run), output: run.output };
+  }
+  /** It follows the lines of the log. */
+  const reportOf = ({ output }: IndexerProcess): VerifyReport =>
+    JSON.parse(output.slice(output.indexOf('{'))) as VerifyReport;
+
+  async function corrupt(statement: string): Promise<void> {
+    const client = new Client({ connectionString: bench.database.url });
+    await client.connect();
+    await client.query('SET session_replication_role = replica');
+    const { rowCount } = await client.query(statement);
+    await client.end();
+    expect(rowCount).toBe(1);
+  }
+
+  async function putBack(table: string, row: Record<string, unknown>): Promise<void> {
+    const names = Object.keys(row);
+    const places = names.map((_, i) => `$${i + 1}`);
+    await bench.sql(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES (${places.join(', ')})`,
+      Object.values(row),
+    );
+  }
+
+  it('finds nothing where ledger and contracts agree', async () => {
+    const [pool, other] = bench.pools;
+    const id = await bench.pending(pool, 1000n);
+    await bench.deposit(pool, 1000n, id);
+    await bench.deposit(pool, 500n, undefined, bench.other);
+    await bench.deposit(other, 70n);
+    await bench.withdraw(pool, 300n);
+    // Yield is for money that has been there for some time.
+    await bench.rpc('evm_increaseTime', 5);
+    await bench.mine(1);
+    await bench.call(bench.owner, 'accrueYield', [bytes16(pool), 40n, 250]);
+    await bench.pending(other, 5n);
+    // Of a pool that the service does not know.
+    await bench.deposit(randomUUID(), 9n);
+    const { timestamp } = await bench.owner.getBlock();
+    await bench.lottery(bench.owner, 'openDraw', [10n, timestamp + 1000n]);
+    await bench.lottery(bench.saver, 'buyTickets', [1n, 3n]);
+    await bench.converged();
+    const { code, report } = await verify();
+    expect(report).toMatchObject({ complete: true, listed: [], differences: {} });
+    expect(report.checked).toMatchObject({
+      pools: 3,
+      'pools on the chain': 3,
+      'balances on the chain': 6,
+      'claimable yields on the chain': 3,
+      positions: 3,
+      events: 9,
+    });
+    expect(code).toBe(0);
+  });
+
+  it('finds a row of the ledger that was removed, by the chain, and leaves the ledger as it is', async () => {
+    const [pool] = bench.pools;
+    const [row] = await bench.sql('SELECT * FROM transactions WHERE amount = 500');
+    await corrupt(`DELETE FROM transactions WHERE amount = 500`);
+    const first = await verify();
+    expect(first.code).toBe(1);
+    expect(Object.keys(first.report.differences)).toEqual(
+      expect.arrayContaining(['chain.total', 'chain_events.transaction', 'pools.balance']),
+    );
+    expect(first.report.listed).toContainEqual({
+      kind: 'chain.total',
+      id: pool,
+      found: '700',
+      wanted: '1200',
+      mended: false,
+    });
+
+    // What is derived follows the ledger again, and the ledger still differs from the chain.
+    const mending = await verify('--repair');
+    expect(mending.code).toBe(1);
+    const second = await verify('--repair');
+    expect(second.code).toBe(1);
+    expect(second.report.listed.map(({ kind, id }) => [kind, id]).sort()).toEqual([
+      ['chain.total', pool],
+      ['chain_events.transaction', expect.any(String)],
+    ]);
+    expect(await bench.sql('SELECT FROM transactions WHERE amount = 500')).toEqual([]);
+
+    // A person puts it back; the triggers keep the totals.
+    await putBack('transactions', row);
+    expect((await verify()).report.listed).toEqual([]);
+  });
+
+  it('finds an amount that was altered together with all that is derived from it', async () => {
+    await bench.sql(`UPDATE transactions SET amount = 71 WHERE amount = 70`);
+    const { code, report } = await verify('--repair');
+    expect(code).toBe(1);
+    expect(report.differences).toEqual({
+      'chain.total': 1,
+      'chain.balance': 1,
+      'chain_events.transaction': 1,
+    });
+    expect(report.mended).toBe(0);
+    await bench.sql(`UPDATE transactions SET amount = 70 WHERE amount = 71`);
+  });
+
+  it('finds an event that was lost, and a row that no event explains', async () => {
+    const [event] = await bench.sql(`DELETE FROM chain_events WHERE amount = 70 RETURNING *`);
+    const { report } = await verify();
+    expect(report.differences).toEqual({ 'chain_events.seq': 1, 'transactions.event': 1, 'outbox.items': 1 });
+    await putBack('chain_events', event);
+    expect((await verify()).code).toBe(0);
+  });
+
+  it.each([
+    ['lottery_draws.prize_pool', 'UPDATE lottery_draws SET prize_pool = prize_pool + 1'],
+    ['lottery_draws.total_tickets', 'UPDATE lottery_draws SET total_tickets = 2'],
+    ['lottery_draws.participants', 'UPDATE lottery_draws SET participants = 0'],
+    ['lottery_draws.status', `UPDATE lottery_draws SET status = 'CANCELLED'`],
+    ['lottery_draws.ticket_price', 'UPDATE lottery_draws SET ticket_price = 1'],
+    ['lottery_draws.draw_time', `UPDATE lottery_draws SET draw_time = draw_time + interval '1 second'`],
+    ['lottery_draws.pick_block', 'UPDATE lottery_draws SET pick_block = 7'],
+    ['lottery_draws.paid', 'UPDATE lottery_draws SET paid = true'],
+    ['lottery_tickets.paid_in', 'UPDATE lottery_tickets SET paid_in = paid_in - 1'],
+    ['lottery_tickets.refunded', 'UPDATE lottery_tickets SET refunded = paid_in'],
+    ['lottery_tickets.tickets', 'UPDATE lottery_tickets SET tickets = tickets + 1'],
+    ['lottery_tickets.tickets', 'DELETE FROM lottery_tickets'],
+    [
+      'lottery_tickets.tickets',
+      `INSERT INTO lottery_tickets (contract, draw_id, account, tickets) VALUES ('0x${'ab'.repeat(20)}', 7, '0x${'cd'.repeat(20)}', 1)`,
+    ],
+    ['lottery_draws.status', 'DELETE FROM lottery_draws'],
+    ['lottery_totals.winners', 'UPDATE lottery_totals SET winners = winners + 1'],
+    ['lottery_totals.winners', 'DELETE FROM lottery_totals'],
+    ['set_aside_counts.count', 'UPDATE set_aside_counts SET count = count - 1'],
+    ['set_aside_counts.count', 'DELETE FROM set_aside_counts'],
+    ['positions.balance', `UPDATE positions SET balance = balance + 1 WHERE balance = 500`],
+    ['positions.owed', `DELETE FROM positions WHERE balance = 500`],
+    ['positions.claimed', `UPDATE positions SET claimed = 3 WHERE balance = 500`],
+    [
+      'positions.deposited',
+      `INSERT INTO positions SELECT id, '0x${'cd'.repeat(20)}', 0, 0, 0, 0, 0, 0, 0 FROM (SELECT id FROM pools LIMIT 1) p`,
+    ],
+    ['pool_weights.last_per_unit', 'UPDATE pool_weights SET last_per_unit = 7 WHERE accruals > 0'],
+    ['pool_weights.total', 'UPDATE pool_weights SET total = total - 1 WHERE accruals > 0'],
+    ['accrual_rates.per_weight', 'UPDATE accrual_rates SET per_weight = per_weight + 1'],
+    ['accrual_rates.time', 'DELETE FROM accrual_rates'],
+  ])('finds and mends %s after %s', async (kind, statement) => {
+    const before = await bench.actual();
+    await corrupt(statement);
+    const found = await verify();
+    expect(found.code).toBe(1);
+    expect(Object.keys(found.report.differences)).toContain(kind);
+    // The contract contradicts what is wrong of a position, too.
+    const table = kind.split('.')[0];
+    const others = Object.keys(found.report.differences).filter((each) => !each.startsWith(table));
+    const onChain = /^(positions|pool_weights|accrual_rates)$/.test(table)
+      ? ['chain.claimable', 'chain.position']
+      : [];
+    expect(onChain).toEqual(expect.arrayContaining(others));
+    expect((await verify('--repair')).code).toBe(0);
+    expect((await verify()).report.differences).toEqual({});
+    expect(await bench.actual()).toEqual(before);
+  });
+
+  it('finds, by the contract, a position that differs together with all that is derived of it', async () => {
+    await corrupt(`UPDATE positions SET owed = owed + 1 WHERE balance = 500`);
+    const { report } = await verify();
+    expect(report.differences).toEqual({ 'positions.owed': 1, 'chain.claimable': 1 });
+    expect(report.listed.find(({ kind }) => kind === 'chain.claimable')).toMatchObject({ mended: false });
+    expect((await verify('--repair')).code).toBe(0);
+    expect((await verify()).code).toBe(0);
+  });
+
+  it('asks in parts a provider that caps batches', async () => {
+    bench.proxy.faults = { maxBatch: 2 };
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+  });
+
+  it('adds to the ledger what is set aside: that the chain has it is no difference', async () => {
+    const [pool] = bench.pools;
+    const account = bench.saver.account.address.toLowerCase();
+    await bench.deposit(pool, 33n);
+    await bench.converged();
+    // As if the database had not taken the event's data.
+    await bench.sql(`DELETE FROM transactions WHERE amount = 33`);
+    await bench.sql(
+      `UPDATE chain_events SET outcome = 'FAILED', reason = 'test', transaction_id = NULL WHERE amount = 33`,
+    );
+    const { report } = await verify('--repair');
+    expect(report.listed).toEqual([
+      expect.objectContaining({ kind: 'set_aside_counts.count', id: 'FAILED' }),
+    ]);
+    expect(report.checked['balances on the chain']).toBeGreaterThan(3);
+    expect(account).toBe(bench.address);
+  });
+
+  it('raises no false alarm beside deposits and reorganisations', async () => {
+    let running = true;
+    let deposits = 0;
+    let end: () => void = () => undefined;
+    // A transaction that a reorganisation drops from the node's pool as well is waited for in vain.
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const traffic = (async (): Promise<void> => {
+      for (; running; deposits += 1) {
+        const [pool, amount] = [bench.pools[deposits % 3], BigInt(100 + deposits)];
+        await bench.deposit(pool, amount, deposits % 2 ? await bench.pending(pool, amount) : undefined);
+        if (deposits % 4 === 3) {
+          await bench.rpc('anvil_reorg', 1 + (deposits % 3), []);
+          await bench.mine(1);
+        }
+      }
+    })();
+    traffic.catch(() => undefined);
+    const chain = Promise.race([traffic, ended]);
+    try {
+      // A run during which blocks are taken back again and again is not complete.
+      for (let [runs, complete] = [0, 0]; complete < 5; runs++) {
+        expect(runs).toBeLessThan(8);
+        const { report } = await verify();
+        expect(report.listed).toEqual([]);
+        complete += Number(report.complete);
+      }
+    } finally {
+      running = false;
+      setTimeout(end, 5000).unref();
+      await chain;
+    }
+    expect(deposits).toBeGreaterThan(10);
+    await bench.atHead();
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+  });
+
+  it('could not check while the node is out, or answers for none of the contracts', async () => {
+    bench.proxy.faults = { http: () => 502 };
+    const out = await verify();
+    expect(out).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
+    bench.proxy.faults = { result: (method, result) => (method === 'eth_call' ? '0x' : result) };
+    expect(await verify()).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
+    bench.proxy.faults = { refuse: (method) => method === 'eth_call' };
+    expect(await verify()).toMatchObject({ code: 2, report: { complete: false, differences: {} } });
+    expect((await verify('--no-chain')).code).toBe(0);
+  });
+
+  it('ends at SIGTERM, and says that it is not complete', async () => {
+    // Of its own, since the indexer asks too.
+    const proxy = await new RpcProxy(bench.anvil.url).start();
+    proxy.faults = { http: () => 'hang' };
+    const run = bench.indexer({ RPC_URL: proxy.url }, ['--json'], ENTRY);
+    try {
+      await eventually(
+        'asking the node',
+        () => Promise.resolve(proxy.requests),
+        (requests) => requests > 0,
+      );
+      run.signal('SIGTERM');
+      await run.ended;
+    } finally {
+      await proxy.stop();
+    }
+    expect(run.code).toBe(2);
+    expect(reportOf(run).complete).toBe(false);
+  });
+
+  it('goes over the pools continuously, tells of each difference once, and when it is mended', async () => {
+    const registry = new Registry();
+    const stop = new AbortController();
+    const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
+    let mayVerify = true;
+    const running = new ContinuousVerification(
+      { databaseUrl: bench.database.url, perRound: 2, roundMs: 20, mayVerify: () => mayVerify },
+      new AgreedChain([endpointOf(bench.proxy.url)], 1),
+      new VerifyMetrics(registry),
+      stop.signal,
+    ).run();
+    const values = async (name: string): Promise<Record<string, number>> =>
+      Object.fromEntries(
+        (await registry.getSingleMetric(name)!.get()).values.map(({ labels, value }) => [
+          labels.kind ?? '',
+          value,
+        ]),
+      );
+    const shown = (wanted: Record<string, number>) =>
+      eventually(
+        `differences ${JSON.stringify(wanted)}`,
+        () => values('indexer_verify_differences'),
+        (found) => JSON.stringify(found) === JSON.stringify(wanted),
+      );
+    const verified = async (): Promise<number> => (await values('indexer_verified_pools_total'))[''];
+    const untilVerified = async (more: number): Promise<void> => {
+      const before = await verified();
+      await eventually('more pools', verified, (count) => count >= before + more);
+    };
+    try {
+      await untilVerified(6);
+      await shown({});
+      await corrupt(`UPDATE pools SET balance = balance + 1 WHERE id = '${bench.pools[2]}'`);
+      await shown({ 'pools.balance': 1 });
+      await untilVerified(6);
+      expect(errors.mock.calls.map(([line]) => line as string)).toEqual([
+        expect.stringContaining(`DIFFERENCE in pools.balance of ${bench.pools[2]}`),
+      ]);
+      // Another process leads now.
+      mayVerify = false;
+      await shown({});
+      mayVerify = true;
+      await shown({ 'pools.balance': 1 });
+      await verify('--repair');
+      await shown({});
+    } finally {
+      stop.abort();
+      await running;
+      errors.mockRestore();
+    }
+  });
+
+  it('compares the last block in effect, also while more confirmations are waited for', async () => {
+    await indexer.end('SIGTERM');
+    const [pool] = bench.pools;
+    await bench.deposit(pool, 3n);
+    const waiting = bench.indexer({ CONFIRMATIONS: '3' });
+    await bench.mine(2);
+    await bench.atHead();
+    expect(await bench.sql(`SELECT FROM chain_events WHERE outcome = 'WAITING'`)).toHaveLength(1);
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+    await bench.mine(3);
+    await bench.atHead();
+    await waiting.end('SIGTERM');
+    // Takes effect at once, and then the setting is raised.
+    indexer = bench.indexer();
+    await bench.deposit(pool, 5n);
+    await bench.atHead();
+    await indexer.end('SIGTERM');
+    indexer = bench.indexer({ CONFIRMATIONS: '10' });
+    await bench.mine(1);
+    await bench.atHead();
+    expect(await verify()).toMatchObject({ code: 0, report: { complete: true } });
+  });
+
+  it('leaves an endpoint that stands on another chain for the next', async () => {
+    const other = await startAnvil();
+    try {
+      const run = bench.indexer({ RPC_URL: `${other.url},${bench.proxy.url}` }, ['--json'], ENTRY);
+      await run.ended;
+      expect(run.code).toBe(0);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('is mended from the chain by rewinding, when a row of the ledger was altered', async () => {
+    const [first, second] = await bench.sql<{ id: string; block_number: string }>(
+      `SELECT id, block_number FROM transactions WHERE status = 'CONFIRMED' ORDER BY block_number LIMIT 2`,
+    );
+    await bench.sql(`UPDATE transactions SET amount = amount + 1 WHERE id = $1`, [first.id]);
+    await corrupt(`DELETE FROM transactions WHERE id = '${second.id}'`);
+    expect((await verify('--repair')).code).toBe(1);
+    await bench.rewind(Number(first.block_number) - 1, { CONFIRMATIONS: '10' });
+    await bench.atHead();
+    const { report } = await verify();
+    // What was taken back was the altered amount, which nobody had been told before.
+    expect([report.complete, report.differences]).toEqual([true, { 'outbox.items': 1 }]);
+    expect(report.listed).toMatchObject([
+      { found: expect.stringMatching(/^told -1 times: .*"deposit.confirmed"/) },
+    ]);
+  });
+
+  it('is part of the indexer that leads', async () => {
+    await corrupt(`UPDATE pools SET total_yield = total_yield + 1 WHERE id = '${bench.pools[0]}'`);
+    await indexer.end('SIGTERM');
+    const other = bench.indexer({ VERIFY_INTERVAL: '1' });
+    await eventually(
+      'a line in the log',
+      () => Promise.resolve(other.output),
+      (output) => output.includes(`DIFFERENCE in pools.total_yield of ${bench.pools[0]}`),
+    );
+    await other.end('SIGTERM');
+    expect(other.code).toBe(0);
+  });
+
+  it('tells how it is used', async () => {
+    const run = bench.indexer({}, ['--mend'], ENTRY);
+    await run.ended;
+    expect(run).toMatchObject({ code: 2, output: expect.stringContaining('usage: verify') as string });
+  });
+});

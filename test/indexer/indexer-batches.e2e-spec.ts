@@ -1,0 +1,195 @@
+import { LeadershipLost } from '#indexer/ledger/chain-cursor';
+import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
+import { generator } from '../support/generator';
+import {
+  PaperChain,
+  GENESIS,
+  LOTTERY,
+  NEW_LOTTERY,
+  OTHER,
+  OTHER_CONTRACT,
+  SAVER,
+  Written,
+} from '../support/chain/paper-chain';
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const RUNS = Number(process.env.RUNS ?? 4);
+const BLOCKS = 40;
+
+type Random = ReturnType<typeof generator>;
+type Sketch = Parameters<PaperChain['add']>[0] extends (infer S)[] | undefined ? S : never;
+
+const id = (kind: string, n: number): string =>
+  `${kind.repeat(8)}-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
+const compact = (uuid: string): string => uuid.replaceAll('-', '');
+
+interface Announcement {
+  pool: string;
+  deposits: { id: string; amount: string; at: number; account: string }[];
+}
+
+/** Few pools, accounts and amounts, so that deposits compete for the same announcements. */
+function announcements(random: Random): Announcement[] {
+  let n = 0;
+  return [0, 1, 2, 3].map((pool) => ({
+    pool: id('a', pool),
+    deposits: Array.from({ length: random(5) }, () => ({
+      id: id('b', (n += 1)),
+      amount: `${100 * (1 + random(3))}`,
+      at: GENESIS - 3000 + random(9000),
+      account: random(4) ? SAVER : OTHER,
+    })),
+  }));
+}
+
+function randomEvents(random: Random, pools: Announcement[]): Sketch[] {
+  const refs = pools.flatMap(({ deposits }) => deposits.map((deposit) => compact(deposit.id)));
+  return Array.from({ length: random(5) }, (): Sketch => {
+    const poolId = random(12) ? compact(pools[random(pools.length)].pool) : compact(id('f', random(3)));
+    const account = random(4) ? SAVER : OTHER;
+    const contract = random(15) ? undefined : OTHER_CONTRACT;
+    const drawId = `${random(20) ? 1 + random(3) : 2n ** 64n - 1n}`;
+    const lottery = random(20) ? [LOTTERY, NEW_LOTTERY][random(2)] : OTHER_CONTRACT;
+    const money = { poolId, account, ...(contract && { contract }) };
+    const draw = { contract: lottery, drawId };
+    const some: Sketch[] = [
+      {
+        kind: 'Deposited',
+        ...money,
+        amount: `${100 * (1 + random(3))}`,
+        ref: refs[random(2 * refs.length)] ?? null,
+      },
+      {
+        kind: 'Deposited',
+        ...money,
+        amount: `${100 * (1 + random(3))}`,
+        ref: refs[random(2 * refs.length)] ?? null,
+      },
+      { kind: 'Withdrawn', ...money, amount: `${1 + random(300)}` },
+      { kind: 'YieldClaimed', ...money, amount: `${random(9)}` },
+      {
+        kind: 'YieldAccrued',
+        poolId,
+        amount: `${random(99)}`,
+        aprBps: random(2) ? 2 ** 32 - 1 : random(900),
+      },
+      { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + random(9999) },
+      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
+      { kind: 'TicketsIssued', ...draw, account, amount: `${1 + random(9)}` },
+      { kind: 'PrizeFunded', ...draw, account, amount: `${random(99)}` },
+      { kind: 'DrawClosed', ...draw },
+      { kind: 'DrawCompleted', ...draw, account, amount: `${random(99)}` },
+      { kind: 'DrawCancelled', ...draw },
+      { kind: 'PrizePaid', ...draw, account, amount: `${random(99)}` },
+      { kind: 'Refunded', ...draw, account, amount: `${random(99)}` },
+    ];
+    return some[random(some.length)];
+  });
+}
+
+/** Ways in which a chain can reach the database. */
+type Way = (written: Written, chain: PaperChain, pools: Announcement[], random: Random) => Promise<void>;
+
+const addAll = async (written: Written, pools: Announcement[]): Promise<void> => {
+  for (const { pool, deposits } of pools) await written.addPool(pool, deposits);
+};
+const rest = async (written: Written, chain: PaperChain): Promise<void> => {
+  for (let i = 0; i < 2; i += 1) await written.apply(chain, written.cursor.number);
+};
+
+const WAYS: Record<string, Way> = {
+  'block by block': async (written, chain, pools) => {
+    await addAll(written, pools);
+    for (let to = 1; to <= chain.head.number; to += 1) await written.apply(chain, to);
+  },
+  'at once': async (written, chain, pools) => {
+    await addAll(written, pools);
+    await written.apply(chain);
+  },
+  'at once, with pools that appear afterwards': async (written, chain, pools) => {
+    await written.apply(chain);
+    await addAll(written, pools);
+    await rest(written, chain);
+  },
+  'in random batches, with reorganisations and pools that appear late': async (
+    written,
+    chain,
+    pools,
+    random,
+  ) => {
+    const late = [...pools];
+    while (written.cursor.number < chain.head.number) {
+      if (late.length > 0 && random(3) === 0) await addAll(written, late.splice(random(late.length), 1));
+      const to = Math.min(chain.head.number, written.cursor.number + 1 + random(6));
+      // Of blocks far below the head nothing is kept to undo them by.
+      await written.apply(chain, to, random(2) ? chain.head.number : to + 2 * WINDOW_BLOCKS);
+      if (random(5) === 0) await rest(written, chain);
+      if (random(2)) continue;
+      // A fork that is applied in one or two batches, then abandoned for the chain.
+      const last = written.cursor.number;
+      const fork = chain.fork(last);
+      for (let i = 0; i < 1 + random(4); i += 1)
+        fork.add(randomEvents(random, pools), random(2500), 1 + random(1e9));
+      await written.apply(fork, Math.min(fork.head.number, written.cursor.number + 1));
+      await written.apply(fork);
+      await written.rewind(chain.blocks[Math.max(0, last - random(12))]);
+    }
+    await addAll(written, late);
+    await rest(written, chain);
+  },
+};
+
+describe('the same chain gives the same rows', () => {
+  const open: Written[] = [];
+  afterEach(async () => {
+    for (const written of open.splice(0)) await written.stop();
+  });
+
+  it.each(Array.from({ length: RUNS }, (_, i) => (SEED + i) >>> 0))(
+    'however it is read (SEED=%i)',
+    async (seed) => {
+      const random = generator(seed);
+      const confirmations = random(2) * 3;
+      const pools = announcements(random);
+      const chain = new PaperChain();
+      while (chain.head.number < BLOCKS) chain.add(randomEvents(random, pools), random(400));
+      let reference: unknown;
+      for (const [name, way] of Object.entries(WAYS)) {
+        const written = await new Written().start(chain, confirmations);
+        open.push(written);
+        await way(written, chain, pools, random);
+        const state = await written.state();
+        reference ??= state;
+        expect({ name, state }).toEqual({ name, state: reference });
+      }
+    },
+  );
+});
+
+describe('a cursor that another process moved', () => {
+  let written: Written;
+  let chain: PaperChain;
+  beforeEach(async () => {
+    chain = new PaperChain();
+    chain.add();
+    written = await new Written().start(chain);
+  });
+  afterEach(() => written.stop());
+
+  it.each([
+    [
+      'stands at another block',
+      (): void => void (written.cursor = { ...chain.blocks[0], epoch: 0, applied: 0 }),
+    ],
+    ['has another epoch', (): void => void (written.cursor = { ...written.cursor, epoch: 1 })],
+  ])('is left as it is when it %s', async (_, forget) => {
+    await written.apply(chain);
+    const before = await written.state();
+    forget();
+    // No event shows that a block was applied already.
+    chain.add();
+    await expect(written.apply(chain)).rejects.toThrow(LeadershipLost);
+    await expect(written.rewind(chain.blocks[0])).rejects.toThrow(LeadershipLost);
+    expect(await written.state()).toEqual(before);
+  });
+});

@@ -1,0 +1,174 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { toFunctionSelector } from 'viem';
+import { ChainFacts } from '#ledger/chain/chain-facts.entity';
+import { WrongChain } from '#indexer/agreement/chain-identity';
+import { createIndexer } from '#indexer/indexer.setup';
+import { Indexer } from '#indexer/leading/indexer.service';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { artifacts, deploy } from '#dev/deploy';
+import { settings } from '../support/app';
+import { eventually, useChain } from '../support/chain/chain-bench';
+import { migrationSource } from '../support/database';
+
+const TOKEN = toFunctionSelector('function token()');
+
+/** What the indexer reads from the chain for others: the chain id and the one token of all contracts. */
+describe('facts of the chain', () => {
+  const bench = useChain();
+  let indexer: NestFastifyApplication | undefined;
+
+  async function start(): Promise<NestFastifyApplication> {
+    const environment = settings(bench.database.url, bench.settings());
+    indexer = await createIndexer(environment, pino({ level: 'silent' }));
+    return indexer;
+  }
+  const started = async () => ({ telemetry: (await start()).get(IndexerTelemetry) });
+  /** Until the database stands at the head. */
+  async function follow(): Promise<void> {
+    await start();
+    await bench.converged();
+    await indexer!.close();
+  }
+  const facts = async (): Promise<unknown> => {
+    const [row] = await bench.sql(
+      `SELECT chain_id::int AS id, token_address AS token, token_symbol AS symbol, token_decimals AS decimals FROM chain_facts`,
+    );
+    return row;
+  };
+  const test = () => ({
+    id: 31337,
+    token: bench.deployment.token.toLowerCase(),
+    symbol: 'TEST',
+    decimals: 18,
+  });
+  const refuseToken = (): void => {
+    bench.proxy.faults = {
+      refuse: (method, [call]) => method === 'eth_call' && (call as { data: string }).data === TOKEN,
+    };
+  };
+  afterEach(async () => {
+    await indexer?.close();
+    bench.proxy.faults = {};
+    bench.further.length = 0;
+  });
+
+  it('a node that does not tell of the token holds nothing up, and is asked again, however busy it is', async () => {
+    refuseToken();
+    await start();
+    await bench.deposit(bench.pools[0], 5n);
+    await bench.converged();
+    expect(await facts()).toEqual({ id: 31337, token: null, symbol: null, decimals: null });
+    bench.proxy.faults = {};
+    await bench.whileBusy(eventually('the token', facts, (found: any) => found.token !== null));
+    expect(await facts()).toEqual(test());
+  });
+
+  it('are kept, as the entity says', async () => {
+    await follow();
+    const source = await migrationSource(bench.database.url);
+    const found = await source
+      .getRepository(ChainFacts)
+      .find()
+      .finally(() => source.destroy());
+    const { id: chainId, token: tokenAddress } = test();
+    expect(found).toEqual([{ id: 1, chainId, tokenAddress, tokenSymbol: 'TEST', tokenDecimals: 18 }]);
+  });
+
+  it('stay when the node no longer tells of the token', async () => {
+    refuseToken();
+    await bench.deposit(bench.pools[0], 6n);
+    await follow();
+    expect(await facts()).toEqual(test());
+  });
+
+  it('stay when the endpoint does not answer, and the indexer goes on when it does', async () => {
+    await start();
+    bench.proxy.faults = { http: () => 'drop' };
+    await eventually(
+      'an outage',
+      () => bench.cursor(),
+      (cursor) => cursor?.state === 'disconnected',
+    );
+    bench.proxy.faults = {};
+    await bench.deposit(bench.pools[0], 7n);
+    await bench.converged();
+    expect(await facts()).toEqual(test());
+  });
+
+  it('a contract that is not there is a state until it is', async () => {
+    const address = `0x${'9'.repeat(40)}` as const;
+    bench.further.push(['individual', address]);
+    const { telemetry } = await started();
+    const standing = () => telemetry.apart.contracts?.find((each) => each.address === address);
+    const missing = { address, state: 'missing', reason: 'there is no contract at this address' };
+    await eventually(
+      'the state',
+      () => Promise.resolve(standing()),
+      (found) => found !== undefined,
+    );
+    expect(standing()).toEqual(missing);
+    await bench.deposit(bench.pools[0], 6n);
+    await bench.converged();
+    const state = `indexer_contract_state{contract="${address}",state="missing"}`;
+    expect(await telemetry.metrics()).toContain(`${state} 1\n`);
+    await bench.rpc('anvil_setCode', address, '0x60006000fd');
+    await eventually(
+      'the contract',
+      () => Promise.resolve(standing()),
+      (found) => found?.state !== 'missing',
+    );
+    expect(await telemetry.metrics()).toContain(`${state} 0\n`);
+    await bench.rpc('anvil_setCode', address, '0x');
+  });
+
+  it('contracts with several tokens are refused, and the ledger is left as it is', async () => {
+    await follow();
+    const before = JSON.stringify(await bench.actual());
+    const { address: token } = await deploy(bench.owner, artifacts.TestToken);
+    const args = [token, bench.owner.account.address, 1n];
+    const { address } = await deploy(bench.owner, artifacts.SavingsPool, args);
+    bench.further.push(['rotating', address]);
+    const { ended } = (await start()).get(Indexer);
+    await expect(ended).rejects.toThrow(WrongChain);
+    await expect(ended).rejects.toThrow(
+      new RegExp(
+        `must have one token.*cooperative=\\w+ is ${test().token}.*rotating=${address} is ${token}`,
+        'i',
+      ),
+    );
+    expect([JSON.stringify(await bench.actual()), await facts()]).toEqual([before, test()]);
+  });
+
+  it('another token than that of the ledger is refused, also when it can be read only later', async () => {
+    const former = `0x${'1'.repeat(40)}`;
+    const { token } = test();
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
+    refuseToken();
+    const { ended } = (await start()).get(Indexer);
+    await bench.atHead();
+    bench.proxy.faults = {};
+    await expect(ended).rejects.toThrow(`amounts of the token ${former}`);
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [token]);
+  });
+
+  it('another token than that of the ledger is refused, unless the ledger is empty', async () => {
+    const former = `0x${'5'.repeat(40)}`;
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [former]);
+    const [{ first }] = await bench.sql<{ first: number }>(
+      'SELECT min(block_number)::int AS first FROM chain_events',
+    );
+    const { ended } = (await start()).get(Indexer);
+    await expect(ended).rejects.toThrow(
+      new RegExp(
+        `amounts of the token ${former}, but .* have ${test().token}.*rewind --to ${first - 1}$`,
+        'i',
+      ),
+    );
+    await indexer!.close();
+    await bench.startAfresh();
+    await bench.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'OLD', 6)`, [former]);
+    await follow();
+    expect(await facts()).toEqual(test());
+  });
+});

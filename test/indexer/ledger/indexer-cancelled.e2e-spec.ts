@@ -1,0 +1,167 @@
+import { Client } from 'pg';
+import { until } from '../../support/app';
+import { GENESIS, OTHER, OTHER_CONTRACT, PaperChain, SAVER, Written } from '../../support/chain/paper-chain';
+
+const POOL = 'aaaaaaaa-0000-7000-8000-000000000001';
+const DEPOSIT = 'bbbbbbbb-0000-7000-8000-000000000001';
+const compact = (uuid: string): string => uuid.replaceAll('-', '');
+
+let chain: PaperChain;
+let written: Written;
+
+const start = async (confirmations = 0): Promise<void> => {
+  chain = new PaperChain();
+  written = await new Written().start(chain, confirmations);
+  await written.addPool(POOL, [{ id: DEPOSIT, amount: '100', at: GENESIS }]);
+  await written.sql(`INSERT INTO pool_members VALUES ($1, $2, 'MEMBER', 'cooperative')`, [POOL, OTHER]);
+};
+afterEach(async () => {
+  // Its events say what its tables say.
+  await written.state();
+  await written.stop();
+});
+
+const cancel = async (): Promise<unknown> =>
+  (await written.sql<{ outcome: string }>('SELECT cancel_pool($1, $2) AS outcome', [POOL, SAVER]))[0].outcome;
+const pay = (fields = {}) => {
+  const payment = {
+    kind: 'Deposited' as const,
+    poolId: compact(POOL),
+    ref: compact(DEPOSIT),
+    account: SAVER,
+  };
+  return chain.add([{ ...payment, amount: '100', ...fields }]);
+};
+const pools = () =>
+  written.sql(
+    `SELECT p.id, p.type, p.member_count, p.balance, p.pending_balance, t.id AS deposit, t.status, t.requested_amount AS requested,
+       array(SELECT m.address || ' ' || m.role FROM pool_members m WHERE m.pool_id = p.id ORDER BY 1) AS members
+     FROM pools p LEFT JOIN transactions t ON t.pool_id = p.id AND t.type = 'DEPOSIT'`,
+  );
+const back = {
+  id: POOL,
+  type: 'cooperative',
+  member_count: 1,
+  balance: '100',
+  pending_balance: '0',
+  deposit: DEPOSIT,
+  status: 'CONFIRMED',
+  requested: '100',
+  members: [`${OTHER} MEMBER`, `${SAVER} OWNER`],
+};
+
+describe('a payment into a pool that was cancelled', () => {
+  it('brings it back as it was, with its members, and confirms its deposit', async () => {
+    await start();
+    expect(await cancel()).toBe('cancelled');
+    expect(await pools()).toEqual([]);
+    pay();
+    await written.apply(chain);
+    expect(await pools()).toEqual([back]);
+    expect(await written.sql('SELECT outcome FROM chain_events')).toEqual([{ outcome: 'APPLIED' }]);
+    expect(await written.sql('SELECT FROM cancelled_pools')).toEqual([]);
+    expect(await cancel()).toBe('not_empty');
+    expect(await written.sql('SELECT sum(pools) AS pools, sum(pending) AS pending FROM pool_totals')).toEqual(
+      [{ pools: '1', pending: '0' }],
+    );
+  });
+
+  it('brings it back when it is seen, before it counts', async () => {
+    await start(2);
+    await cancel();
+    pay();
+    await written.apply(chain);
+    expect(await pools()).toEqual([{ ...back, status: 'PENDING', pending_balance: '100' }]);
+    expect(await cancel()).toBe('not_empty');
+    chain.add();
+    chain.add();
+    await written.apply(chain);
+    expect(await pools()).toEqual([back]);
+  });
+
+  it('of another account brings it back too: the deposit of its owner is still to be paid', async () => {
+    await start();
+    await cancel();
+    pay({ account: OTHER, amount: '7' });
+    await written.apply(chain);
+    const rows = await written.sql<{ deposit: string; status: string; balance: string }>(
+      `SELECT p.balance, t.status FROM pools p JOIN transactions t ON t.pool_id = p.id ORDER BY t.status`,
+    );
+    expect(rows).toEqual([
+      { balance: '107', status: 'CONFIRMED' },
+      { balance: '107', status: 'PENDING' },
+    ]);
+  });
+
+  it('counts only in the contract of the pool', async () => {
+    await start();
+    await cancel();
+    pay({ contract: OTHER_CONTRACT });
+    await written.apply(chain);
+    await written.apply(chain);
+    expect(await pools()).toEqual([]);
+    expect(await written.sql('SELECT outcome FROM chain_events')).toEqual([{ outcome: 'UNKNOWN_POOL' }]);
+  });
+
+  it('that an older indexer has set aside is found', async () => {
+    await start();
+    await cancel();
+    const [gone] = await written.sql<Record<string, unknown>>('DELETE FROM cancelled_pools RETURNING *');
+    pay();
+    await written.apply(chain);
+    await written.sql(
+      'INSERT INTO cancelled_pools SELECT * FROM json_populate_record(NULL::cancelled_pools, $1)',
+      [JSON.stringify(gone)],
+    );
+    await written.apply(chain);
+    expect(await pools()).toEqual([back]);
+  });
+
+  it('that a reorganisation takes back leaves the pool, with a payment that is on its way', async () => {
+    await start();
+    await cancel();
+    const block = pay();
+    await written.apply(chain);
+    await written.rewind(chain.blocks[0]);
+    expect(await pools()).toEqual([{ ...back, status: 'PENDING', pending_balance: '100' }]);
+    expect(await written.sql('SELECT hash FROM submissions')).toEqual([{ hash: block.events[0].txHash }]);
+    expect(await cancel()).toBe('submitted');
+    await written.sql('DELETE FROM submissions');
+    expect(await cancel()).toBe('cancelled');
+    await written.apply(chain);
+    expect(await pools()).toEqual([back]);
+  });
+
+  it('is never set aside, whoever comes first: the cancelling or the batch', async () => {
+    await start();
+    const other = new Client({ connectionString: written.databaseUrl });
+    await other.connect();
+    pay();
+    // The cancelling holds the pool; the batch waits for it, and brings the pool back.
+    await other.query('BEGIN');
+    await other.query('SELECT cancel_pool($1, $2)', [POOL, SAVER]);
+    const applying = written.apply(chain);
+    await until(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount);
+    await other.query('COMMIT');
+    await applying;
+    expect(await pools()).toEqual([back]);
+    // The batch holds the pool; the cancelling waits for it, and finds money there.
+    pay({ ref: null, amount: '9' });
+    await other.query(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$`);
+    await other.query('CREATE TRIGGER hold AFTER INSERT ON chain_events EXECUTE FUNCTION hold()');
+    await other.query('SELECT pg_advisory_lock(7)');
+    const held = written.apply(chain);
+    await until(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount);
+    const third = new Client({ connectionString: written.databaseUrl });
+    await third.connect();
+    const outcome = third.query<{ outcome: string }>('SELECT cancel_pool($1, $2) AS outcome', [POOL, SAVER]);
+    await until(async () => (await other.query('SELECT FROM pg_locks WHERE NOT granted')).rowCount === 2);
+    await other.query('SELECT pg_advisory_unlock(7)');
+    await held;
+    expect((await outcome).rows).toEqual([{ outcome: 'not_empty' }]);
+    expect(await written.sql(`SELECT FROM chain_events WHERE outcome <> 'APPLIED'`)).toEqual([]);
+    await other.end();
+    await third.end();
+  });
+});

@@ -1,0 +1,187 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { createIndexer } from '#indexer/indexer.setup';
+import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
+import { artifacts, receiptOf } from '#dev/deploy';
+import { bytes16 } from '#values/bytes16';
+import { settings, until } from '../../support/app';
+import { useChain } from '../../support/chain/chain-bench';
+import { newHash } from '../../support/ledger';
+import { type Fields, type PublishedRow, READ_ALL } from '../../support/events/outbox';
+import { PaperChain, Written } from '../../support/chain/paper-chain';
+
+const NONE = `0x${'0'.repeat(32)}` as const;
+
+/** The indexer looks at the hashes that payers have told, on a real chain. */
+describe('a hash that was told', () => {
+  const bench = useChain();
+  let indexer: NestFastifyApplication;
+
+  beforeAll(async () => {
+    indexer = await createIndexer(settings(bench.database.url, bench.settings()), pino({ level: 'silent' }));
+    await bench.atHead();
+  });
+  afterAll(() => indexer?.close());
+
+  let accounts = 0;
+  /** Of a pending deposit; due at once, and of an account of its own, so that one round takes all. */
+  async function told(hash: string, fields: { checks?: number } = {}): Promise<string> {
+    const id = await bench.pending(bench.pools[0], 1n);
+    await bench.sql(
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at, checks) VALUES ($1, $2, $3, now(), now(), $4)`,
+      [id, `0x${`${++accounts}`.padStart(40, '0')}`, hash, fields.checks ?? 0],
+    );
+    return id;
+  }
+  const look = (id: string): Promise<unknown[]> =>
+    bench.sql(
+      `SELECT known, checks, sender, nonce::int, check_at > now() AS waits FROM submissions WHERE transaction_id = $1`,
+      [id],
+    );
+  const isGone = async (id: string): Promise<boolean> => (await look(id)).length === 0;
+  const send = (
+    amount: bigint,
+    fields: { nonce?: number; gasPrice?: bigint; pool?: string; ref?: string } = {},
+  ) =>
+    bench.saver.writeContract({
+      abi: artifacts.SavingsPool.abi,
+      address: bench.deployment.contracts.cooperative,
+      functionName: 'deposit',
+      args: [bytes16(fields.pool ?? bench.pools[0]), fields.ref ? bytes16(fields.ref) : NONE, amount],
+      // As a wallet that does not ask first.
+      gas: 300_000n,
+      nonce: fields.nonce,
+      gasPrice: fields.gasPrice,
+    });
+
+  it('is taken back when it failed, paid something else, or nobody knows it for long; else it stays', async () => {
+    const failed = await send(0n);
+    expect((await receiptOf(bench.saver, failed)).status).toBe('reverted');
+    const other = await bench.deposit(bench.pools[1], 5n);
+    await bench.atHead(other.blockNumber);
+    const gone = [
+      await told(failed),
+      await told(other.transactionHash),
+      await told(newHash(), { checks: 7 }),
+    ];
+    const stays = await told(newHash());
+    await until(async () => (await Promise.all(gone.map(isGone))).every(Boolean));
+    await until(async () => ((await look(stays)) as { waits: boolean }[])[0].waits);
+    expect(await look(stays)).toEqual([{ known: false, checks: 1, sender: null, nonce: null, waits: true }]);
+    // It confirmed nothing, and said so.
+    const rows = await bench.sql<{ status: string }>('SELECT status FROM transactions WHERE id = ANY($1)', [
+      gone,
+    ]);
+    expect(rows.map(({ status }) => status)).toEqual(['PENDING', 'PENDING', 'PENDING']);
+    const events = (await bench.sql<PublishedRow>(READ_ALL)).flatMap(({ items }) => items as Fields[]);
+    for (const id of gone)
+      expect(
+        events.filter(({ transactionId, txHash }) => transactionId === id && txHash === null),
+      ).toMatchObject([{ topic: 'deposit.submitted' }]);
+  }, 60_000);
+
+  it('waits in the mempool, until another takes its place; one that is mined confirms its deposit', async () => {
+    await bench.rpc('evm_setAutomine', false);
+    const nonce = await bench.saver.getTransactionCount({ address: bench.saver.account.address });
+    const gasPrice = await bench.saver.getGasPrice();
+    const slow = await send(7n, { nonce, gasPrice, pool: bench.pools[2] });
+    const replaced = await told(slow);
+    await until(async () => ((await look(replaced)) as { known: boolean }[])[0].known);
+    expect(await look(replaced)).toEqual([
+      { known: true, checks: 1, sender: bench.address, nonce, waits: true },
+    ]);
+    // The same payment, sped up: it is of another deposit, as this one's was never told.
+    const paid = await bench.pending(bench.pools[2], 7n);
+    await send(7n, { nonce, gasPrice: gasPrice * 2n, pool: bench.pools[2], ref: paid });
+    await told(newHash());
+    await bench.sql(
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, $3, now(), now())`,
+      [paid, bench.address, slow],
+    );
+    await bench.rpc('evm_setAutomine', true);
+    await bench.mine(1);
+    await bench.atHead();
+    await bench.sql("UPDATE submissions SET check_at = now() - interval '1 second'");
+    await until(() => isGone(replaced));
+    const [{ status }] = await bench.sql<{ status: string }>(
+      'SELECT status FROM transactions WHERE id = $1',
+      [paid],
+    );
+    expect([status, await look(paid)]).toEqual(['CONFIRMED', []]);
+  }, 60_000);
+});
+
+describe('turns', () => {
+  const written = new Written();
+  const chain = new PaperChain();
+  beforeAll(() => written.start(chain));
+  afterAll(() => written.stop());
+
+  it('conclude nothing of another hash, nor from a block that the ledger has left, and wait longer each time', async () => {
+    const id = '01a1fc82-0000-7000-8000-000000000001';
+    const [{ hash }] = chain.blocks;
+    const tell = (): Promise<unknown> =>
+      written.sql(
+        `INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ($1, $2, 'h', now(), now())`,
+        [id, `0x${'1'.repeat(40)}`],
+      );
+    const conclude = async (verdict: string, of = 'h', block = hash): Promise<unknown> => {
+      await written.sql(CONCLUDE, [[id], [of], [verdict], [null], [null], 0, block]);
+      const [row] = await written.sql<{ checks: number; known: boolean; seconds: number }>(
+        'SELECT checks, known, extract(epoch FROM check_at - now())::int AS seconds FROM submissions',
+      );
+      return row && [row.checks, row.known, row.seconds];
+    };
+    await tell();
+    expect(await conclude('over', 'another')).toEqual([0, false, 0]);
+    expect(await conclude('over', 'h', 'another')).toEqual([0, false, 0]);
+    expect(await conclude('undecided')).toEqual([0, false, 40]);
+    expect(await conclude('unknown')).toEqual([1, false, 40]);
+    expect(await conclude('unknown')).toEqual([2, false, 80]);
+    // Once it was seen, it has to be unknown as often again.
+    expect(await conclude('open')).toEqual([1, true, 40]);
+    for (let n = 2; n < 9; n++)
+      expect(await conclude('open')).toEqual([n, true, Math.min(40 * 2 ** (n - 1), 3600)]);
+    for (let n = 1; n < 8; n++)
+      expect(await conclude('unknown')).toEqual([n, false, Math.min(40 * 2 ** (n - 1), 3600)]);
+    expect(await conclude('unknown')).toBeUndefined();
+    await tell();
+    expect(await conclude('over')).toBeUndefined();
+  });
+
+  it('are fair to accounts, bounded, and take the oldest and the newest of each', async () => {
+    const account = (n: number): string => `0x${`${n}`.padStart(40, '0')}`;
+    await written.sql('SET session_replication_role = replica');
+    // One of 20 accounts has told 3,000 of them.
+    await written.sql(
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+       SELECT gen_random_uuid(), CASE WHEN n <= 3000 THEN $1 ELSE '0x' || lpad((n - 2990)::text, 40, '0') END, n::text, now(),
+         now() - make_interval(secs => 4000 - n) FROM generate_series(1, 3020) n`,
+      [account(1)],
+    );
+    await written.sql('ANALYZE submissions');
+    const turn = async (order: 'oldest' | 'newest', after: string) => {
+      const rows = await written.sql<{ next: string; hash: string; id: string | null }>(DUE[order], [after]);
+      return { next: rows[0].next, hashes: rows.filter(({ id }) => id).map(({ hash }) => hash) };
+    };
+    const first = await turn('oldest', '');
+    expect([first.hashes.length, first.hashes[0]]).toEqual([10, '1']);
+    const second = await turn('oldest', first.next);
+    const third = await turn('newest', second.next);
+    expect([second.hashes.length, third.hashes.length]).toEqual([10, 1]);
+    expect(new Set([...first.hashes, ...second.hashes, ...third.hashes]).size).toBe(21);
+    expect(third.next).toBe('');
+    expect((await turn('newest', '')).hashes[0]).toBe('3000');
+    // It reads few rows, though 3,000 are due.
+    const plan = await written.sql<Record<string, string>>(
+      `EXPLAIN (ANALYZE, BUFFERS) ${DUE.oldest.replace('$1::text', `''::text`)}`,
+    );
+    const text = plan.map((row) => row['QUERY PLAN']).join('\n');
+    expect(text).not.toMatch(/Seq Scan on submissions/);
+    const most = [...text.matchAll(/submissions.*actual .*rows=([\d.]+) loops=(\d+)/g)].map(
+      ([, rows, loops]) => Number(rows) * Number(loops),
+    );
+    expect(most.length).toBeGreaterThan(2);
+    expect(Math.max(...most)).toBeLessThan(50);
+  });
+});

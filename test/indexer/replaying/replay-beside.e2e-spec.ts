@@ -1,0 +1,239 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { Replay, type ReplayReport } from '#indexer/replaying/replay';
+import { until } from '../../support/app';
+import { query } from '../../support/database';
+import { generator } from '../../support/generator';
+import {
+  GENESIS,
+  LOTTERY,
+  NEW_LOTTERY,
+  OTHER,
+  PaperChain,
+  SAVER,
+  Written,
+} from '../../support/chain/paper-chain';
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const POOLS = ['1', '2', '3'].map((n) => `aaaaaaaa-0000-7000-8000-00000000000${n}`);
+/** Ids of announced deposits sort behind none. */
+const DEPOSITS = POOLS.map((_, n) => `019b76da-a800-7859-834e-057a14d1d20${n}`);
+/** What SavingsPool gives as the reference of such a deposit. */
+const COMPOUNDED = Buffer.from('compound').toString('hex').padEnd(32, '0');
+const compact = (id: string): string => id.replaceAll('-', '');
+
+/** Blocks of everything that moves a pool or a draw, possible or not. */
+function extend(chain: PaperChain, random: (n: number) => number, blocks: number): void {
+  const amount = (): string => `${1 + random(500)}`;
+  for (let i = 0; i < blocks; i += 1) {
+    const pool = random(4);
+    const at = { poolId: compact(POOLS[pool] ?? randomUUID()), account: random(2) ? SAVER : OTHER };
+    const draw = { contract: random(9) ? LOTTERY : NEW_LOTTERY, drawId: `${1 + random(3)}` };
+    chain.add(
+      [
+        {
+          kind: 'Deposited',
+          ...at,
+          amount: random(3) ? amount() : '77',
+          // Yield that is paid in again pays nothing that was announced, whatever its amount.
+          ref: random(4) ? compact(DEPOSITS[pool] ?? randomUUID()) : COMPOUNDED,
+        },
+        { kind: 'Withdrawn', ...at, amount: amount() },
+        { kind: 'YieldAccrued', poolId: at.poolId, amount: amount(), aprBps: random(900) },
+        { kind: 'YieldClaimed', ...at, amount: amount() },
+        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + 50 },
+        { kind: 'TicketsIssued', ...draw, account: at.account, amount: amount() },
+        { kind: 'DrawClosed', ...draw },
+      ].filter(() => random(2)) as Parameters<PaperChain['add']>[0],
+      1 + random(5000),
+    );
+  }
+}
+
+async function write(chain: PaperChain): Promise<Written> {
+  const written = await new Written().start(chain);
+  for (const [n, id] of POOLS.entries())
+    await written.addPool(id, [{ id: DEPOSITS[n], amount: '77', at: GENESIS }]);
+  return written;
+}
+
+const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
+  new Replay(
+    written.databaseUrl,
+    { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY, NEW_LOTTERY]]]) },
+    () => undefined,
+    ...more,
+  ).run();
+
+/** As a rule of another version might have left it: outcomes, rows, sums and positions that no event gives. */
+const DAMAGE = `
+  SET session_replication_role = replica;
+  UPDATE chain_events SET outcome = 'OVERDRAW', reason = 'other rule', transaction_id = NULL
+    WHERE outcome = 'APPLIED' AND kind = 'Deposited' AND log_index % 2 = 0;
+  UPDATE chain_events SET outcome = 'FAILED', reason = 'once' WHERE outcome = 'APPLIED' AND kind = 'YieldAccrued';
+  DELETE FROM yield_accruals WHERE block_number % 3 = 0;
+  UPDATE transactions SET amount = amount + 5 WHERE status = 'CONFIRMED' AND block_number % 2 = 0;
+  DELETE FROM transactions WHERE type = 'YIELD_CLAIM' AND block_number % 3 = 1;
+  UPDATE pools SET balance = 0, claimed_yield = 0, total_yield = 0;
+  UPDATE positions SET owed = owed + 1; UPDATE accrual_rates SET per_unit = per_unit + 1;
+  UPDATE pool_weights SET total = total + 1;
+  UPDATE lottery_draws SET prize_pool = prize_pool + 1; DELETE FROM lottery_tickets WHERE account = '${OTHER}';
+  UPDATE account_days SET deposited = 0; DELETE FROM owner_totals; DELETE FROM set_aside_counts;`;
+
+/** But the outbox: what was damaged behind the triggers' back was never told. */
+async function state(written: Written): Promise<unknown> {
+  await written.sql('DELETE FROM outbox');
+  const tables = [
+    `SELECT id, pool_id, by_owner, type, status, account, amount, requested_amount, tx_hash, block_number,
+       log_index, created_at, confirmed_at FROM transactions ORDER BY id`,
+    `SELECT to_jsonb(p) - 'owner_id' - 'last_update' AS pool FROM pools p ORDER BY id`,
+    'SELECT * FROM yield_accruals ORDER BY block_number, log_index',
+    'SELECT * FROM chain_events ORDER BY block_number, log_index',
+    'SELECT * FROM lottery_draws ORDER BY contract, draw_id',
+    'SELECT * FROM lottery_tickets ORDER BY contract, draw_id, account',
+    'SELECT * FROM positions ORDER BY pool_id, address',
+    'SELECT * FROM pool_weights ORDER BY pool_id',
+    'SELECT * FROM accrual_rates ORDER BY pool_id, number',
+    'SELECT winners FROM lottery_totals',
+    'SELECT outcome, count FROM set_aside_counts WHERE count <> 0 ORDER BY outcome',
+    `SELECT address, day, sum(deposited), sum(pending) AS p, sum(claimed) AS c, sum(deposits) AS d FROM account_days
+       GROUP BY 1, 2 ORDER BY 1, 2`,
+    'SELECT type, sum(pools) AS n, sum(active) AS a, sum(yield) AS y, sum(apr_bps) AS r FROM owner_totals GROUP BY 1',
+    `SELECT type, sum(pools) AS n, sum(deposited) AS d, sum(pending) AS p, sum(yield) AS y, sum(apr_bps) AS r
+       FROM pool_totals GROUP BY 1 ORDER BY 1`,
+  ];
+  const rows: unknown[] = [];
+  for (const text of tables) rows.push(...(await written.sql(text)));
+  return rows;
+}
+
+describe(`beside the indexer, SEED=${SEED}`, () => {
+  const written: Written[] = [];
+  const open = async (chain: PaperChain): Promise<Written> => {
+    written.push(await write(chain));
+    return written.at(-1)!;
+  };
+  afterEach(async () => {
+    for (const each of written.splice(0)) await each.stop();
+  });
+
+  it.each([0, 1, 2])('a ledger comes out as a new one would, while it grows (%i)', async (n) => {
+    const random = generator(SEED + n);
+    const chain = new PaperChain();
+    extend(chain, random, 40);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await query(ours.databaseUrl, DAMAGE);
+    const replayed = replay(ours);
+    extend(chain, random, 10);
+    for (let to = 41; to <= 50; to += 1) await ours.apply(chain, to);
+    const late = randomUUID();
+    await ours.addPool(late);
+    expect((await replayed).refused).toEqual([]);
+    const second = await replay(ours);
+    expect({ ...second, seconds: 0, events: 0 }).toMatchObject({ refused: [] });
+    const fresh = await open(chain);
+    await fresh.apply(chain);
+    await fresh.addPool(late);
+    expect(await state(ours)).toEqual(await state(fresh));
+    // What a reorganisation takes back afterwards is right too.
+    for (const each of [ours, fresh]) await each.rewind(chain.blocks[30]);
+    expect(await state(ours)).toEqual(await state(fresh));
+  });
+
+  it('killed in the middle it leaves nothing behind, and does it all the next time', async () => {
+    const chain = new PaperChain();
+    extend(chain, generator(SEED), 20);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    const before = await state(ours);
+    await query(
+      ours.databaseUrl,
+      `SET session_replication_role = replica; UPDATE positions SET owed = owed + 1;
+      UPDATE transactions SET amount = amount + 1 WHERE status = 'CONFIRMED' AND requested_amount IS NULL`,
+    );
+    const damaged = await state(ours);
+    const holder = new Client({ connectionString: ours.databaseUrl });
+    await holder.connect();
+    await holder.query('BEGIN; SELECT FROM pools FOR UPDATE');
+    const killed = expect(replay(ours)).rejects.toThrow();
+    const others = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'indexer'
+      AND pid <> pg_backend_pid()`;
+    // It waits for the pools, with the cursor in its hand.
+    await until(async () => (await ours.sql(`SELECT ${others} AND wait_event_type = 'Lock'`)).length > 0);
+    await ours.sql(`SELECT pg_terminate_backend(pid) ${others}`);
+    await killed;
+    await holder.query('COMMIT');
+    await holder.end();
+    expect(await state(ours)).toEqual(damaged);
+    await until(async () => (await ours.sql(`SELECT ${others}`)).length === 0);
+    await replay(ours);
+    expect(await state(ours)).toEqual(before);
+  });
+
+  it('lets yield that was paid in again pay nothing that was announced', async () => {
+    const chain = new PaperChain();
+    chain.add([
+      {
+        kind: 'Deposited',
+        poolId: compact(POOLS[0]),
+        account: SAVER,
+        amount: '77',
+        ref: COMPOUNDED,
+      },
+    ]);
+    const written = await write(chain);
+    try {
+      await written.apply(chain);
+      expect(Object.values((await replay(written)).corrected).filter(Boolean)).toEqual([]);
+    } finally {
+      await written.stop();
+    }
+  });
+
+  it('keeps what payments have cost, and tells only what is corrected', async () => {
+    const chain = new PaperChain();
+    chain.add([{ kind: 'Deposited', poolId: compact(POOLS[0]), account: SAVER, amount: '100' }]);
+    chain.add([{ kind: 'Deposited', poolId: compact(POOLS[0]), account: SAVER, amount: '5' }]);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await ours.sql(
+      'UPDATE transactions SET gas_used = 21000, gas_price = 7, l1_fee = 3 WHERE requested_amount IS NULL',
+    );
+    await query(
+      ours.databaseUrl,
+      `SET session_replication_role = replica; UPDATE transactions SET amount = 6 WHERE amount = 5; DELETE FROM outbox`,
+    );
+    await replay(ours);
+    const rows = await ours.sql(
+      'SELECT amount, gas_used, gas_price, l1_fee FROM transactions WHERE gas_used > 0 ORDER BY id',
+    );
+    const gas = { gas_used: '21000', gas_price: '7', l1_fee: '3' };
+    expect(rows).toEqual([
+      { amount: '100', ...gas },
+      { amount: '5', ...gas },
+    ]);
+    const told = await ours.sql<{ items: { topic: string; amount: string }[] }>(
+      'SELECT items FROM outbox ORDER BY position',
+    );
+    expect(told.flatMap(({ items }) => items.map(({ topic, amount }) => [topic, amount]))).toEqual([
+      ['transaction.reverted', '6'],
+      ['deposit.confirmed', '5'],
+    ]);
+  });
+
+  it('only one corrects a database at a time', async () => {
+    const ours = await open(new PaperChain());
+    await ours.client.query('SELECT pg_advisory_lock(4361002)');
+    await expect(replay(ours)).rejects.toThrow('another process is mending this database');
+  });
+
+  it('stops when it is told to', async () => {
+    const chain = new PaperChain();
+    extend(chain, generator(SEED), 5);
+    const ours = await open(chain);
+    await ours.apply(chain);
+    await expect(replay(ours, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+  });
+});

@@ -1,0 +1,96 @@
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { Replay, type ReplayReport } from '#indexer/replaying/replay';
+import { LOTTERY, NEW_LOTTERY } from '../../support/chain/paper-chain';
+import { CASES } from '../../support/verify/verify-cases';
+import { VerifyScene } from '../../support/verify/verify-scene';
+
+const scene = new VerifyScene();
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
+afterEach(() => scene.putBack());
+
+const replay = (): Promise<ReplayReport> =>
+  new Replay(
+    scene.written.databaseUrl,
+    { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY, NEW_LOTTERY]]]) },
+    () => undefined,
+  ).run();
+
+const NOTHING = { corrected: [], refused: [] };
+/** What was corrected. */
+async function replayed(): Promise<{ corrected: string[]; refused: string[] }> {
+  const { corrected, refused } = await replay();
+  return { corrected: Object.entries(corrected).flatMap(([name, count]) => (count ? name : [])), refused };
+}
+
+it('changes nothing where nothing is wrong', async () => {
+  expect(await replayed()).toEqual(NOTHING);
+  expect(await scene.changed()).toEqual([]);
+  expect(await replay()).toMatchObject({ events: 41 });
+});
+
+/** What is made anew from the events. Other tables say what the chain, people or nodes said. */
+const DERIVED = [
+  'account_days',
+  'accrual_rates',
+  'chain_events.outcome',
+  'chain_events.reason',
+  'chain_events.transaction_id',
+  'lottery_draws',
+  'lottery_tickets',
+  'lottery_totals',
+  'member_counts',
+  'member_streams',
+  'owner_totals',
+  'pool_totals',
+  'pool_weights',
+  'pools',
+  'position_journal',
+  'positions',
+  'set_aside_counts',
+  'transactions',
+  'yield_accruals',
+];
+const GIVEN = [
+  'pools.id',
+  'pools.type',
+  'pools.owner_id',
+  'pools.contract_address',
+  'transactions.requested_amount',
+  // The chain's clock says which of those that nobody paid are expired.
+  'transactions.status',
+];
+/** Of what was announced these are as the API wrote them. */
+const ANNOUNCED = ['transactions.id', 'transactions.pool_id', 'transactions.account'];
+/** A sum has a row for each writer, and those that are zero say nothing. */
+const SUMS = ['account_days', 'owner_totals', 'member_counts', 'pool_totals', 'set_aside_counts'];
+
+const cases = Object.entries(CASES).flatMap(([table, columns]) => {
+  const statements = Object.entries(columns)
+    .filter(([column]) => DERIVED.includes(table) || DERIVED.includes(`${table}.${column}`))
+    .filter(([column]) => !GIVEN.includes(`${table}.${column}`))
+    .map(
+      ([column, [value, , where = 'true']]) => `UPDATE ${table} SET ${column} = ${value}
+      WHERE ctid = (SELECT ctid FROM ${table} t WHERE (${where}) AND ${ANNOUNCED.includes(`${table}.${column}`) ? 'requested_amount IS NULL' : 'true'}
+          AND (${column})::text IS DISTINCT FROM (${value})::text LIMIT 1)`,
+    );
+  return statements.length > 0 ? [{ table, statements }] : [];
+});
+
+it.each(cases)('makes every column of $table anew', async ({ table, statements }) => {
+  const isTold = ['transactions', 'yield_accruals', 'chain_events'].includes(table);
+  const follow = [...SUMS, 'position_journal', ...(isTold ? ['outbox'] : [])];
+  for (const statement of statements) {
+    await scene.corrupt(statement);
+    expect([statement, await scene.changed()]).toEqual([statement, [table]]);
+    const { corrected, refused } = await replayed();
+    expect([statement, corrected.length > 0, refused]).toEqual([statement, true, []]);
+    const left = (await scene.changed()).filter((name) => !follow.includes(name));
+    expect([statement, left]).toEqual([statement, []]);
+    if (statement !== statements.at(-1)) await scene.putBack();
+  }
+  // What was changed behind the triggers' back was never told, and is told as taken back.
+  const { listed } = await scene.verify(false, scene.node);
+  expect(listed.filter(({ kind }) => !isTold || !kind.startsWith('outbox.'))).toEqual([]);
+  expect(await replayed()).toEqual(NOTHING);
+});

@@ -1,0 +1,217 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { keccak256, parseEther, toHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { STUCK_MS } from '#keeper/sender';
+import { anvilRpc, deploy } from '#dev/deploy';
+import { freePort } from '#dev/postgres-host';
+import { compile } from '../../scripts/compile-contracts';
+import { until } from '../support/app';
+import { IndexerProcess } from '../support/chain/chain-bench';
+import { HOUR } from '../support/chain/contracts';
+import {
+  CANCELLED,
+  COMPLETED,
+  addressOf,
+  closedDraw,
+  fundedKey,
+  keeper,
+  key,
+  later,
+  status,
+  succeeded,
+  t,
+  transactions,
+  withoutMining,
+  useKeepers,
+} from '../support/chain/keeper-bench';
+
+const GRACE = 7n * 86_400n;
+
+useKeepers();
+
+describe('the keeper', () => {
+  it('completes a closed draw as soon as its hash is known, once', async () => {
+    const { round, count } = keeper();
+    expect(await round()).toBe('idle');
+    await closedDraw();
+    expect(await round()).toBe('idle');
+    await t.mine(2);
+    expect(await round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
+    for (let i = 0; i < 3; i++) expect(await round()).toBe('idle');
+    expect(await transactions()).toBe(1);
+    expect(await count(succeeded)).toBe(1);
+    expect(await count('keeper_spent_ether_total')).toBeGreaterThan(0);
+  });
+
+  it('lets another block pick where nobody came in time', async () => {
+    const { round } = keeper();
+    await closedDraw();
+    await t.mine(300);
+    expect(await round()).toBe('sending');
+    expect(await status()).not.toBe(COMPLETED);
+    await t.mine(2);
+    expect(await round()).toBe('idle');
+    later(STUCK_MS + 1);
+    expect(await round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
+    expect(await transactions()).toBe(2);
+  });
+
+  it('cancels an open draw when its owner is late, and not before, even with the key of the owner', async () => {
+    const id = await t.openDraw();
+    await t.call(t.alice, 'buyTickets', id, 1n);
+    await t.call(t.owner, 'transferOwnership', addressOf(key));
+    const owner = privateKeyToAccount(key);
+    await anvilRpc(t.owner, 'anvil_impersonateAccount', owner.address);
+    const accept = keccak256(toHex('acceptOwnership()')).slice(0, 10);
+    await anvilRpc(t.owner, 'eth_sendTransaction', { from: owner.address, to: t.pool, data: accept });
+    const { round } = keeper();
+    await t.passTime(HOUR + GRACE - 60n);
+    expect(await round()).toBe('idle');
+    await t.passTime(61n);
+    expect(await round()).toBe('sending');
+    expect(await status()).toBe(CANCELLED);
+  });
+
+  it('passes over contracts that have no draws', async () => {
+    const POOL_CONTRACTS = new PoolContracts([['lottery', [t.token, addressOf(key), t.pool]]]);
+    await closedDraw();
+    await t.mine(2);
+    expect(await keeper({ POOL_CONTRACTS }).round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
+  });
+
+  it('gives each contract its turn, also beside one that always wants something', async () => {
+    const { EndlessDraw } = compile(['test/support/solidity/EndlessDraw.sol']);
+    const { address } = await deploy(t.owner, EndlessDraw);
+    await closedDraw();
+    await t.mine(2);
+    const { round } = keeper({ POOL_CONTRACTS: new PoolContracts([['lottery', [address, t.pool]]]) });
+    for (let i = 0; i < 2; i++) expect(await round()).toBe('sending');
+    expect(await status()).toBe(COMPLETED);
+  });
+});
+
+describe('several keepers', () => {
+  beforeEach(async () => {
+    await closedDraw();
+    await t.mine(2);
+  });
+
+  it('of one account, or one that was restarted, send one transaction', async () => {
+    const [first, second] = [keeper(), keeper()];
+    await withoutMining(async () => {
+      expect(await first.round()).toBe('sending');
+      for (const each of [second, first, second]) expect(await each.round()).toBe('sending');
+      await t.mine(1);
+      expect([await first.round(), await second.round()]).toEqual(['idle', 'sending']);
+      expect(await second.round()).toBe('idle');
+    });
+    expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
+    expect([await first.count('keeper_sent_total'), await second.count('keeper_sent_total')]).toEqual([1, 0]);
+  });
+
+  it('of one account that send at the same moment have one transaction mined', async () => {
+    const both = [keeper(), keeper()];
+    await withoutMining(async () => {
+      await Promise.all(both.map(({ round }) => round()));
+      await t.mine(1);
+    });
+    for (const { round } of both) await round();
+    expect([await transactions(), await status()]).toEqual([1, COMPLETED]);
+  });
+
+  it('of several accounts see what the other has sent', async () => {
+    const other = await fundedKey(parseEther('1'));
+    await withoutMining(async () => {
+      expect(await keeper().round()).toBe('sending');
+      expect(await keeper({ KEEPER_KEY: other }).round()).toBe('idle');
+      await t.mine(1);
+    });
+    expect([await transactions(), await transactions(other), await status()]).toEqual([1, 0, COMPLETED]);
+  });
+
+  it('of several accounts wait for what the other has sent only until it is stuck', async () => {
+    const { round } = keeper({ KEEPER_KEY: await fundedKey(parseEther('1')) });
+    await withoutMining(async () => {
+      expect(await keeper().round()).toBe('sending');
+      for (let i = 0; i < 2; i++) expect(await round()).toBe('idle');
+      later(STUCK_MS + 1);
+      expect(await round()).toBe('sending');
+    });
+  });
+
+  it('of several accounts that send at the same moment lose a transaction, and no more', async () => {
+    const other = await fundedKey(parseEther('1'));
+    const both = [keeper(), keeper({ KEEPER_KEY: other })];
+    await withoutMining(async () => {
+      expect(await Promise.all(both.map(({ round }) => round()))).toEqual(['sending', 'sending']);
+      await t.mine(1);
+    });
+    for (let i = 0; i < 3; i++) for (const { round } of both) expect(await round()).toBe('idle');
+    expect([await transactions(), await transactions(other), await status()]).toEqual([1, 1, COMPLETED]);
+    const reverted = succeeded.replace('succeeded', 'reverted');
+    const outcomes = both.map(async ({ count }) => [await count(succeeded), await count(reverted)]);
+    expect((await Promise.all(outcomes)).sort()).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+  });
+});
+
+describe('the process', () => {
+  const started: IndexerProcess[] = [];
+  afterEach(() => Promise.all(started.map((each) => each.end())));
+
+  function start(settings: NodeJS.ProcessEnv): IndexerProcess {
+    const entry = path.join(__dirname, '../../src/keeper.ts');
+    const contracts = ['individual', 'cooperative', 'lottery', 'rotating'].map((type) => `${type}=${t.pool}`);
+    const env = {
+      PATH: process.env.PATH,
+      HOST: '127.0.0.1',
+      RPC_URL: t.anvil.url,
+      KEEPER_KEY: key,
+      POOL_CONTRACTS: contracts.join(),
+      ...settings,
+    };
+    const args = ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), entry];
+    started.push(
+      new IndexerProcess(spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })),
+    );
+    return started.at(-1)!;
+  }
+
+  it('does what is due, tells of it, and stops at a signal, with neither database nor JWT secret', async () => {
+    const port = await freePort();
+    await closedDraw();
+    await t.mine(2);
+    const keeping = start({ KEEPER_PORT: `${port}`, METRICS_TOKEN: 'a-token-of-16-characters' });
+    await until(async () => (await status()) === COMPLETED);
+    const get = (place: string, authorization = ''): Promise<Response> =>
+      fetch(`http://127.0.0.1:${port}${place}`, { headers: { authorization } });
+    const health = await get('/health');
+    expect([health.status, await health.json()]).toEqual([
+      200,
+      { status: expect.stringMatching(/^(idle|sending)$/) as unknown, account: addressOf(key) },
+    ]);
+    expect([(await get('/health/live')).status, (await get('/metrics')).status]).toEqual([200, 401]);
+    const metrics = await (await get('/metrics', 'Bearer a-token-of-16-characters')).text();
+    expect(metrics).toMatch(/^keeper_sent_total\{kind="complete_draw"\} 1$/m);
+    await keeping.end('SIGTERM');
+    expect(keeping.code).toBe(0);
+    expect(keeping.output).toContain(`pays with ${addressOf(key)}`);
+    expect(keeping.output).toContain('complete_draw, draw 1 of');
+    expect(keeping.output.toLowerCase()).not.toContain(key.slice(2));
+  });
+
+  it('ends at once on the wrong chain, and without a key', async () => {
+    const [wrong, without] = [start({ CHAIN_ID: '5', KEEPER_PORT: '0' }), start({ KEEPER_KEY: '' })];
+    await Promise.all([wrong.ended, without.ended]);
+    expect([wrong.code, without.code]).toEqual([1, 1]);
+    expect(wrong.output).toMatch(/^the node is of chain 31337, and CHAIN_ID is 5$/m);
+    expect(without.output).toContain('KEEPER_KEY is required');
+  });
+});

@@ -1,0 +1,230 @@
+import { type Request, type Response, type TestApp, useApp } from '../support/app';
+
+const GENERAL = { success: false, error: 'Too many requests from this IP', code: 'rate_limited_general' };
+const AUTH = { success: false, error: 'Too many login attempts', code: 'rate_limited_auth' };
+
+/** Sends the same request repeatedly. Returns the statuses with their number in a row. */
+async function burst(app: TestApp, times: number, request: Request): Promise<string> {
+  const runs: [number, number][] = [];
+  for (let i = 0; i < times; i++) {
+    const { status } = await app.send(request);
+    const last = runs.at(-1);
+    if (last?.[0] === status) last[1]++;
+    else runs.push([status, 1]);
+  }
+  return runs.map(([status, count]) => `${status}x${count}`).join(' ');
+}
+
+let lastIp = 0;
+/** A client that no other test uses. */
+const newIp = (): string => `203.0.113.${++lastIp}`;
+
+describe('limits', () => {
+  // As specified: 100 and 5 in 15 minutes.
+  const app = useApp({ RATE_LIMIT_GENERAL: '', RATE_LIMIT_AUTH: '' });
+
+  it('general: 100 requests of any kind, then 429', async () => {
+    const ip = newIp();
+    const mixed: Request[] = [
+      { url: '/pools' },
+      { url: '/api/pools' },
+      { url: '/nowhere' },
+      { url: '/api/transactions/x?y=z' },
+      { url: '/pools/%zz' },
+      { method: 'POST', url: '/pools', body: '{' },
+      { method: 'POST', url: '/pools', body: 'x', headers: { 'content-type': 'text/plain' } },
+      { method: 'POST', url: '/pools', body: 'x'.repeat(70_000) },
+      { method: 'HEAD', url: '/analytics/pools' },
+      { method: 'DELETE', url: '/pools' },
+    ];
+    let previous: Response | undefined;
+    for (let i = 0; i < 100; i++) {
+      const answer = await app.send({ ...mixed[i % mixed.length], ip });
+      expect(answer.status).not.toBe(429);
+      expect(answer.headers).toMatchObject({
+        'x-ratelimit-limit': '100',
+        'x-ratelimit-remaining': `${99 - i}`,
+      });
+      expect(answer.headers['retry-after']).toBeUndefined();
+      previous = answer;
+    }
+    expect(Number(previous?.headers['x-ratelimit-reset'])).toBeGreaterThan(800);
+    for (const request of mixed) {
+      const answer = await app.send({ ...request, ip });
+      expect(answer.status).toBe(429);
+      if (request.method !== 'HEAD') expect(answer.body).toEqual(GENERAL);
+      const {
+        'retry-after': wait,
+        'x-ratelimit-remaining': remaining,
+        'x-ratelimit-reset': reset,
+      } = answer.headers;
+      expect(Number(wait)).toBeGreaterThan(0);
+      expect(Number(wait)).toBeLessThanOrEqual(900);
+      expect([remaining, reset]).toEqual(['0', wait]);
+    }
+    expect((await app.send({ url: '/pools', ip: newIp() })).status).toBe(401);
+  });
+
+  it('auth: 5 requests, then 429', async () => {
+    const ip = newIp();
+    expect(await burst(app, 5, { url: '/auth/nonce', ip })).toBe('200x5');
+    const answer = await app.send({ url: '/auth/nonce', ip });
+    expect([answer.status, answer.body]).toEqual([429, AUTH]);
+    expect(answer.headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-remaining': '0' });
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await app.send({ url: '/pools', ip })).status).toBe(401);
+  });
+
+  it.each<[string, Request]>([
+    ['GET', { url: '/auth/nonce' }],
+    ['/api', { url: '/api/auth/nonce' }],
+    ['POST', { method: 'POST', url: '/auth/nonce', body: {} }],
+    ['verify', { method: 'POST', url: '/auth/verify', body: {} }],
+    ['me', { url: '/auth/me' }],
+    ['a body that does not parse', { method: 'POST', url: '/auth/verify', body: '{' }],
+    ['a body too large', { method: 'POST', url: '/auth/verify', body: 'x'.repeat(70_000) }],
+    ['an unknown path', { url: '/auth/nope' }],
+    ['the prefix alone', { url: '/auth' }],
+    ['percent-encoded', { url: '/%61uth/nonce' }],
+    ['percent-encoded, with /api', { url: '/api/%61%75%74%68/nonce' }],
+    ['a bad percent-encoding', { url: '/auth/%zz' }],
+    ['a query', { url: '/auth/nonce?x=/pools' }],
+    ['HEAD', { method: 'HEAD', url: '/auth/nonce' }],
+    ['an unknown method', { method: 'DELETE', url: '/auth/nonce' }],
+    ['two slashes', { url: '//auth/nonce' }],
+  ])('auth counts %s', async (_, request) => {
+    const ip = newIp();
+    expect(await burst(app, 5, { ...request, ip })).not.toContain('429');
+    const answer = await app.send({ url: '/auth/nonce', ip });
+    expect([answer.status, answer.body]).toEqual([429, AUTH]);
+  });
+
+  it('auth requests count toward the general limit too, even refused ones', async () => {
+    const ip = newIp();
+    await burst(app, 40, { url: '/auth/me', ip });
+    const { headers } = await app.send({ url: '/pools', ip });
+    expect(headers['x-ratelimit-remaining']).toBe('59');
+    await burst(app, 59, { url: '/auth/me', ip });
+    const general = await app.send({ url: '/pools', ip });
+    expect([general.status, general.body]).toEqual([429, GENERAL]);
+    const both = await app.send({ url: '/auth/me', ip });
+    expect([both.status, both.body]).toEqual([429, GENERAL]);
+  });
+
+  it('paths with and without /api share a bucket', async () => {
+    const ip = newIp();
+    await burst(app, 60, { url: '/api/pools', ip });
+    expect(await burst(app, 41, { url: '/pools', ip })).toBe('401x40 429x1');
+  });
+
+  it.each(['/health', '/health/live', '/health/ready', '/api/health', '/metrics'])(
+    'are not for %s',
+    async (url) => {
+      const ip = newIp();
+      const answers = await burst(app, 30, { url, ip });
+      expect(answers).toBe('200x30');
+      const { headers } = await app.send({ url: '/pools', ip });
+      expect(headers['x-ratelimit-remaining']).toBe('99');
+      expect((await app.send({ url, ip })).headers['x-ratelimit-limit']).toBeUndefined();
+    },
+  );
+
+  it('ignore X-Forwarded-For', async () => {
+    const ip = newIp();
+    for (let i = 0; i < 5; i++)
+      await app.send({ url: '/auth/nonce', ip, headers: { 'x-forwarded-for': `198.51.100.${i}` } });
+    const headers = {
+      'x-forwarded-for': '198.51.100.99',
+      forwarded: 'for=198.51.100.98',
+      'x-real-ip': '198.51.100.97',
+    };
+    expect((await app.send({ url: '/auth/nonce', ip, headers })).status).toBe(429);
+  });
+
+  it('count an IPv6 client by its /64 network, and an IPv4 client by its address in any form', async () => {
+    const status = async (ip: string): Promise<number> => (await app.send({ url: '/auth/nonce', ip })).status;
+    for (let i = 1; i <= 5; i++) expect(await status(`2001:db8:0:7::${i}`)).toBe(200);
+    expect(await status('2001:db8::7:ffff:ffff:ffff:ffff')).toBe(429);
+    expect(await status('2001:db8:0:8::1')).toBe(200);
+    const ip = newIp();
+    for (let i = 0; i < 5; i++) expect(await status(i % 2 ? ip : `::ffff:${ip}`)).toBe(200);
+    expect(await status(`::ffff:${ip}`)).toBe(429);
+  });
+
+  it('let exactly that many simultaneous requests through', async () => {
+    const ip = newIp();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => app.send({ url: '/auth/nonce', ip })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25);
+  });
+});
+
+describe('limits behind proxies', () => {
+  const app = useApp({ RATE_LIMIT_AUTH: '2', TRUST_PROXY: '10.0.0.0/8, 192.0.2.7, fd00::/8' });
+  const status = async (ip: string, forwarded: string): Promise<number> =>
+    (await app.send({ url: '/auth/nonce', ip, headers: { 'x-forwarded-for': forwarded } })).status;
+
+  it('count the client that a trusted proxy names', async () => {
+    for (const proxy of ['10.1.2.3', '192.0.2.7', 'fd00::1']) {
+      const client = newIp();
+      expect(await status(proxy, client)).toBe(200);
+      expect(await status(proxy, client)).toBe(200);
+      expect(await status(proxy, client)).toBe(429);
+      expect(await status(proxy, newIp())).toBe(200);
+    }
+  });
+
+  it('ignore entries that the client itself added', async () => {
+    const client = newIp();
+    for (let i = 0; i < 2; i++) expect(await status('10.1.2.3', `${newIp()}, ${client}`)).toBe(200);
+    expect(await status('10.1.2.3', `${newIp()}, ${client}`)).toBe(429);
+    expect(await status('10.1.2.3', `${client}, 10.9.9.9`)).toBe(429);
+  });
+
+  it('ignore other proxies', async () => {
+    const stranger = newIp();
+    for (let i = 0; i < 2; i++) expect(await status(stranger, newIp())).toBe(200);
+    expect(await status(stranger, newIp())).toBe(429);
+  });
+});
+
+describe('preflights', () => {
+  const app = useApp({ RATE_LIMIT_GENERAL: '2', CORS_ORIGINS: 'https://app.example.org' });
+
+  it('are not counted, and only grant permission', async () => {
+    const ip = newIp();
+    const origin = 'https://app.example.org';
+    const preflight = { origin, 'access-control-request-method': 'POST' };
+    for (const url of ['/pools', '/auth/verify', '/nowhere'])
+      for (const headers of [preflight, { origin }, undefined]) {
+        const { status, text, headers: answered } = await app.send({ method: 'OPTIONS', url, ip, headers });
+        expect([status, text, answered['x-ratelimit-remaining']]).toEqual([204, '', undefined]);
+      }
+    expect(await burst(app, 3, { url: '/pools', ip })).toBe('401x2 429x1');
+  });
+});
+
+describe('the window', () => {
+  const app = useApp({ RATE_LIMIT_AUTH: '2', RATE_LIMIT_WINDOW: '60' });
+
+  it('is fixed: full again when it ends, not before', async () => {
+    const start = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+    try {
+      const at = async (seconds: number): Promise<[number, string | undefined]> => {
+        clock.mockReturnValue(start + seconds * 1000);
+        const { status, headers } = await app.send({ url: '/auth/nonce', ip: '203.0.113.200' });
+        return [status, headers['retry-after']];
+      };
+      expect(await at(0)).toEqual([200, undefined]);
+      expect(await at(30)).toEqual([200, undefined]);
+      expect(await at(30)).toEqual([429, '30']);
+      expect(await at(59.9)).toEqual([429, '1']);
+      expect(await at(60)).toEqual([200, undefined]);
+      expect(await at(60)).toEqual([200, undefined]);
+      expect(await at(60)).toEqual([429, '60']);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});

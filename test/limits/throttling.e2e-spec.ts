@@ -1,0 +1,192 @@
+import { All, Controller, Get, Module, Version, VersioningType } from '@nestjs/common';
+import { RouterModule } from '@nestjs/core';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
+import { TestApp, useApp } from '../support/app';
+import { LimitsModule } from '../support/example/limits';
+import { itThrottles } from '../support/throttling';
+
+const LIMITS = { RATE_LIMIT_GENERAL: '20', RATE_LIMIT_AUTH: '3' };
+
+describe('limits by decorators', () => {
+  const app = useApp(LIMITS, { modules: [LimitsModule] });
+  itThrottles(() => [app]);
+});
+
+describe('an unknown path beneath /auth', () => {
+  const app = useApp({ ...LIMITS, TRUST_PROXY: '127.0.0.1' });
+  // By a socket, so that nothing rewrites the path on its way.
+  beforeAll(() => app.listen());
+  const limitOf = async (url: string): Promise<string | undefined> =>
+    (await app.send({ url, headers: { 'x-forwarded-for': '203.0.113.1' } })).headers['x-ratelimit-limit'];
+
+  it.each([
+    '/auth/x',
+    '/%61uth/x',
+    '//auth//x',
+    '/AUTH/x',
+    '/./auth/x',
+    '/x/../auth',
+    '/api/%61pi/auth',
+    '/auth%2fx',
+    '/auth?x=/pools',
+    '/auth/%zz',
+    '/auth%5Cx',
+  ])('counts as sign-in: %s', async (url) => expect(await limitOf(url)).toBe('3'));
+
+  it.each(['/authority', '/pools/auth', '/auth/../nowhere', '/x?/auth', '/x%3f/auth'])(
+    'is none of these: %s',
+    async (url) => expect(await limitOf(url)).toBe('20'),
+  );
+});
+
+describe('routes of Fastify', () => {
+  const app = useApp(LIMITS, {
+    prepare: (nest) => {
+      const fastify = nest.getHttpAdapter().getInstance();
+      const answer = (): string => 'raw';
+      fastify.get('/raw/shared', answer);
+      fastify.get('/raw/own', { config: { throttle: { general: { limit: 1, ttl: 1000 } } } }, answer);
+      fastify.get('/raw/free', { config: { skipThrottle: true } }, answer);
+      fastify.get('/raw/sign-in', { config: { throttle: { auth: {} } } }, answer);
+    },
+  });
+
+  it.each([
+    ['shared', '20'],
+    ['own', '1'],
+    ['free', undefined],
+    ['sign-in', '3'],
+  ])('say it in their config: %s', async (path, limit) => {
+    const { headers } = await app.nest.inject({ url: `/raw/${path}` });
+    expect(headers['x-ratelimit-limit']).toBe(limit);
+  });
+});
+
+describe('routes however they are put together', () => {
+  @Controller({ path: ['one', '/two/'], version: '1' })
+  class VersionedController {
+    @Get(['a', '/b/:id'])
+    @Throttle({ general: { limit: 11 } })
+    first(): string {
+      return 'first';
+    }
+
+    @Get('a')
+    @Version(['2', '3'])
+    @Throttle({ general: { limit: 12 } })
+    second(): string {
+      return 'second';
+    }
+
+    @All('any')
+    @Throttle({ general: { limit: 13 } })
+    any(): string {
+      return 'any';
+    }
+
+    @Get('*')
+    @Throttle({ general: { limit: 14 } })
+    rest(): string {
+      return 'rest';
+    }
+  }
+  @Module({ controllers: [VersionedController] })
+  class VersionedModule {}
+  const modules = [VersionedModule, RouterModule.register([{ path: 'inner', module: VersionedModule }])];
+
+  const limitOf = async (
+    app: TestApp,
+    url: string,
+    version?: string,
+    method: 'GET' | 'PUT' | 'HEAD' = 'GET',
+  ): Promise<unknown> => {
+    const headers = { ...(version && { 'x-version': version }) };
+    return (await app.nest.inject({ method, url, headers })).headers['x-ratelimit-limit'];
+  };
+
+  describe('with versions in the path and a prefix', () => {
+    const app = useApp(LIMITS, {
+      modules,
+      prepare: (nest) => {
+        nest.setGlobalPrefix('outer');
+        nest.enableVersioning({ type: VersioningType.URI });
+      },
+    });
+
+    it.each([
+      ['/outer/v1/inner/one/a', '11'],
+      ['/outer/v1/inner/two/b/x', '11'],
+      ['/outer/v2/inner/one/a', '12'],
+      ['/outer/v3/inner/two/a', '12'],
+      ['/outer/v1/inner/one/any', '13'],
+      ['/outer/v1/inner/one/x/y/z', '14'],
+      ['/inner/one/a', '20'],
+      // Its default version is none.
+      ['/outer/auth/nonce', '3'],
+    ])('%s', async (url, limit) => expect(await limitOf(app, url)).toBe(limit));
+  });
+
+  describe('with versions in a header', () => {
+    const app = useApp(LIMITS, {
+      modules,
+      prepare: (nest) => nest.enableVersioning({ type: VersioningType.HEADER, header: 'x-version' }),
+    });
+
+    it.each<[string, string | undefined, 'GET' | 'PUT' | 'HEAD', string]>([
+      ['/inner/one/a', '1', 'GET', '11'],
+      ['/inner/one/a', '1', 'HEAD', '11'],
+      ['/inner/one/a', '2', 'GET', '12'],
+      ['/inner/one/a', '3', 'HEAD', '12'],
+      ['/inner/two/any', '1', 'PUT', '13'],
+      ['/inner/two/any', '1', 'HEAD', '13'],
+    ])('%s of version %s by %s', async (url, version, method, limit) =>
+      expect(await limitOf(app, url, version, method)).toBe(limit),
+    );
+  });
+});
+
+describe('what is not supported stops the start', () => {
+  const handler = (decorator: MethodDecorator): new () => object => {
+    @Controller('wrong')
+    class WrongController {
+      @Get()
+      @decorator
+      get(): void {
+        return undefined;
+      }
+    }
+    return WrongController;
+  };
+
+  it.each([
+    [
+      'an unknown name',
+      Throttle({ genral: { limit: 1 } }),
+      "WrongController.get: there is no limit 'genral', only general, auth",
+    ],
+    ['an unknown name that is skipped', SkipThrottle({ atuh: true }), "there is no limit 'atuh'"],
+    [
+      'a block',
+      Throttle({ general: { limit: 1, ttl: 1, blockDuration: 9 } }),
+      'blockDuration is not supported',
+    ],
+    [
+      'a window by function',
+      Throttle({ general: { ttl: () => 1 } }),
+      'ttl of WrongController.get: general must be a number',
+    ],
+    [
+      'a window without length',
+      Throttle({ auth: { ttl: 0 } }),
+      'ttl of WrongController.get: auth must be a number from 1',
+    ],
+    ['a limit that is none', Throttle({ auth: { limit: NaN } }), 'must be a number from 0, not NaN'],
+  ])('%s', async (_, decorator, message) => {
+    const app = new TestApp();
+    const controllers = [handler(decorator)];
+    class WrongModule {}
+    const started = app.start({}, undefined, undefined, { modules: [{ module: WrongModule, controllers }] });
+    await expect(started).rejects.toThrow(message);
+    await app.stop();
+  });
+});

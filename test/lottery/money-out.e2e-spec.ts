@@ -1,0 +1,253 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { randomUUID } from 'node:crypto';
+import { bytes16 } from '#values/bytes16';
+import { createIndexer } from '#indexer/indexer.setup';
+import { type DevClient, connect, devAccount, execute, fund, read, receiptOf } from '#dev/deploy';
+import { type Response, type SignedIn, TestApp, settings, until } from '../support/app';
+import { ChainBench } from '../support/chain/chain-bench';
+import type { Wallet } from '../support/wallet';
+
+const HOUR = 3600n;
+const PRICE = 100n;
+
+interface Call {
+  to: `0x${string}`;
+  data: `0x${string}`;
+}
+
+interface Entry {
+  drawId: number;
+  status: string;
+  won: boolean;
+  paid: boolean;
+  refundable: string;
+  due: string | null;
+}
+
+/** Rows of the table in contracts/README.md: people get their money by what the API tells them, on a real chain. */
+const bench = new ChainBench();
+const app = new TestApp();
+let indexer: NestFastifyApplication;
+const clients: DevClient[] = [];
+const people: SignedIn[] = [];
+let buyer: SignedIn;
+let giver: SignedIn;
+
+beforeAll(async () => {
+  await app.start({}, undefined, async (database) => {
+    await bench.start(database);
+    return bench.settings();
+  });
+  const { token, contracts } = bench.deployment;
+  for (const index of [5, 6]) {
+    const client = await connect(bench.anvil.url, devAccount(index));
+    for (const contract of [contracts.lottery, contracts.cooperative])
+      await fund(client, token, contract, 10_000n);
+    clients.push(client);
+    people.push(await app.signIn(devAccount(index) as unknown as Wallet));
+  }
+  [buyer, giver] = people;
+  indexer = await createIndexer(settings(app.database.url, bench.settings()), pino({ level: 'silent' }));
+  await bench.atHead();
+});
+afterAll(async () => {
+  await indexer?.close();
+  await bench.stop();
+  await app.stop();
+});
+
+const clientOf = (who: SignedIn): DevClient => clients[people.indexOf(who)];
+const entries = async (who: SignedIn): Promise<Entry[]> => (await app.get('/lottery/me', who)).body.data;
+const tokens = (who: SignedIn): Promise<bigint> =>
+  read(bench.owner, 'TestToken', bench.deployment.token, 'balanceOf', [who.address]);
+/** Tells what the contract would pay back, and waits until the service tells the same. */
+async function refundables(drawId: bigint): Promise<string[]> {
+  await bench.atHead();
+  const { lottery } = bench.deployment.contracts;
+  const found: string[] = [];
+  for (const who of people) {
+    const wanted = await read<bigint>(bench.owner, 'LotteryPool', lottery, 'refundableOf', [
+      drawId,
+      who.address,
+    ]);
+    const isSo = (entry: Entry): boolean =>
+      BigInt(entry.drawId) === drawId && entry.refundable === `${wanted}`;
+    await until(async () => (await entries(who)).some(isSo));
+    found.push(`${wanted}`);
+  }
+  return found;
+}
+const ask = (name: string, drawId: bigint, who: SignedIn): Promise<Response> =>
+  app.get(`/lottery/calls/${name}?drawId=${drawId}`, who);
+/** Sends what the API says, from the wallet of this person. */
+async function send(name: string, drawId: bigint, who: SignedIn): Promise<string> {
+  const { body } = await ask(name, drawId, who);
+  return sendCalls(body.data.calls as Call[], who);
+}
+async function sendCalls([{ to, data }]: Call[], who: SignedIn): Promise<string> {
+  const hash = await clientOf(who).sendTransaction({ to, data });
+  expect((await receiptOf(bench.owner, hash)).status).toBe('success');
+  await told(hash);
+  return hash;
+}
+const told = (hash: string): Promise<void> =>
+  until(async () => (await app.sql('SELECT FROM chain_events WHERE tx_hash = $1', [hash])).length > 0);
+const act = async (who: SignedIn, name: string, ...args: unknown[]): Promise<void> => {
+  const { transactionHash } = await execute(
+    clientOf(who),
+    'LotteryPool',
+    bench.deployment.contracts.lottery,
+    name,
+    args,
+  );
+  await told(transactionHash);
+};
+async function openDraw(): Promise<bigint> {
+  const { timestamp } = await bench.owner.getBlock();
+  await bench.lottery(bench.owner, 'openDraw', [PRICE, timestamp + HOUR]);
+  return bench.currentDraw();
+}
+async function passTime(seconds: bigint, blocks = 1): Promise<void> {
+  await bench.rpc('evm_increaseTime', Number(seconds));
+  await bench.mine(blocks);
+  await bench.atHead();
+}
+
+it('whoever paid into a cancelled draw gets it back, and a reorganisation takes that back too', async () => {
+  const drawId = await openDraw();
+  await act(buyer, 'buyTickets', drawId, 3n);
+  await act(buyer, 'fundPrize', drawId, 7n);
+  await act(buyer, 'fundPrize', drawId, 1n);
+  await act(giver, 'fundPrize', drawId, 40n);
+  expect(await refundables(drawId)).toEqual(['0', '0']);
+  expect((await ask('refund', drawId, giver)).body.code).toBe('wrong_draw_status');
+  await bench.lottery(bench.owner, 'cancelDraw', [drawId]);
+  expect(await refundables(drawId)).toEqual(['308', '40']);
+  expect((await entries(giver))[0]).toMatchObject({ tickets: 0, gifts: '40', due: 'refund' });
+
+  const before = await tokens(buyer);
+  await send('refund', drawId, buyer);
+  expect(await refundables(drawId)).toEqual(['0', '40']);
+  expect((await tokens(buyer)) - before).toBe(308n);
+  expect((await ask('refund', drawId, buyer)).body.code).toBe('nothing_to_refund');
+
+  const height = await bench.owner.getBlockNumber();
+  await bench.rpc('anvil_reorg', 1, []);
+  expect(await bench.owner.getBlockNumber()).toBe(height);
+  expect(await refundables(drawId)).toEqual(['308', '40']);
+  await send('refund', drawId, buyer);
+  await send('refund', drawId, giver);
+  expect(await refundables(drawId)).toEqual(['0', '0']);
+  const [{ topics }] = await app.sql<{ topics: string[] }>(
+    `SELECT array_agg(coalesce(e ->> 'reverted', '') || (e ->> 'topic') ORDER BY o.xid, o.position, n) AS topics
+     FROM outbox o, json_array_elements(o.items) WITH ORDINALITY AS i(e, n)
+     WHERE 'draw.refunded' IN (e ->> 'topic', e ->> 'reverted') AND e ->> 'account' = $1`,
+    [buyer.address],
+  );
+  expect(topics).toEqual(['draw.refunded', 'draw.refundedtransaction.reverted', 'draw.refunded']);
+});
+
+it('a prize finds its winner, though nobody but a stranger acts', async () => {
+  const drawId = await openDraw();
+  await act(buyer, 'buyTickets', drawId, 1n);
+  await passTime(HOUR);
+  await bench.lottery(bench.owner, 'closeDraw', [drawId]);
+  await bench.atHead();
+  expect((await ask('complete', drawId, giver)).body.code).toBe('too_early');
+  expect((await entries(buyer))[0]).toMatchObject({ status: 'DRAWING', due: null });
+  await bench.mine(1);
+  await bench.atHead();
+  expect((await entries(buyer))[0]).toMatchObject({ due: 'complete' });
+  await send('complete', drawId, giver);
+  expect((await entries(buyer))[0]).toMatchObject({ won: true, paid: false, due: 'claim' });
+  const before = await tokens(buyer);
+  await send('claim', drawId, giver);
+  expect((await tokens(buyer)) - before).toBe(PRICE);
+  expect((await entries(buyer))[0]).toMatchObject({ won: true, paid: true, due: null });
+  expect((await ask('claim', drawId, giver)).body.code).toBe('already_paid');
+});
+
+it('a draw whose hash is out of reach is completed, and one that its owner left is cancelled, by a stranger', async () => {
+  const first = await openDraw();
+  await act(buyer, 'buyTickets', first, 1n);
+  await passTime(HOUR);
+  await bench.lottery(bench.owner, 'closeDraw', [first]);
+  // The block that picks is the next one, and the call goes into the first one that does not know its hash any more.
+  await bench.mine(257);
+  await bench.atHead();
+  expect((await ask('cancel', first, giver)).body.code).toBe('wrong_draw_status');
+  await send('complete', first, giver);
+  expect((await entries(buyer))[0]).toMatchObject({ status: 'DRAWING', due: null });
+  expect((await ask('complete', first, giver)).body.code).toBe('too_early');
+  await bench.mine(1);
+  await bench.atHead();
+  await send('complete', first, giver);
+  await send('claim', first, giver);
+  expect((await entries(buyer))[0]).toMatchObject({ won: true, paid: true, due: null });
+
+  const second = await openDraw();
+  await act(giver, 'fundPrize', second, 9n);
+  await passTime(HOUR + 7n * 24n * HOUR - 60n);
+  expect((await ask('cancel', second, buyer)).body.code).toBe('too_early');
+  await passTime(60n);
+  expect((await app.get('/lottery/current', buyer)).body.data).toMatchObject({ due: 'cancel' });
+  await send('cancel', second, buyer);
+  await send('refund', second, giver);
+  const held = await read(bench.owner, 'TestToken', bench.deployment.token, 'balanceOf', [
+    bench.deployment.contracts.lottery,
+  ]);
+  expect(held).toBe(0n);
+});
+
+it('what was paid in for no pool of the contract is shown to whoever paid it, with the call that withdraws it', async () => {
+  const { lottery, cooperative } = bench.deployment.contracts;
+  const strays = async (
+    who: SignedIn,
+  ): Promise<{ poolId: string; contract: string; amount: string; calls: Call[] }[]> =>
+    (await app.get('/users/me/stray-deposits', who)).body.data;
+  const pay = async (
+    who: SignedIn,
+    contract: `0x${string}`,
+    name: string,
+    pool: string,
+    amount: bigint,
+  ): Promise<void> => {
+    const args = [bytes16(pool), `0x${'0'.repeat(32)}`, amount];
+    const { transactionHash } = await execute(clientOf(who), 'SavingsPool', contract, name, args);
+    await told(transactionHash);
+  };
+  expect(await strays(buyer)).toEqual([]);
+  const nowhere = randomUUID();
+  const [elsewhere] = bench.pools;
+  await pay(buyer, cooperative, 'deposit', nowhere, 70n);
+  await pay(buyer, cooperative, 'deposit', nowhere, 30n);
+  await pay(buyer, cooperative, 'withdraw', nowhere, 45n);
+  await pay(giver, cooperative, 'deposit', nowhere, 5n);
+  // A pool that the service knows, at a contract that it does not belong to.
+  await pay(buyer, lottery, 'deposit', elsewhere, 9n);
+  const mine = await strays(buyer);
+  expect(mine.map(({ poolId, contract, amount }) => ({ poolId, contract, amount }))).toEqual(
+    [
+      { poolId: nowhere, contract: cooperative.toLowerCase(), amount: '55' },
+      { poolId: elsewhere, contract: lottery.toLowerCase(), amount: '9' },
+    ].sort((a, b) => (a.contract < b.contract ? -1 : 1)),
+  );
+  expect((await app.get('/users/me/stray-deposits?limit=1&page=2', buyer)).body).toMatchObject({
+    data: [mine[1]],
+    pagination: { total: 2 },
+  });
+  for (const { calls } of mine) await sendCalls(calls, buyer);
+  expect(await strays(buyer)).toEqual([]);
+  expect(await strays(giver)).toMatchObject([{ poolId: nowhere, amount: '5' }]);
+  // Once there is such a pool, it is a position there.
+  await bench.addPool(nowhere);
+  await bench.mine(1);
+  await until(async () => (await strays(giver)).length === 0);
+  const { body } = await app.get(`/pools/${nowhere}/calls/withdraw?amount=5`, giver);
+  await sendCalls(body.data.calls as Call[], giver);
+  expect((await app.get('/users/me/positions', giver)).body.data).toMatchObject([
+    { poolId: nowhere, balance: '0' },
+  ]);
+  expect((await app.get('/users/me/stray-deposits')).status).toBe(401);
+});

@@ -1,0 +1,172 @@
+import Ajv from 'ajv';
+import yaml from 'js-yaml';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** What `kubectl kustomize` makes of deploy/. Left out where there is no kubectl, see jest.config.js. */
+
+const DEPLOY = path.join(__dirname, '../../deploy');
+const COMPONENTS = readdirSync(path.join(DEPLOY, 'components'));
+/** What PostgreSQL leaves to others than superusers by default: 100, less three. */
+const DEFAULT_CONNECTIONS = 97;
+
+const render = (folder: string): any[] =>
+  (
+    yaml.loadAll(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8', stdio: 'pipe' })) as any[]
+  ).filter(Boolean);
+
+/** The overlay for production with these components, as the guide says to list them. */
+function withComponents(...components: string[]): any[] {
+  const folder = mkdtempSync(path.join(tmpdir(), 'overlay-'));
+  try {
+    const to = (place: string): string => path.relative(folder, path.join(DEPLOY, place));
+    const overlay = {
+      apiVersion: 'kustomize.config.k8s.io/v1beta1',
+      kind: 'Kustomization',
+      resources: [to('production')],
+      components: components.map((each) => to(`components/${each}`)),
+    };
+    writeFileSync(path.join(folder, 'kustomization.yaml'), yaml.dump(overlay));
+    return render(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const named = (all: any[], kind: string, name: string): any =>
+  all.find((each) => each.kind === kind && each.metadata.name === name);
+const settingsOf = (all: any[]): Record<string, string> =>
+  all.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.startsWith('pooled-savings-')).data;
+
+/** The most that the API, also during a rollout, and the indexers may open. */
+function connections(all: any[]): number {
+  const { maxReplicas } = named(all, 'HorizontalPodAutoscaler', 'api').spec;
+  const { replicas } = named(all, 'Deployment', 'indexer').spec;
+  return (Number(settingsOf(all).DATABASE_POOL_SIZE) + 1) * (maxReplicas + 1) + 2 * replicas;
+}
+
+/** The Secrets that pods take settings from. */
+function secretsOf(all: any[]): string[] {
+  const found: string[] = [];
+  JSON.stringify(all, (key, value) => {
+    if (key === 'secretRef' || key === 'secretKeyRef') found.push(value.name);
+    return value;
+  });
+  return [...new Set(found)].sort();
+}
+
+const closed = (properties: object, required: string[]): object => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+});
+const text = { type: 'string', minLength: 1 };
+
+/** After the reference of External Secrets (v1) and of the Gateway API (v1), as far as the manifests use it. */
+const SCHEMAS: Record<string, object> = {
+  ExternalSecret: closed(
+    {
+      refreshInterval: { type: 'string', pattern: '^\\d+[smh]$' },
+      secretStoreRef: closed({ kind: { enum: ['ClusterSecretStore', 'SecretStore'] }, name: text }, ['name']),
+      target: closed({ name: text }, ['name']),
+      dataFrom: { type: 'array', items: closed({ extract: closed({ key: text }, ['key']) }, ['extract']) },
+    },
+    ['secretStoreRef', 'target', 'dataFrom'],
+  ),
+  HTTPRoute: closed(
+    {
+      parentRefs: { type: 'array', items: closed({ name: text, namespace: text }, ['name']) },
+      hostnames: { type: 'array', items: text },
+      rules: {
+        type: 'array',
+        items: closed(
+          {
+            matches: {
+              type: 'array',
+              items: closed(
+                { path: closed({ type: { enum: ['Exact', 'PathPrefix'] }, value: text }, ['type', 'value']) },
+                ['path'],
+              ),
+            },
+            timeouts: closed({ request: { type: 'string', pattern: '^([0-9]{1,5}(h|m|s|ms)){1,4}$' } }, [
+              'request',
+            ]),
+            backendRefs: {
+              type: 'array',
+              items: closed({ name: text, port: { type: 'integer' } }, ['name', 'port']),
+            },
+          },
+          ['matches', 'backendRefs'],
+        ),
+      },
+    },
+    ['parentRefs', 'hostnames', 'rules'],
+  ),
+};
+
+it.each([...COMPONENTS.map((each) => [each]), COMPONENTS.filter((each) => each !== 'small')])(
+  'the overlay for production takes %s',
+  (...components) => {
+    const before = render(path.join(DEPLOY, 'production'));
+    const all = withComponents(...components);
+    expect(JSON.stringify(all)).not.toBe(JSON.stringify(before));
+    for (const { kind, metadata } of before.filter(({ kind }) => kind !== 'ConfigMap'))
+      expect(named(all, kind, metadata.name)).toBeDefined();
+  },
+);
+
+it.each(Object.entries(SCHEMAS))('%s fits its reference', (kind, schema) => {
+  const found = withComponents('gateway', 'external-secrets').filter((each) => each.kind === kind);
+  expect(found.length).toBeGreaterThan(0);
+  const fits = new Ajv().compile(schema);
+  for (const { spec } of found) {
+    fits(spec);
+    expect(fits.errors).toBeNull();
+  }
+});
+
+it('External Secrets makes each Secret that pods name', () => {
+  const all = withComponents('external-secrets', 'standby-reads');
+  const made = all.filter(({ kind }) => kind === 'ExternalSecret').map(({ spec }) => spec.target.name);
+  expect(made.sort()).toEqual(secretsOf(all));
+});
+
+it('what is deployed without further thought leaves a fifth of the default connections to others', () => {
+  expect(connections(render(path.join(DEPLOY, 'production')))).toBeLessThanOrEqual(DEFAULT_CONNECTIONS * 0.8);
+  expect(connections(withComponents('small'))).toBeLessThanOrEqual(DEFAULT_CONNECTIONS * 0.8);
+});
+
+it('the large one says how many connections it needs', () => {
+  const needed = connections(withComponents('large'));
+  const told = readFileSync(path.join(DEPLOY, 'components/large/kustomization.yaml'), 'utf8');
+  expect(told).toContain(` = ${needed}`);
+});
+
+it('streams are neither held back nor cut by what stands before the API', () => {
+  const { annotations } = named(withComponents('ingress'), 'Ingress', 'api').metadata;
+  expect(annotations).toMatchObject({ 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' });
+  expect(Number(annotations['nginx.ingress.kubernetes.io/proxy-read-timeout'])).toBeGreaterThan(60);
+  const { rules } = named(withComponents('gateway'), 'HTTPRoute', 'api').spec;
+  for (const value of ['/events', '/api/events'])
+    expect(
+      rules.find((rule: any) => rule.matches.some((match: any) => match.path.value === value)).timeouts,
+    ).toEqual({ request: '0s' });
+});
+
+it('two chains share nothing', () => {
+  const all = render(path.join(DEPLOY, 'several-chains'));
+  const spaces = [
+    ...new Set(
+      all.map(({ kind, metadata }) => metadata.namespace ?? (kind === 'Namespace' && metadata.name)),
+    ),
+  ];
+  expect(spaces.sort()).toEqual(['pooled-savings-first', 'pooled-savings-second']);
+  const chains = all.filter(({ kind }) => kind === 'ConfigMap').map(({ data }) => data.CHAIN_ID);
+  expect(new Set(chains).size).toBe(2);
+  const kinds = (space: string): string[] =>
+    all.filter(({ metadata }) => metadata.namespace === space).map(({ kind }) => kind);
+  expect(kinds(spaces[0])).toEqual(kinds(spaces[1]));
+});

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { Gauge, register } from 'prom-client';
+import { type TestApp, until, useApp } from '../support/app';
+
+describe('metrics', () => {
+  const app = useApp();
+  const scrape = (): Promise<string> => app.metrics();
+  const value = async (series: string): Promise<number> => {
+    const line = (await scrape()).split('\n').find((candidate) => candidate.startsWith(`${series} `));
+    return Number(line?.slice(series.length + 1) ?? 0);
+  };
+  const requests = (method: string, route: string, status: number): Promise<number> =>
+    value(`http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`);
+
+  it('have the format of Prometheus, need no token, and work with and without /api', async () => {
+    for (const url of ['/metrics', '/api/metrics']) {
+      const answer = await app.get(url);
+      expect(answer.status).toBe(200);
+      expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
+      for (const line of answer.text.trim().split('\n'))
+        expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{.*\})? -?[\d.e+-]+(Inf)?|\w+(\{.*\})? Nan|)$/i);
+    }
+  });
+
+  it('include what operators watch', async () => {
+    await app.createPool(await app.signIn());
+    const { text } = await app.get('/metrics');
+    for (const [name, type] of [
+      ['http_request_duration_seconds', 'histogram'],
+      ['sign_ins_total', 'counter'],
+      ['pools_created_total', 'counter'],
+      ['database_connections', 'gauge'],
+      ['database_clock_offset_seconds', 'gauge'],
+      ['event_streams_open', 'gauge'],
+      ['savings_build_info', 'gauge'],
+      ['standby_reads_total', 'counter'],
+      ['slow_reads_total', 'counter'],
+      ['nodejs_eventloop_lag_seconds', 'gauge'],
+      ['process_resident_memory_bytes', 'gauge'],
+    ])
+      expect(text).toContain(`# TYPE ${name} ${type}\n`);
+    for (const state of ['busy', 'idle', 'waiting'])
+      expect(text).toContain(`database_connections{state="${state}"} `);
+    await until(async () =>
+      /^database_connections\{state="idle"\} [1-9]/m.test((await app.get('/metrics')).text),
+    );
+  });
+
+  it('label requests with the matched route, never the raw path', async () => {
+    const user = await app.signIn();
+    const before = await requests('GET', '/pools/:id', 404);
+    const secret = randomUUID();
+    for (const url of [`/pools/${secret}`, `/api/pools/${secret}?_=${secret}`, `/%70ools/${secret}`])
+      expect((await app.get(url, user)).status).toBe(404);
+    await until(async () => (await requests('GET', '/pools/:id', 404)) === before + 3);
+    const unknown = await requests('GET', 'unknown', 404);
+    await app.get(`/${secret}`);
+    await app.get(`/nowhere/${secret}`);
+    await until(async () => (await requests('GET', 'unknown', 404)) === unknown + 2);
+    await app.get('/pools');
+    await until(async () => (await requests('GET', '/pools', 401)) === 1);
+    expect(await scrape()).not.toContain(secret);
+  });
+
+  it('count created pools by type, not repeated or refused ones', async () => {
+    const user = await app.signIn();
+    const count = (type: string): Promise<number> => value(`pools_created_total{type="${type}"}`);
+    const before = await count('rotating');
+    await app.createPool(user, { type: 'rotating' });
+    const body = { type: 'rotating', initialDeposit: '10000000000000000000' };
+    for (let i = 0; i < 3; i++) await app.post('/pools', body, user, { 'idempotency-key': 'same' });
+    await app.post('/pools', { ...body, initialDeposit: '1' }, user);
+    expect(await count('rotating')).toBe(before + 2);
+    expect(await count('lottery')).toBe(0);
+  });
+});
+
+/** How often the text is made while this runs, and the most that one a second allows. */
+async function makings(
+  work: (made: () => number) => Promise<unknown>,
+): Promise<{ made: number; allowed: number }> {
+  let made = 0;
+  new Gauge({ name: 'makings', help: 'Of this test', collect: () => void made++ });
+  const begun = performance.now();
+  try {
+    await work(() => made);
+  } finally {
+    register.removeSingleMetric('makings');
+  }
+  return { made, allowed: 1 + Math.ceil((performance.now() - begun) / 1000) };
+}
+
+const read = (app: TestApp, times: number, as?: { token: string }): Promise<number[]> =>
+  Promise.all(Array.from({ length: times }, async () => (await app.get('/metrics', as)).status));
+
+describe('the text', () => {
+  const app = useApp();
+
+  it('is made at most once a second, however many read it', async () => {
+    const { made, allowed } = await makings(async () => {
+      for (let i = 0; i < 10; i++) expect(new Set(await read(app, 50))).toEqual(new Set([200]));
+    });
+    expect(made).toBeLessThanOrEqual(allowed);
+    expect(allowed).toBeLessThan(100);
+  });
+
+  it('is made anew after a second', async () => {
+    const { made } = await makings((count) =>
+      until(async () => (await app.get('/metrics')).status !== 200 || count() > 0),
+    );
+    expect(made).toBeGreaterThan(0);
+  });
+
+  it('is given whatever monitors add to the path', async () => {
+    for (const query of ['?x=1', '?_=1&target=a&target=b', '?x[y]=1', '?%zz'])
+      expect([query, (await app.get(`/metrics${query}`)).status]).toEqual([query, 200]);
+  });
+});
+
+describe('metrics with METRICS_TOKEN', () => {
+  const token = 'the token of the scraper';
+  const previous = 'the token it had before';
+  const app = useApp({ METRICS_TOKEN: token, METRICS_PREVIOUS_TOKEN: previous });
+
+  it('are not made for those without it', async () => {
+    const { made } = await makings(async () => {
+      expect(new Set(await read(app, 100, { token: 'another' }))).toEqual(new Set([401]));
+      expect(new Set(await read(app, 100))).toEqual(new Set([401]));
+    });
+    expect(made).toBe(0);
+    expect(await read(app, 1, { token })).toEqual([200]);
+  });
+
+  it('need that token', async () => {
+    for (const each of [token, previous])
+      expect((await app.get('/metrics', { token: each })).status).toBe(200);
+    expect((await app.get('/metrics', undefined, { authorization: `bearer ${token}` })).status).toBe(200);
+    const user = await app.signIn();
+    for (const headers of [
+      {},
+      { authorization: token },
+      { authorization: `Bearer ${token}x` },
+      { authorization: `Basic ${token}` },
+      { authorization: 'Bearer ' },
+      { authorization: `Bearer ${user.token}` },
+    ]) {
+      const { status, body } = await app.get('/metrics', undefined, headers as Record<string, string>);
+      expect([status, body]).toEqual([
+        401,
+        { success: false, error: 'Invalid token', code: 'invalid_token' },
+      ]);
+    }
+  });
+});

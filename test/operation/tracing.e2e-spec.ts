@@ -1,0 +1,147 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { tracingChannel } from 'node:diagnostics_channel';
+import { Database } from '#platform/database/database';
+import type { StatementCall } from '#platform/database/tracing';
+import { statement } from '#platform/postgres/statement';
+import { type SignedIn, TEN, useApp } from '../support/app';
+
+interface Span {
+  request: string | undefined;
+  statement: string;
+  kind: string;
+  calls?: number;
+  rows?: number;
+  error?: unknown;
+  ms?: number;
+}
+
+/** The request that is being answered. */
+const current = new AsyncLocalStorage<string>();
+const prepare = (app: NestFastifyApplication): void => {
+  const fastify = app.getHttpAdapter().getInstance();
+  // Behind the body, whose events come in the socket's context.
+  fastify.addHook('preValidation', (request, _reply, done) =>
+    current.run(`${request.method} ${request.url} ${String(request.headers['x-number'] ?? '')}`.trim(), done),
+  );
+};
+const app = useApp({}, { prepare });
+let user: SignedIn;
+beforeAll(async () => (user = await app.signIn()));
+
+const channel = tracingChannel<unknown, StatementCall>('database:statement');
+
+/** The spans of statements that requests made meanwhile, as a subscriber makes them. */
+async function spansOf(work: () => Promise<unknown>): Promise<Span[]> {
+  const spans = new Map<StatementCall, Span & { begun: number }>();
+  const subscriber = {
+    start: (call: StatementCall): void => {
+      const { name, kind } = call;
+      spans.set(call, { request: current.getStore(), statement: name, kind, begun: performance.now() });
+    },
+    error: (call: StatementCall): unknown => Object.assign(spans.get(call) ?? {}, { error: call.error }),
+    asyncEnd: (call: StatementCall): void => {
+      const span = spans.get(call);
+      // Background work that began under an earlier subscriber.
+      if (!span) return;
+      span.ms = performance.now() - span.begun;
+      if (call.calls !== undefined) span.calls = call.calls;
+      if (Array.isArray(call.result)) span.rows = call.result.length;
+    },
+    end: () => undefined,
+    asyncStart: () => undefined,
+  };
+  channel.subscribe(subscriber);
+  try {
+    await work();
+  } finally {
+    channel.unsubscribe(subscriber);
+  }
+  // Background work has no request.
+  return [...spans.values()].filter(({ request }) => request !== undefined);
+}
+
+it('shows reads by name, in the request that made them', async () => {
+  const spans = await spansOf(() =>
+    Promise.all([
+      app.send({ url: '/pools', as: user, headers: { 'x-number': '1' } }),
+      app.send({ url: '/pools', as: user, headers: { 'x-number': '2' } }),
+    ]),
+  );
+  for (const number of [1, 2])
+    expect(spans).toContainEqual(
+      expect.objectContaining({
+        request: `GET /pools ${number}`,
+        statement: 'list_pools',
+        kind: 'read',
+        rows: 1,
+        ms: expect.any(Number) as number,
+      }),
+    );
+});
+
+it('shows writes, also those that are joined with writes of others', async () => {
+  const spans = await spansOf(() =>
+    Promise.all(
+      [1, 2, 3].map((number) =>
+        app.send({
+          method: 'POST',
+          url: '/pools',
+          body: { type: 'rotating', initialDeposit: TEN },
+          headers: { 'x-number': `${number}` },
+          as: user,
+        }),
+      ),
+    ),
+  );
+  const joined = spans.filter(({ statement }) => statement === 'create_pools');
+  expect(joined.map(({ request }) => request)).toEqual([1, 2, 3].map((number) => `POST /pools ${number}`));
+  for (const span of joined)
+    expect(span).toMatchObject({ kind: 'joined', calls: expect.any(Number) as number });
+  const [write] = await spansOf(() => app.send({ method: 'POST', url: '/auth/logout', as: user }));
+  expect(write).toMatchObject({ kind: 'write', request: 'POST /auth/logout' });
+  user = await app.signIn();
+});
+
+it('shows how many calls a joined write carried, and in which statement each was sent the last time', async () => {
+  const divide = statement<{ by: number[] }, { value: number }>(
+    'divide_joined',
+    { by: 'integer[]' },
+    'SELECT 12 / by AS value FROM unnest(:by) AS by',
+  );
+  const database = app.nest.get(Database);
+  const divideBy = (...all: number[]): Promise<Span[]> =>
+    spansOf(() =>
+      Promise.allSettled(
+        all.map((by) => current.run(`${by}`, () => database.writeJoined(divide, { by: [by] }))),
+      ),
+    );
+  expect(await divideBy(1, 2, 3)).toMatchObject(
+    [1, 2, 3].map((by) => ({ request: `${by}`, kind: 'joined', calls: 3, rows: 3 })),
+  );
+  expect(await divideBy(1, 0)).toMatchObject([
+    { request: '1', calls: 1, rows: 1 },
+    { request: '0', calls: 1, error: { code: '22012' } },
+  ]);
+});
+
+it('shows why a statement failed', async () => {
+  await app.sql('ALTER TABLE pool_totals RENAME TO gone; ALTER TABLE pools RENAME TO gone_too');
+  try {
+    const spans = await spansOf(() => app.get('/pools', user));
+    expect(spans.at(-1)).toMatchObject({
+      request: 'GET /pools',
+      statement: 'list_pools',
+      error: { code: '42P01' },
+    });
+  } finally {
+    await app.sql('ALTER TABLE gone RENAME TO pool_totals; ALTER TABLE gone_too RENAME TO pools');
+  }
+});
+
+it('tells nobody after that', async () => {
+  expect(channel.hasSubscribers).toBe(false);
+  const spans = await spansOf(() => Promise.resolve());
+  await app.get('/pools', user);
+  expect(spans).toEqual([]);
+});

@@ -1,0 +1,168 @@
+import { TEN, type SignedIn, served, useApp } from '../support/app';
+import { newWallet } from '../support/wallet';
+
+const app = useApp();
+let user: SignedIn;
+
+beforeAll(async () => {
+  user = await app.signIn();
+});
+
+const body = {
+  type: 'cooperative',
+  initialDeposit: TEN,
+  members: [newWallet().address, newWallet().address],
+};
+let lastKey = 0;
+const newKey = (): string => `key-${++lastKey}`;
+const create = (key: string, fields: Record<string, unknown> = {}, as = user) =>
+  app.post('/pools', { ...body, ...fields }, as, { 'idempotency-key': key });
+const total = async (as = user): Promise<number> =>
+  (await app.get('/pools', as)).body.pagination.total as number;
+const age = (key: string, hours: number) =>
+  app.sql('UPDATE idempotency_keys SET created_at = now() - make_interval(hours => $2) WHERE key = $1', [
+    key,
+    hours,
+  ]);
+
+it('the same key and body replays the first answer and creates nothing', async () => {
+  const key = newKey();
+  const first = await create(key);
+  expect(first.status).toBe(201);
+  const before = await total();
+  for (let i = 0; i < 3; i++) {
+    const again = await create(key);
+    expect([again.status, again.body]).toEqual([201, first.body]);
+  }
+  expect(await total()).toBe(before);
+});
+
+it('the same request written differently is the same request', async () => {
+  const key = newKey();
+  const first = await create(key);
+  const [one, two] = body.members;
+  for (const same of [
+    { initialDeposit: `00${TEN}` },
+    { autoCompound: false },
+    { members: [two, one] },
+    { members: [one.toLowerCase(), two, one, user.address] },
+    { unknown: 1 },
+  ])
+    expect((await create(key, same)).body).toEqual(first.body);
+  const prefixed = await app.post('/api/pools', body, user, { 'idempotency-key': key });
+  expect(prefixed.body).toEqual(first.body);
+});
+
+it('the same key with another body is 422', async () => {
+  const key = newKey();
+  await create(key);
+  const before = await total();
+  for (const other of [
+    { type: 'rotating' },
+    { initialDeposit: '10000000000000000001' },
+    { autoCompound: true },
+    { members: [] },
+    { members: [...body.members, newWallet().address] },
+  ]) {
+    const answer = await create(key, other);
+    expect(answer.status).toBe(422);
+    expect(answer.body).toEqual({
+      success: false,
+      error: 'Idempotency-Key was used for another request',
+      code: 'idempotency_key_reused',
+    });
+  }
+  expect(await total()).toBe(before);
+});
+
+it('other keys, other users and no key are other requests', async () => {
+  const key = newKey();
+  const other = await app.signIn();
+  const ids = new Set<string>();
+  for (const answer of [
+    await create(key),
+    await create(newKey()),
+    await create(key, {}, other),
+    await app.post('/pools', body, user),
+    await app.post('/pools', body, user),
+  ])
+    ids.add(answer.body.data.id as string);
+  expect(ids.size).toBe(5);
+});
+
+it('a refused request leaves the key free', async () => {
+  const key = newKey();
+  expect((await create(key, { initialDeposit: '1' })).status).toBe(400);
+  expect((await create(key, { type: 'x' })).status).toBe(400);
+  expect((await create(key)).status).toBe(201);
+});
+
+it('one of several simultaneous requests with a key creates a pool; the others get its answer, or 409', async () => {
+  const owner = await app.signIn();
+  for (let round = 0; round < 5; round++) {
+    const key = newKey();
+    const requests = Array.from({ length: 10 }, () => served(() => create(key, {}, owner)));
+    const answers = await Promise.all(requests);
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made.length).toBeGreaterThan(0);
+    for (const { body } of made) expect(body).toEqual(made[0].body);
+    for (const { status, body } of answers.filter(({ status }) => status !== 201)) {
+      expect(status).toBe(409);
+      expect(body).toEqual({
+        success: false,
+        error: 'A request with this Idempotency-Key is still running',
+        code: 'idempotency_in_progress',
+      });
+    }
+    expect(await total(owner)).toBe(round + 1);
+    expect((await create(key, {}, owner)).body).toEqual(made[0].body);
+  }
+});
+
+it('while the first request is running the second is 409', async () => {
+  const key = newKey();
+  await app.whileUnderWay(user, key, async () => {
+    const answer = await create(key);
+    expect([answer.status, answer.body.error]).toEqual([
+      409,
+      'A request with this Idempotency-Key is still running',
+    ]);
+    expect((await create(newKey())).status).toBe(201);
+  });
+  expect((await create(key)).status).toBe(201);
+});
+
+it('a key is remembered for 24 hours', async () => {
+  const key = newKey();
+  const first = await create(key);
+  await age(key, 23);
+  expect((await create(key)).body).toEqual(first.body);
+  await age(key, 25);
+  const second = await create(key, { type: 'rotating' });
+  expect(second.status).toBe(201);
+  expect(second.body.data.id).not.toBe(first.body.data.id);
+  expect((await create(key, { type: 'rotating' })).body).toEqual(second.body);
+  expect((await create(key)).status).toBe(422);
+});
+
+it.each([' ', 'a b', 'é', 'x'.repeat(256), ''])(
+  'is refused unless it is 1 to 255 visible ASCII characters: %j',
+  async (key) => {
+    const before = await total();
+    const answer = await create(key);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({
+      error: 'Validation failed',
+      details: [{ field: 'Idempotency-Key' }],
+    });
+    expect(await total()).toBe(before);
+  },
+);
+
+it('may be 255 characters of any visible kind', async () => {
+  const key = `"${'~!'.repeat(126)}\\"`;
+  expect(key).toHaveLength(255);
+  const first = await create(key);
+  expect(first.status).toBe(201);
+  expect((await create(key)).body).toEqual(first.body);
+});

@@ -1,0 +1,164 @@
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { type SignedIn, served, useApp } from '../support/app';
+import { addTransaction, newHash } from '../support/ledger';
+import { lookUpOnly } from '../support/lists';
+import { type Fields, type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../support/events/outbox';
+import { differences, recountedAnalytics } from '../support/recount';
+
+const app = useApp();
+let owner: SignedIn;
+let member: SignedIn;
+
+beforeAll(async () => {
+  owner = await app.signIn();
+  member = await app.signIn();
+  // From the second on, memberships are indexed.
+  await lookUpOnly(app, 1);
+});
+
+// After every test the derived rows match a recount, and the events say what the tables say.
+afterEach(async () => {
+  expect(await differences(app)).toEqual([]);
+  expect((await app.get('/analytics/pools', owner)).body.data).toMatchObject(await recountedAnalytics(app));
+  expect(foldOutbox(await app.sql<PublishedRow>(READ_ALL))).toEqual(await app.sql(TOLD));
+});
+
+const create = (fields: object = {}): Promise<{ id: string; depositId: string }> =>
+  app.createPool(owner, { type: 'cooperative', members: [member.address], ...fields });
+const cancel = (id: string, as: SignedIn = owner) => app.send({ method: 'DELETE', url: `/pools/${id}`, as });
+const seen = async (as: SignedIn): Promise<unknown[]> => {
+  const [pools, transactions, user] = await Promise.all([
+    app.get('/pools', as),
+    app.get('/transactions', as),
+    app.get('/analytics/user', as),
+  ]);
+  const { pagination, data } = pools.body;
+  return [pagination.total, data, transactions.body.pagination.total, transactions.body.data, user.body.data];
+};
+
+describe('cancelling a pool', () => {
+  it('leaves all lists and totals as they were before it was made, for its owner and its members', async () => {
+    // One that is looked up, one that is indexed.
+    await create();
+    const before = [await seen(owner), await seen(member)];
+    const { id, depositId } = await create();
+    expect(await seen(member)).not.toEqual(before[1]);
+    const { status, body } = await cancel(id);
+    expect([status, body]).toEqual([200, { success: true, data: { id } }]);
+    expect([await seen(owner), await seen(member)]).toEqual(before);
+    for (const path of [
+      ...[`/pools/${id}`, `/pools/${id}/yield`, `/pools/${id}/position`, `/transactions?poolId=${id}`],
+      ...[`/transactions/by-id/${depositId}`, `/pools/${id}/calls/deposit?transaction=${depositId}`],
+    ])
+      for (const as of [owner, member]) expect([path, (await app.get(path, as)).status]).toEqual([path, 404]);
+  });
+
+  it('is the same a second time, in any case of the id, and nothing to others', async () => {
+    const { id } = await create();
+    expect((await cancel(id, member)).body.code).toBe('forbidden');
+    expect((await cancel(id, await app.signIn())).body.code).toBe('forbidden');
+    const answers = await Promise.all([cancel(id), cancel(id.toUpperCase()), cancel(id)]);
+    expect(answers.map(({ body }) => body)).toEqual(Array(3).fill({ success: true, data: { id } }));
+    expect((await cancel(id, member)).status).toBe(404);
+    for (const unknown of ['x', '01a1fc82-0000-7000-8000-000000000000'])
+      expect((await cancel(unknown)).status).toBe(404);
+    expect(await app.sql('SELECT FROM cancelled_pools WHERE id = $1', [id])).toHaveLength(1);
+  });
+
+  it('is refused when there is money in it, or has been, or some is on its way', async () => {
+    const { id, depositId } = await create();
+    await app.post(`/transactions/${depositId}/sent`, { hash: newHash() }, owner);
+    expect((await cancel(id)).body.code).toBe('deposit_submitted');
+    // Of one that has expired too: a late payment still confirms it.
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [depositId]);
+    expect((await cancel(id)).body.code).toBe('deposit_submitted');
+    await app.send({ method: 'DELETE', url: `/transactions/${depositId}/sent`, as: owner });
+    await addTransaction(app, { poolId: id, account: member.address, amount: '5' });
+    await addTransaction(app, { poolId: id, account: member.address, amount: '5', type: 'WITHDRAWAL' });
+    expect([(await cancel(id)).status, (await cancel(id)).body.code]).toEqual([409, 'pool_not_empty']);
+    expect((await app.get(`/pools/${id}`, member)).status).toBe(200);
+  });
+
+  it('is refused while the contract has money that the ledger lacks', async () => {
+    const { id } = await create();
+    const stored = (outcome: string, contract: string) =>
+      app.sql(
+        `INSERT INTO chain_events (block_number, log_index, block_hash, block_time, tx_hash, contract, seq, kind, pool_id,
+         account, amount, outcome)
+       SELECT 1, count(*), '', now(), '', $2, 1 + count(*), 'Deposited', $1, $3, 5, $4 FROM chain_events`,
+        [id, contract, owner.address, outcome],
+      );
+    const [{ contract }] = await app.sql<{ contract: string }>(
+      'SELECT contract_address AS contract FROM pools WHERE id = $1',
+      [id],
+    );
+    await stored('FAILED', contract);
+    expect((await cancel(id)).body.code).toBe('pool_not_empty');
+    await app.sql('DELETE FROM chain_events');
+    // Money in a contract that is not the pool's, which anyone may put there, is not the pool's.
+    await stored('REFUSED', `0x${'9'.repeat(40)}`);
+    expect((await cancel(id)).status).toBe(200);
+    await app.sql('DELETE FROM chain_events');
+  });
+
+  it('of one whose deposit has expired takes that away too', async () => {
+    const { id, depositId } = await create();
+    await app.sql(`UPDATE transactions SET status = 'EXPIRED' WHERE id = $1`, [depositId]);
+    expect((await cancel(id)).status).toBe(200);
+    expect(await app.sql('SELECT FROM transactions WHERE id = $1', [depositId])).toEqual([]);
+  });
+
+  it('tells all who could read it', async () => {
+    const { id, depositId } = await create();
+    await cancel(id);
+    const rows = await app.sql<PublishedRow>(READ_ALL);
+    const last = rows.at(-1)!.items.at(-1) as Fields;
+    const about = { poolId: id, transactionId: depositId, account: owner.address };
+    expect(last).toMatchObject({ topic: 'pool.cancelled', ...about });
+  });
+
+  it('does not let a key of its creation give it back, nor make another', async () => {
+    const key = { 'idempotency-key': 'k' };
+    const body = { type: 'individual', initialDeposit: '10000000000000000000' };
+    const first = await app.post('/pools', body, owner, key);
+    await cancel(first.body.data.id as string);
+    const again = await app.post('/pools', body, owner, key);
+    expect([again.status, again.body.code]).toEqual([422, 'pool_cancelled']);
+    const other = await app.post('/pools', { ...body, type: 'lottery' }, owner, key);
+    expect(other.body.code).toBe('idempotency_key_reused');
+  });
+
+  it('of many at once, of one owner and with the same members, while others are made, counts each once', async () => {
+    const crowd = await Promise.all(Array.from({ length: 5 }, () => app.signIn()));
+    const members = crowd.map(({ address }) => address);
+    const pools = await Promise.all(Array.from({ length: 20 }, () => create({ members })));
+    const answers = await Promise.all(
+      pools.flatMap(({ id }) => [served(() => cancel(id)), create({ members })]),
+    );
+    expect(answers.filter((each) => 'status' in each && each.status !== 200)).toEqual([]);
+    for (const each of crowd) expect((await app.get('/pools', each)).body.pagination.total).toBe(20);
+  });
+
+  it('and a payment that is told at the same time: one of them is refused', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        const { id, depositId } = await create();
+        const [gone, told] = await Promise.all([
+          served(() => cancel(id)),
+          served(() => app.post(`/transactions/${depositId}/sent`, { hash: newHash() }, owner)),
+        ]);
+        return [gone.body.code ?? 'cancelled', told.body.code ?? 'told'].join();
+      }),
+    );
+    const possible = ['cancelled,not_found', 'deposit_submitted,told'];
+    expect(outcomes.filter((each) => !possible.includes(each))).toEqual([]);
+  });
+
+  it('leaves nothing that verification finds', async () => {
+    const progress = new Progress({ isTTY: false, write: () => true });
+    const options = { databaseUrl: app.database.url, repair: false, limit: 100 };
+    const report = await new Verification(options, progress, new AbortController().signal).run();
+    expect(report.differences).toEqual({});
+  });
+});

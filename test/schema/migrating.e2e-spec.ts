@@ -1,0 +1,239 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import { Migrator } from '#platform/migrating/migrator';
+import { knownMigrations, problemOf, schemaProblem } from '#platform/migrating/schema';
+import { TestApp, until } from '../support/app';
+import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource, query } from '../support/database';
+
+const run = promisify(execFile);
+const closes: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closes.splice(0).reverse()) await close();
+});
+
+async function database(make: () => Promise<TestDatabase>): Promise<string> {
+  const made = await make();
+  closes.push(() => made.drop());
+  return made.url;
+}
+
+async function connection(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  closes.push(() => client.end());
+  return client;
+}
+
+/** A data source whose only migrations are these. */
+async function sourceOf(url: string, ...migrations: MigrationInterface[]): Promise<DataSource> {
+  const source = await migrationSource(url);
+  closes.push(() => source.destroy());
+  source.migrations.splice(0, source.migrations.length, ...migrations);
+  return source;
+}
+
+const adding = (column: string): MigrationInterface => ({
+  name: `Adds${column}1800000000000`,
+  up: (runner: QueryRunner) => runner.query(`ALTER TABLE pools ADD COLUMN ${column} text`),
+  down: (runner: QueryRunner) => runner.query(`ALTER TABLE pools DROP COLUMN ${column}`),
+});
+
+describe('migrating', () => {
+  it('three at once: one runs all, and the others wait for it and find nothing to do', async () => {
+    const url = await database(emptyDatabase);
+    const lines: string[] = [];
+    const ran = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const source = await migrationSource(url);
+        return new Migrator(source, (line) => lines.push(line)).run().finally(() => source.destroy());
+      }),
+    );
+    const worked = ran.filter((names) => names.length > 0);
+    expect(worked).toEqual([knownMigrations()]);
+    expect(lines.filter((line) => line === 'no migration is pending')).toHaveLength(2);
+    expect(lines).toContain('waiting for another process that migrates');
+    // The time of each is told.
+    for (const name of knownMigrations())
+      expect(lines).toContainEqual(expect.stringMatching(new RegExp(`^${name}: \\d+\\.\\d s$`)));
+  }, 120_000);
+
+  it('does not hold up requests behind a lock that it waits for, and gets it in the end', async () => {
+    const url = await database(freshDatabase);
+    const [reader, other] = [await connection(url), await connection(url)];
+    await reader.query('BEGIN; SELECT count(*) FROM pools');
+    const lines: string[] = [];
+    let tried = (): void => undefined;
+    const twice = new Promise<void>((resolve) => (tried = resolve));
+    const migrator = new Migrator(await sourceOf(url, adding('held')), (line) => {
+      lines.push(line);
+      if (lines.length === 2) tried();
+    });
+    const running = migrator.run();
+    await twice;
+    // It lets go of its place in the queue between two tries, so this is answered while the reader still holds on.
+    await other.query('SELECT count(*) FROM pools');
+    expect(lines).toEqual(Array(2).fill('Addsheld1800000000000: others use what it changes; trying again'));
+    await reader.query('COMMIT');
+    await expect(running).resolves.toEqual(['Addsheld1800000000000']);
+    await other.query('SELECT held FROM pools');
+  });
+
+  it('gives up after its time, and leaves nothing half done', async () => {
+    const url = await database(freshDatabase);
+    const reader = await connection(url);
+    await reader.query('BEGIN; SELECT count(*) FROM pools');
+    const two: MigrationInterface = {
+      name: 'Two1800000000000',
+      up: async (runner: QueryRunner) => {
+        await runner.query('CREATE TABLE half ()');
+        await runner.query('ALTER TABLE pools ADD COLUMN half text');
+      },
+      down: () => Promise.resolve(),
+    };
+    const migrator = new Migrator(await sourceOf(url, two), () => undefined, 0);
+    await expect(migrator.run()).rejects.toThrow('Two1800000000000: canceling statement due to lock timeout');
+    await reader.query('COMMIT');
+    const { rows } = await reader.query(`SELECT to_regclass('half') AS half`);
+    expect(rows).toEqual([{ half: null }]);
+    // The next one can have the lock.
+    await expect(new Migrator(await sourceOf(url, two), () => undefined).run()).resolves.toEqual([
+      'Two1800000000000',
+    ]);
+  });
+
+  it('builds an index concurrently while others write, outside a transaction', async () => {
+    const url = await database(freshDatabase);
+    const writer = await connection(url);
+    await writer.query(`BEGIN; INSERT INTO nonces VALUES ('n', NULL, now())`);
+    const index: MigrationInterface = {
+      name: 'Index1800000000000',
+      transaction: false,
+      up: async (runner: QueryRunner) => {
+        await runner.query('DROP INDEX CONCURRENTLY IF EXISTS nonces_trial_idx');
+        await runner.query('CREATE INDEX CONCURRENTLY nonces_trial_idx ON nonces (address)');
+      },
+      down: (runner: QueryRunner) => runner.query('DROP INDEX CONCURRENTLY nonces_trial_idx'),
+    };
+    const running = new Migrator(await sourceOf(url, index), () => undefined).run();
+    const watcher = await connection(url);
+    for (;;) {
+      const { rowCount } = await watcher.query(
+        `SELECT FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX%' AND wait_event_type = 'Lock' AND datname = current_database()`,
+      );
+      if (rowCount) break;
+    }
+    await writer.query('COMMIT');
+    await expect(running).resolves.toEqual(['Index1800000000000']);
+    const { rows } = await watcher.query(
+      `SELECT indisvalid FROM pg_index WHERE indexrelid = 'nonces_trial_idx'::regclass`,
+    );
+    expect(rows).toEqual([{ indisvalid: true }]);
+  });
+
+  it('undoes the last one', async () => {
+    const url = await database(freshDatabase);
+    const source = await migrationSource(url);
+    closes.push(() => source.destroy());
+    const migrator = new Migrator(source, () => undefined);
+    const last = knownMigrations().at(-1);
+    expect(await migrator.revert()).toBe(last);
+    const client = await connection(url);
+    expect(await problemOf(client)).toMatch(
+      new RegExp(`behind: run the migrations \\(1 of \\d+ .* first ${last}`),
+    );
+    expect(await migrator.run()).toEqual([last]);
+    expect(await problemOf(client)).toBeUndefined();
+  });
+});
+
+describe('what a version says of a schema', () => {
+  it.each([
+    ['nothing where all have run', ['a', 'b'], [], undefined],
+    [
+      'that some have not run',
+      ['a'],
+      [],
+      /^schema is behind: run the migrations \(1 of 2 have not run, first b\)$/,
+    ],
+    ['nothing of a later one that only adds', ['a', 'b', 'c'], [], undefined],
+    ['that a later one needs a later version', ['a', 'b', 'c'], ['c'], /^schema is ahead: .* \(c has run\)$/],
+    ['nothing of one that it knows', ['a', 'b'], ['b'], undefined],
+  ])('%s', (_, applied, required, said) => {
+    const problem = schemaProblem(['a', 'b'], { applied, required });
+    if (said) expect(problem).toMatch(said);
+    else expect(problem).toBeUndefined();
+  });
+
+  it('knows its migrations as TypeORM does', async () => {
+    const source = await migrationSource(await database(emptyDatabase));
+    closes.push(() => source.destroy());
+    expect(knownMigrations()).toEqual(source.migrations.map(({ name }) => name));
+  });
+});
+
+describe('commands', () => {
+  const migrate = (url: string, command: string) =>
+    run(
+      process.execPath,
+      ['-C', 'source', '-r', 'ts-node/register/transpile-only', 'src/migrate.ts', command],
+      {
+        env: { ...process.env, DATABASE_URL: url },
+      },
+    ).then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      ({ code, stderr }: { code: number; stderr: string }) => ({ code, stderr }),
+    );
+
+  it('check before and after, and wait until then', async () => {
+    const url = await database(emptyDatabase);
+    const waiting = migrate(url, 'wait');
+    expect(await migrate(url, 'check')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('schema is behind: run the migrations'),
+    });
+    expect(await migrate(url, 'run')).toMatchObject({ code: 0 });
+    expect(await migrate(url, 'check')).toMatchObject({ code: 0 });
+    expect(await waiting).toMatchObject({ code: 0 });
+    expect(await migrate(url, 'revert all')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('usage'),
+    });
+  }, 120_000);
+
+  it('say what is wrong with the database', async () => {
+    const url = new URL(await database(emptyDatabase));
+    url.pathname = '/none';
+    expect(await migrate(url.href, 'run')).toEqual({ code: 2, stderr: 'database "none" does not exist\n' });
+  }, 60_000);
+});
+
+describe('an API on a schema of another version', () => {
+  const app = new TestApp();
+  afterEach(() => app.stop());
+
+  const refusal = (message: RegExp): object => ({
+    status: 503,
+    body: {
+      success: false,
+      code: 'unavailable',
+      details: [{ field: 'schema', message: expect.stringMatching(message) }],
+    },
+  });
+
+  it.each([
+    ['behind', `UPDATE migrations SET name = 'x' || name`, `UPDATE migrations SET name = substr(name, 2)`],
+    ['ahead', `INSERT INTO required_migrations VALUES ('New1')`, `DELETE FROM required_migrations`],
+  ])('that is %s is not ready, says why, and serves once it fits', async (how, spoil, mend) => {
+    await app.start({}, undefined, async ({ url }) => (await query(url, spoil), {}));
+    const message = new RegExp(`^schema is ${how}: `);
+    expect(await app.get('/health/ready')).toMatchObject(refusal(message));
+    expect(await app.get('/auth/nonce')).toMatchObject(refusal(message));
+    expect((await app.get('/health/live')).status).toBe(200);
+    expect((await app.get('/health')).status).toBe(200);
+    await query(app.database.url, mend);
+    await until(async () => (await app.get('/health/ready')).status === 200);
+    expect((await app.get('/auth/nonce')).status).toBe(200);
+  });
+});

@@ -1,0 +1,78 @@
+import { randomInt } from 'node:crypto';
+import { Database } from '#platform/database/database';
+import { statement } from '#platform/postgres/statement';
+import { TEN, type SignedIn, until, useApp } from '../support/app';
+import { tableLocks } from '../support/database';
+
+jest.setTimeout(120_000);
+
+const app = useApp({ DATABASE_POOL_SIZE: '2' });
+let user: SignedIn;
+
+beforeAll(async () => {
+  user = await app.signIn();
+});
+
+/** What the service's connections are doing. */
+const atWork = async (state: string): Promise<number> =>
+  (
+    await app.sql(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'api' AND ${state}`,
+    )
+  ).length;
+
+it('divides its connections: planner settings for named statements, the defaults for TypeORM', async () => {
+  const { DataSource } = await import('typeorm');
+  const rows = await app.nest.get(DataSource).query<{ name: string; setting: string; boot_val: string }[]>(
+    `SELECT name, setting, boot_val FROM pg_settings
+     WHERE name LIKE 'enable_%' OR name IN ('plan_cache_mode', 'lock_timeout', 'statement_timeout', 'jit')`,
+  );
+  expect(rows.length).toBeGreaterThan(20);
+  expect(rows.filter(({ setting, boot_val }) => setting !== boot_val)).toEqual([]);
+  // One that the service gave up may end later.
+  await until(async () => (await atWork('true')) <= 2);
+});
+
+it('gives every write its deadline', async () => {
+  const timeout = statement<object, { seconds: number }>(
+    'timeout',
+    {},
+    `SELECT date_part('epoch', current_setting('statement_timeout')::interval) AS seconds`,
+  );
+  const database = app.nest.get(Database);
+  const write = await database.write(timeout, {});
+  expect(write!.seconds).toBeGreaterThan(2.9);
+  expect(write!.seconds).toBeLessThanOrEqual(3.9);
+});
+
+it('serves concurrent reads and writes over one connection', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, i) =>
+      i % 2 ? app.get('/pools', user) : app.post('/pools', { type: 'rotating', initialDeposit: TEN }, user),
+    ),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 201]));
+});
+
+// The service ends a statement 3.9 s after its request, and a wait for a lock after 0.8 s.
+it.each(['pools', 'transactions', 'pool_totals', 'users'])(
+  'while %s is locked, what is answered 503 is not done, and what is answered 201 is',
+  async (table) => {
+    for (const seconds of [3.44, randomInt(4400) / 1000]) {
+      const before = await app.sql('SELECT id FROM pools');
+      const lock = app.sql(`BEGIN; LOCK TABLE ${table}; SELECT pg_sleep(${seconds}); COMMIT`);
+      await until(async () => (await app.sql(tableLocks(table))).length > 0);
+      const create = () => app.post('/pools', { type: 'lottery', initialDeposit: TEN }, user);
+      const first = await Promise.all([create(), create(), create(), create()]);
+      const later = await Promise.all([create(), create(), create(), create()]);
+      await lock;
+      await until(async () => (await atWork(`state = 'active'`)) === 0);
+      const after = await app.sql<{ id: string }>('SELECT id FROM pools');
+      const answers = [...first, ...later];
+      const done = answers.filter(({ status }) => status === 201).map(({ body }) => body.data.id as string);
+      expect(answers.filter(({ status }) => status === 503)).toHaveLength(answers.length - done.length);
+      expect(after.map(({ id }) => id)).toEqual(expect.arrayContaining(done));
+      expect(after.length - before.length).toBe(done.length);
+    }
+  },
+);

@@ -1,0 +1,52 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+const SRC = join(__dirname, '../../src');
+
+/**
+ * What lasts longer than a transaction: locks and settings of the session, temporary tables, notifications, cursors that
+ * are held. A pooler in transaction mode gives the next transaction another session.
+ */
+const OF_SESSION =
+  /pg_(try_)?advisory_lock(_shared)?\b|\bTEMP(ORARY)?\s+(TABLE|VIEW|SEQUENCE)|\b(UN)?LISTEN\s+[a-z]|\bWITH HOLD\b|(?:['"]|[`;]\s*)(SET\s+(?!LOCAL\b|CONSTRAINTS\b|TRANSACTION\b)|RESET\s+|PREPARE\s+|DISCARD\s+)|set_config\([^()]*(\([^()]*\)[^()]*)*,\s*false\s*\)/;
+
+/** These connect directly; deploy/scaling/pooler.md says so. `dev/` is never part of production. */
+const DIRECT =
+  /^(dev\/|indexer\/(leading\/leader\.ts$|replaying\/)|platform\/migrating\/migrator\.ts$|verify\/(verify|checks\/(connection|pools\.sql))\.ts$)/;
+
+const sources = readdirSync(SRC, { recursive: true, withFileTypes: true })
+  .filter(({ name }) => name.endsWith('.ts') && !name.endsWith('spec.ts'))
+  .map(({ parentPath, name }) => join(parentPath, name));
+const usesSession = (file: string): boolean => OF_SESSION.test(readFileSync(file, 'utf8'));
+
+it('the API works without anything of a session, so that a pooler may share connections', () => {
+  expect(sources.length).toBeGreaterThan(200);
+  const found = sources.filter(usesSession).map((file) => relative(SRC, file));
+  expect(found.filter((file) => !DIRECT.test(file))).toEqual([]);
+  // It finds those that there are.
+  expect(found).toEqual(
+    expect.arrayContaining([
+      'indexer/leading/leader.ts',
+      'verify/checks/connection.ts',
+      'verify/checks/pools.sql.ts',
+      'verify/verify.ts',
+    ]),
+  );
+});
+
+it.each([
+  'SELECT pg_advisory_lock(1)',
+  'SELECT pg_try_advisory_lock($1)',
+  'CREATE TEMP TABLE x ()',
+  `query('SET lock_timeout = 5')`,
+  `query("LISTEN events")`,
+  `SELECT set_config('a.b', lower('X'), false)`,
+  'DECLARE c CURSOR WITH HOLD FOR SELECT 1',
+])('finds %s', (text) => expect(text).toMatch(OF_SESSION));
+
+it.each([
+  'SELECT pg_try_advisory_xact_lock(1)',
+  `query(\`BEGIN; SET LOCAL savings.repair = '5'\`)`,
+  `set_config('statement_timeout', $1, true)`,
+  'UPDATE x SET y = 1',
+])('allows %s', (text) => expect(text).not.toMatch(OF_SESSION));

@@ -1,0 +1,314 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { ResumePlace } from '#ledger/outbox/resume-place';
+import { type LocalPostgres, startPostgres } from '#dev/postgres';
+import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
+import { migrationSource, query } from '../support/database';
+import { HeldAnswers } from '../support/network/held-answers';
+import { Proxy } from '../support/network/proxy';
+import { Standby } from '../support/processes/standby';
+
+jest.setTimeout(120_000);
+
+let dir: string;
+let primary: LocalPostgres;
+let standby: Standby;
+/** What stands between the reader and the two servers. */
+let toPrimary: HeldAnswers;
+let toStandby: Proxy;
+const writer = new TestApp();
+const reader = new TestApp();
+let user: SignedIn;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'standby-'));
+  await chmod(dir, 0o755);
+  const start = (): Promise<LocalPostgres> =>
+    startPostgres({ dir: join(dir, 'primary'), database: 'savings', port: primary?.port });
+  primary = await start();
+  const source = await migrationSource(primary.url);
+  await source.runMigrations({ transaction: 'each' });
+  await source.destroy();
+  await primary.stop();
+  const copy = await Standby.copy(primary.dataDir, 'standby');
+  primary = await start();
+  standby = await Standby.start(copy, primary.url);
+  [toPrimary, toStandby] = [await HeldAnswers.start(primary.url), await Proxy.start(standby.url)];
+  await writer.start({ DATABASE_URL: primary.url });
+  await reader.start({ DATABASE_URL: toPrimary.url, DATABASE_READ_URL: toStandby.url });
+  user = await writer.signIn();
+});
+afterAll(async () => {
+  await reader.stop();
+  await writer.stop();
+  await toPrimary?.stop();
+  await toStandby?.stop();
+  await standby?.stop();
+  await primary?.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** How many reads had an outcome until now, in all apps of this process. */
+async function reads(outcome: string): Promise<number> {
+  const text = await reader.metrics();
+  return Number(new RegExp(`^standby_reads_total{outcome="${outcome}"} (\\d+)$`, 'm').exec(text)![1]);
+}
+
+const create = async (): Promise<string> => (await writer.createPool(user)).id as string;
+const read = (id: string): Promise<Response> => reader.get(`/pools/${id}`, user);
+
+/** Waits until standbys serve reads. */
+async function serving(app = reader): Promise<void> {
+  const before = await reads('standby');
+  await until(async () => {
+    await app.get('/pools', user);
+    return (await reads('standby')) > before;
+  });
+}
+
+async function isPaused(): Promise<boolean> {
+  const [{ state }] = await standby.sql<{ state: string }>('SELECT pg_get_wal_replay_pause_state() AS state');
+  return state === 'paused';
+}
+
+async function pause(): Promise<void> {
+  await standby.caughtUp(primary.url);
+  await standby.sql('SELECT pg_wal_replay_pause()');
+  await until(isPaused);
+}
+
+/** Whether the paused standby serves reads, or is behind, because the service or the server has written since. */
+async function servesPaused(): Promise<boolean> {
+  const before = await reads('standby');
+  for (;;) {
+    await reader.get('/pools', user);
+    if ((await reads('standby')) > before) return true;
+    if (await standby.isBehind(primary.url)) return false;
+  }
+}
+
+/** Runs while the standby replays nothing. @param serving whether it then has all that is written so far */
+async function paused(work: () => Promise<void>, { serving: serves = false } = {}): Promise<void> {
+  await pause();
+  while (serves && !(await servesPaused())) {
+    await standby.sql('SELECT pg_wal_replay_resume()');
+    await pause();
+  }
+  await work().finally(() => standby.sql('SELECT pg_wal_replay_resume()'));
+  await serving();
+}
+
+describe('reads on a standby', () => {
+  beforeEach(() => serving());
+
+  it('show what another connection has just written', async () => {
+    const before = await reads('standby');
+    for (let i = 0; i < 50; i++) {
+      const id = await create();
+      const [one, list, analytics] = await Promise.all([
+        read(id),
+        reader.get('/pools?limit=1', user),
+        reader.get('/analytics/user', user),
+      ]);
+      expect([one.status, one.body.data?.id]).toEqual([200, id]);
+      expect(list.body.data[0].id).toBe(id);
+      expect(list.body.pagination.total).toBe(analytics.body.data.activePoolsCount);
+    }
+    expect(await reads('standby')).toBeGreaterThan(before);
+  });
+
+  it('name the events that a page knows although no stream gets them yet', async () => {
+    // Its id is all that it has: nothing of it is in the log.
+    const old = new Client({ connectionString: primary.url });
+    await old.connect();
+    await old.query('BEGIN');
+    await old.query('SELECT pg_current_xact_id()');
+    const id = await create();
+    const before = await reads('standby');
+    let page: { pools: { data: { id: string }[] }; cursor: string };
+    await until(async () => {
+      page = (await reader.get('/users/me/start', user)).body.data;
+      return (await reads('standby')) > before;
+    });
+    expect(page!.pools.data[0].id).toBe(id);
+    const { seen } = ResumePlace.parse(page!.cursor)!;
+    const rows = await query(
+      primary.url,
+      'SELECT xid::text, position::int FROM outbox ORDER BY xid DESC LIMIT 1',
+    );
+    expect(seen).toEqual(rows);
+    await old.query('COMMIT');
+    await old.end();
+  });
+
+  it('are left to the primary while the standby is behind', async () => {
+    const before = await reads('behind');
+    await paused(async () => {
+      expect((await read(await create())).status).toBe(200);
+      expect(await reads('behind')).toBeGreaterThan(before);
+    });
+  });
+
+  it('do not trust what the primary was asked before they came', async () => {
+    const known = await create();
+    const work = async (): Promise<void> => {
+      toPrimary.hold();
+      const earlier = read(known);
+      await until(() => toPrimary.waiting > 0);
+      const id = await create();
+      const later = read(id);
+      toPrimary.deliver();
+      expect((await earlier).status).toBe(200);
+      expect((await later).status).toBe(200);
+    };
+    await paused(work, { serving: true });
+  });
+
+  it('show what is acknowledged before it is on disk', async () => {
+    const eager = new TestApp();
+    await query(primary.url, `ALTER SYSTEM SET wal_writer_delay = '3s'`);
+    await query(primary.url, 'ALTER DATABASE savings SET synchronous_commit = off');
+    await query(primary.url, 'SELECT pg_reload_conf()');
+    try {
+      await eager.start({ DATABASE_URL: primary.url, DATABASE_READ_URL: standby.url });
+      for (let i = 0; i < 20; i++) {
+        const { id } = await eager.createPool(user);
+        expect((await eager.get(`/pools/${id}`, user)).status).toBe(200);
+      }
+    } finally {
+      await query(primary.url, 'ALTER DATABASE savings RESET synchronous_commit');
+      await query(primary.url, 'ALTER SYSTEM RESET wal_writer_delay');
+      await query(primary.url, 'SELECT pg_reload_conf()');
+      await eager.stop();
+    }
+  });
+});
+
+describe('a standby that fails', () => {
+  let id: string;
+  beforeAll(async () => {
+    id = await create();
+  });
+  beforeEach(() => serving());
+  afterEach(async () => {
+    toStandby.restore();
+    await serving();
+  });
+
+  it.each([
+    ['refuses connections', () => toStandby.refuse()],
+    ['does not answer', () => toStandby.hang()],
+  ])('and %s costs no read', async (_, fail) => {
+    const before = await reads('failed');
+    fail();
+    // Few: each waits a second for the standby, and then has half a second to be sent to the primary.
+    const answers = await Promise.all(Array.from({ length: 5 }, () => read(id)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(await reads('failed')).toBeGreaterThan(before);
+    const skipped = await reads('paused');
+    expect((await read(id)).status).toBe(200);
+    expect(await reads('paused')).toBe(skipped + 1);
+    expect((await reader.get('/health')).body.services.database).toBe('connected');
+    expect((await reader.get('/health/ready')).status).toBe(200);
+  });
+
+  it('in one statement costs no read, and the others stay', async () => {
+    const hasty = new TestApp();
+    const locker = new Client({ connectionString: primary.url });
+    await locker.connect();
+    try {
+      await hasty.start({ DATABASE_URL: primary.url, DATABASE_READ_URL: `${standby.url}?lock_timeout=20` });
+      await serving(hasty);
+      // The standby keeps the lock, because it does not replay the end of the transaction.
+      await locker.query('BEGIN; LOCK TABLE pools IN ACCESS EXCLUSIVE MODE');
+      await query(primary.url, `SELECT pg_logical_emit_message(true, 'test', 'flushes the lock too')`);
+      await until(async () => {
+        const locks = `SELECT FROM pg_locks WHERE relation = 'pools'::regclass AND mode = 'AccessExclusiveLock'`;
+        return (await standby.sql(locks)).length > 0;
+      });
+      await standby.sql('SELECT pg_wal_replay_pause()');
+      await until(isPaused);
+      await locker.query('COMMIT');
+      const before = [await reads('failed'), await reads('paused')];
+      expect((await hasty.get(`/pools/${id}`, user)).status).toBe(200);
+      expect((await hasty.get(`/pools/${id}`, user)).status).toBe(200);
+      expect([await reads('failed'), await reads('paused')]).toEqual([before[0] + 2, before[1]]);
+    } finally {
+      await locker.end();
+      await standby.sql('SELECT pg_wal_replay_resume()');
+      await hasty.stop();
+    }
+  });
+});
+
+describe('a server that is no standby of this primary', () => {
+  it('serves nothing if it follows a primary that was deposed', async () => {
+    const folder = await standby.stop();
+    const copy = await Standby.copy(folder, 'promoted');
+    const [follower, other] = [
+      await Standby.start(folder, primary.url),
+      await Standby.start(copy, primary.url),
+    ];
+    const app = new TestApp();
+    try {
+      await other.sql('SELECT pg_promote()');
+      // The old primary writes on, so that its standby is further than the new one.
+      await query(primary.url, `SELECT pg_logical_emit_message(true, 'test', repeat('x', 1000000))`);
+      await follower.caughtUp(primary.url);
+      await app.start({ DATABASE_URL: other.url, DATABASE_READ_URL: follower.url });
+      const before = await reads('behind');
+      await until(async () => {
+        const { status, body } = await app.post('/pools', { type: 'individual', initialDeposit: TEN }, user);
+        if (status !== 201) return false;
+        expect((await app.get(`/pools/${body.data.id}`, user)).status).toBe(200);
+        return (await reads('behind')) > before;
+      });
+    } finally {
+      await app.stop();
+      await follower.stop();
+      await other.stop();
+    }
+  });
+
+  it('serves nothing if it is of another server', async () => {
+    const folder = join(dir, 'other');
+    let other = await startPostgres({ dir: folder, database: 'savings' });
+    const source = await migrationSource(other.url);
+    await source.runMigrations({ transaction: 'each' });
+    await source.destroy();
+    await other.stop();
+    const copy = await Standby.copy(other.dataDir, 'standby');
+    other = await startPostgres({ dir: folder, database: 'savings', port: other.port });
+    const foreign = await Standby.start(copy, other.url);
+    const app = new TestApp();
+    try {
+      await query(
+        other.url,
+        `CREATE TABLE further AS SELECT repeat('x', 1000) FROM generate_series(1, 50000)`,
+      );
+      await foreign.caughtUp(other.url);
+      await app.start({ DATABASE_URL: primary.url, DATABASE_READ_URL: foreign.url });
+      const { id } = await app.createPool(user);
+      expect((await app.get(`/pools/${id}`, user)).status).toBe(200);
+    } finally {
+      await app.stop();
+      await foreign.stop();
+      await other.stop();
+    }
+  });
+
+  it('serves nothing if it is a primary', async () => {
+    const app = new TestApp();
+    try {
+      await app.start({ DATABASE_URL: primary.url, DATABASE_READ_URL: primary.url });
+      const before = await reads('failed');
+      const { id } = await app.createPool(user);
+      expect((await app.get(`/pools/${id}`, user)).status).toBe(200);
+      expect(await reads('failed')).toBe(before + 1);
+    } finally {
+      await app.stop();
+    }
+  });
+});

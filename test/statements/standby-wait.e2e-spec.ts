@@ -1,0 +1,190 @@
+import { SavingsClient } from '@pooled-savings/client';
+import { tmpdir } from 'node:os';
+import type { QueryResultRow } from 'pg';
+import { DataSource } from 'typeorm';
+import { isUnavailable } from '#platform/postgres/unavailable';
+import { type LocalPostgres, startPostgres } from '#dev/postgres';
+import { type Response, type SignedIn, TEN, TestApp, until } from '../support/app';
+import { migrate, query } from '../support/database';
+
+jest.setTimeout(120_000);
+
+/** A server of its own, whose commits wait for a standby as soon as the test says so. */
+let server: LocalPostgres;
+const app = new TestApp();
+let user: SignedIn;
+let lastKey = 0;
+
+beforeAll(async () => {
+  const settings = { synchronous_commit: 'on' };
+  server = await startPostgres({ dir: tmpdir(), database: 'savings', ephemeral: true, settings });
+  await migrate(server.url);
+  await app.start({ DATABASE_URL: server.url });
+  await app.listen();
+});
+afterAll(async () => {
+  await app.stop();
+  await server?.stop();
+});
+beforeEach(async () => {
+  user = await app.signIn();
+});
+afterEach(() => waitForStandby(false));
+
+const sql = <Row extends QueryResultRow>(text: string): Promise<Row[]> => query(server.url, text);
+const commit = (): Promise<unknown> => sql(`SELECT pg_logical_emit_message(true, 'test', 'a commit')`);
+/** Whether a commit waits, which then waits no longer. */
+async function commitWaits(): Promise<boolean> {
+  let [waits, ended] = [false, false];
+  const work = commit().finally(() => (ended = true));
+  await until(async () => {
+    const cancelled = await sql(
+      `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%a commit%'`,
+    );
+    return (waits ||= cancelled.length > 0) || ended;
+  });
+  await work;
+  return waits;
+}
+/** There is no such standby, as if it were cut off. */
+const waitForStandby = async (wait: boolean): Promise<void> => {
+  await sql(`ALTER SYSTEM SET synchronous_standby_names = '${wait ? 'nobody' : ''}'`);
+  await sql('SELECT pg_reload_conf()');
+  // The checkpointer tells the backends later whether they have to wait. It has done so when a commit waits, or waits no
+  // longer. Commits of the service itself may wait from then on, as long as this lasts.
+  if (wait) return until(commitWaits);
+  await commit();
+  await until(
+    async () => (await sql(`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length === 0,
+  );
+};
+/** Backends whose commit of a new pool waits. What the service writes in the background waits too. */
+const committing = async (): Promise<number[]> =>
+  (
+    await sql<{ pid: number }>(
+      // Of a long statement only the beginning can be seen.
+      `SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query ~ 'INTO new_pools|WITH attempt'`,
+    )
+  ).map(({ pid }) => pid);
+const newKey = (): string => `standby-${++lastKey}`;
+const create = (key?: string): Promise<Response> =>
+  app.post(
+    '/pools',
+    { type: 'individual', initialDeposit: TEN },
+    user,
+    key ? { 'idempotency-key': key } : {},
+  );
+/** A request whose commit waits. One that came behind a waiting commit of the service itself ends undone: once more. */
+async function waiting(key?: string): Promise<{ answer: Promise<Response> }> {
+  for (;;) {
+    let ended = false;
+    const answer = create(key).finally(() => (ended = true));
+    await until(async () => (await committing()).length === 1 || ended);
+    if ((await committing()).length === 1) return { answer };
+  }
+}
+const pools = async (): Promise<string[]> =>
+  ((await app.get('/pools', user)).body.data as { id: string }[]).map(({ id }) => id);
+
+const UNKNOWN = [503, { success: false, error: 'Service unavailable', code: 'outcome_unknown' }, '1'];
+const told = ({ status, body, headers }: Response): unknown[] => [status, body, headers['retry-after']];
+
+it('a write whose commit waits is 503 outcome_unknown in time, its key 409 until it is done, then its answer', async () => {
+  await waitForStandby(true);
+  const key = newKey();
+  const { answer: first } = await waiting(key);
+  const second = await create(key);
+  expect([second.status, second.body.code, second.headers['retry-after']]).toEqual([
+    409,
+    'idempotency_in_progress',
+    '1',
+  ]);
+  expect(told(await first)).toEqual(UNKNOWN);
+  expect((await first).ms).toBeLessThan(5000);
+  // Its commit still waits, though nobody is there any more who could hear of it.
+  expect((await create(key)).status).toBe(409);
+  expect(await pools()).toEqual([]);
+  await waitForStandby(false);
+  await until(async () => (await create(key)).status === 201);
+  const { body } = await create(key);
+  expect(await pools()).toEqual([body.data.id]);
+});
+
+it('a write without a key may be done after its 503', async () => {
+  await waitForStandby(true);
+  const { answer } = await waiting();
+  expect(told(await answer)).toEqual(UNKNOWN);
+  await waitForStandby(false);
+  await until(async () => (await pools()).length === 1);
+});
+
+it.each([
+  ['the server ends the session', 'pg_terminate_backend'],
+  ['an operator ends the wait', 'pg_cancel_backend'],
+])('when %s, the pool is made, but perhaps on no standby: the key gets the answer', async (_, end) => {
+  await waitForStandby(true);
+  const key = newKey();
+  const { answer: first } = await waiting(key);
+  await sql(`SELECT ${end}(${(await committing())[0]})`);
+  expect(told(await first)).toEqual(UNKNOWN);
+  await waitForStandby(false);
+  const again = await create(key);
+  expect([again.status, await pools()]).toEqual([201, [again.body.data.id]]);
+});
+
+it('reads go on meanwhile', async () => {
+  await waitForStandby(true);
+  const { answer: first } = await waiting();
+  expect((await app.get('/pools', user)).status).toBe(200);
+  await first;
+});
+
+it('the client asks with its key until it has the answer', async () => {
+  const statuses: number[] = [];
+  const watched: typeof fetch = async (...args) => {
+    const answer = await fetch(...args);
+    statuses.push(answer.status);
+    return answer;
+  };
+  const client = new SavingsClient({ baseUrl: `http://127.0.0.1:${app.port}`, fetch: watched });
+  await client.tokens.set(user.token);
+  await waitForStandby(true);
+  const created = client.pools.create({ type: 'individual', initialDeposit: TEN });
+  await until(() => statuses.includes(503) && statuses.filter((status) => status === 409).length >= 2);
+  await waitForStandby(false);
+  const { id } = await created;
+  expect(await pools()).toEqual([id]);
+  expect(new Set(statuses)).toEqual(new Set([503, 409, 201]));
+});
+
+it('the client names the key when its time is over', async () => {
+  // Enough for several attempts after the first one, which takes 4.5 s.
+  const client = new SavingsClient({
+    baseUrl: `http://127.0.0.1:${app.port}`,
+    retry: { maxTotalMs: 10_000 },
+  });
+  await client.tokens.set(user.token);
+  await waitForStandby(true);
+  const error = (await client.pools
+    .create({ type: 'individual', initialDeposit: TEN })
+    .catch((thrown: unknown) => thrown)) as { code: string; idempotencyKey: string };
+  expect(['idempotency_in_progress', 'outcome_unknown']).toContain(error.code);
+  await waitForStandby(false);
+  const { idempotencyKey } = error;
+  const { id } = await client.pools.create({ type: 'individual', initialDeposit: TEN }, { idempotencyKey });
+  expect(await pools()).toEqual([id]);
+});
+
+it('a transaction of a module that loses its connection between statements is 503 too', async () => {
+  const source = app.nest.get(DataSource);
+  const error: unknown = await source
+    .transaction(async (manager) => {
+      const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+      await sql(`SELECT pg_terminate_backend(${pid})`);
+      await until(async () => (await sql(`SELECT FROM pg_stat_activity WHERE pid = ${pid}`)).length === 0);
+      await manager.query('SELECT 1');
+    })
+    .catch((thrown: unknown) => thrown);
+  expect(isUnavailable(error)).toBe(true);
+  expect(await source.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+});

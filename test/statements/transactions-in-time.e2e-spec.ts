@@ -1,0 +1,215 @@
+import { Client, type Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '#platform/database/data-source';
+import { Transactions } from '#platform/database/transactions';
+import { poolOf } from '#platform/postgres/typeorm-internals';
+import { isOutcomeUnknown, isUnavailable } from '#platform/postgres/unavailable';
+import { type SignedIn, TestApp, settings } from '../support/app';
+import { type TestDatabase, emptyDatabase } from '../support/database';
+import { DelayedProxy } from '../support/network/delayed-proxy';
+
+jest.setTimeout(120_000);
+
+const PARALLEL = 5;
+
+describe('transactions of repositories', () => {
+  let database: TestDatabase;
+  let network: DelayedProxy;
+  let source: DataSource;
+  let pool: Pool;
+  let transactions: Transactions;
+  let admin: Client;
+
+  beforeAll(async () => {
+    database = await emptyDatabase();
+    admin = new Client({ connectionString: database.url });
+    await admin.connect();
+    await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
+    network = await DelayedProxy.start(database.url);
+    const options = dataSourceOptions(settings(network.url));
+    source = await new DataSource({ ...options, entities: [], migrations: [] }).initialize();
+    pool = poolOf(source);
+    transactions = new Transactions(source);
+  });
+  afterAll(async () => {
+    await source.destroy();
+    await network.stop();
+    await admin.end();
+    await database.drop();
+  });
+  beforeEach(() => admin.query('TRUNCATE item'));
+  afterEach(() => expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]));
+
+  const COUNT = 'SELECT count(*)::int AS count FROM item';
+  const INSERT = 'INSERT INTO item VALUES (1)';
+  /** After everything that the server got has ended. */
+  const stored = async (): Promise<number> => {
+    await admin.query('BEGIN; LOCK TABLE item');
+    const { rows } = await admin.query<{ count: number }>(COUNT);
+    await admin.query('COMMIT');
+    return rows[0].count;
+  };
+  const insert = (): Promise<unknown> => transactions.write((manager) => manager.query(INSERT));
+  /** What the API would answer, within five seconds. */
+  const answer = async (work: Promise<unknown>): Promise<string> => {
+    const begun = performance.now();
+    const outcome = await work.then(
+      () => 'done',
+      (error: unknown) =>
+        isOutcomeUnknown(error) ? 'outcome_unknown' : isUnavailable(error) ? 'unavailable' : String(error),
+    );
+    expect(performance.now() - begun).toBeLessThan(5000);
+    return outcome;
+  };
+
+  it('do all or nothing', async () => {
+    expect(await answer(insert())).toBe('done');
+    expect(await answer(insert())).toMatch('item_pkey');
+    const failing = transactions.write(async (manager) => {
+      await manager.query('INSERT INTO item VALUES (2)');
+      throw new Error('no');
+    });
+    expect(await answer(failing)).toBe('Error: no');
+    expect(await stored()).toBe(1);
+  });
+
+  it('leave the connections as they were', async () => {
+    const setting = async (): Promise<unknown> =>
+      source.query(
+        `SELECT name, setting FROM pg_settings WHERE name ~ 'timeout$|^transaction_' ORDER BY name`,
+      );
+    const before = await setting();
+    await insert();
+    await transactions.read((manager) => manager.query(COUNT));
+    expect(pool.totalCount).toBe(1);
+    expect(await setting()).toEqual(before);
+  });
+
+  it('read one moment, and cannot write', async () => {
+    const counts = await transactions.read(async (manager) => {
+      const before: unknown = await manager.query(COUNT);
+      await admin.query(INSERT);
+      return [before, await manager.query(COUNT)];
+    });
+    expect(counts).toEqual([[{ count: 0 }], [{ count: 0 }]]);
+    await admin.query('TRUNCATE item');
+    await expect(transactions.read((manager) => manager.query(INSERT))).rejects.toThrow('read-only');
+    expect(await stored()).toBe(0);
+  });
+
+  it.each(['read', 'write'] as const)('a %s is unavailable in time while nothing arrives', async (kind) => {
+    await transactions[kind]((manager) => manager.query(COUNT));
+    network.hold();
+    try {
+      const work = (): Promise<unknown> =>
+        transactions[kind]((manager) => manager.query(kind === 'read' ? COUNT : INSERT));
+      // More than there are connections.
+      const answers = await Promise.all(Array.from({ length: PARALLEL }, () => answer(work())));
+      expect(answers).toEqual(Array(PARALLEL).fill('unavailable'));
+    } finally {
+      network.deliver();
+    }
+    expect(await answer(transactions.write((manager) => manager.query(COUNT)))).toBe('done');
+    expect(await stored()).toBe(0);
+  });
+
+  it('a write is not done later if the network held its statements, and unknown if it held the commit', async () => {
+    const held = transactions.write(async (manager) => {
+      network.hold();
+      await manager.query(INSERT);
+    });
+    expect(await answer(held)).toBe('unavailable');
+    network.deliver();
+    expect(await answer(transactions.write((manager) => manager.query(COUNT)))).toBe('done');
+    expect(await stored()).toBe(0);
+    const committing = transactions.write(async (manager) => {
+      await manager.query(INSERT);
+      network.hold();
+    });
+    expect(await answer(committing)).toBe('outcome_unknown');
+    network.deliver();
+    // By then the server had ended the session.
+    expect(await answer(transactions.write((manager) => manager.query(COUNT)))).toBe('done');
+    expect(await stored()).toBe(0);
+  });
+
+  it('a read whose end is lost has no outcome', async () => {
+    const reading = transactions.read(async (manager) => {
+      await manager.query(COUNT);
+      network.hold();
+    });
+    expect(await answer(reading)).toBe('unavailable');
+    network.deliver();
+  });
+
+  it('are undone when they wait for a lock, for a slow statement, or come too late to commit', async () => {
+    const after = (...seconds: number[]): Promise<unknown> =>
+      transactions.write(async (manager) => {
+        await manager.query(INSERT);
+        for (const each of seconds) await manager.query(`SELECT pg_sleep(${each})`);
+      });
+    expect(await answer(after(10))).toBe('unavailable');
+    expect(await answer(after(2.5, 1.6))).toBe('unavailable');
+    await admin.query('BEGIN; LOCK TABLE item');
+    try {
+      expect(await answer(insert())).toBe('unavailable');
+    } finally {
+      await admin.query('ROLLBACK');
+    }
+    expect(await stored()).toBe(0);
+  });
+});
+
+describe('webhooks, which use them', () => {
+  const app = new TestApp();
+  let network: DelayedProxy;
+  let user: SignedIn;
+  const url = 'https://example.org/hook';
+
+  beforeAll(async () => {
+    await app.start({}, undefined, async (database) => {
+      network = await DelayedProxy.start(database.url);
+      return { DATABASE_URL: network.url };
+    });
+    user = await app.signIn();
+    expect((await app.post('/webhooks', { url }, user)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await app.stop();
+    await network.stop();
+  });
+
+  const hooks = async (): Promise<number> => (await app.sql('SELECT FROM webhooks')).length;
+  const expectUnavailable = async (): Promise<void> => {
+    const answers = await Promise.all([
+      app.get('/webhooks', user),
+      app.post('/webhooks', { url }, user),
+      app.get('/webhooks', user),
+      app.post('/webhooks', { url }, user),
+    ]);
+    for (const { status, body, ms } of answers) {
+      expect([status, body.code]).toEqual([503, 'unavailable']);
+      expect(ms).toBeLessThan(5000);
+    }
+  };
+
+  it('are 503 in time while the database hangs, and nothing is done later', async () => {
+    network.hold();
+    await expectUnavailable();
+    network.deliver();
+    expect((await app.get('/webhooks', user)).status).toBe(200);
+    expect(await hooks()).toBe(1);
+  });
+
+  it('are 503 in time while the table is locked, and nothing is done later', async () => {
+    const holder = new Client({ connectionString: app.database.url });
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE webhooks');
+    try {
+      await expectUnavailable();
+    } finally {
+      await holder.end();
+    }
+    expect(await hooks()).toBe(1);
+  });
+});

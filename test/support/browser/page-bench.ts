@@ -1,0 +1,118 @@
+import type { Type } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { parseEther, toHex } from 'viem';
+import { createIndexer } from '#indexer/indexer.setup';
+import { endpointsOf } from '#indexer/verification';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type Dapp, serveDapp } from '#dev/dapp';
+import {
+  type DevClient,
+  type Deployment,
+  anvilRpc,
+  connect,
+  deployContracts,
+  devKey,
+  execute,
+  read,
+  seedDraws,
+} from '#dev/deploy';
+import { TestApp, settings, until } from '../app';
+import type { TestWallet } from './test-wallet';
+import { newWallet } from '../wallet';
+
+/** The example page with service, indexer and chain, each of which a test may stop and start. */
+export class PageBench {
+  readonly app = new TestApp();
+  anvil: AnvilNode;
+  deployment: Deployment;
+  /** Owns the contracts. */
+  keeper: DevClient;
+  dapp: Dapp;
+  private indexer?: NestFastifyApplication;
+  private modules: Type[] = [];
+  private chain: Record<string, string>;
+
+  /**
+   * @param others contracts that are followed beside the reference ones, as POOL_CONTRACTS names them, and the modules that
+   * read them
+   */
+  async start(
+    overrides: NodeJS.ProcessEnv = {},
+    others?: () => Promise<{ named: string; modules: Type[] }>,
+  ): Promise<void> {
+    this.anvil = await startAnvil();
+    this.deployment = await deployContracts(this.anvil.url);
+    await seedDraws(this.anvil.url, this.deployment);
+    this.keeper = await connect(this.anvil.url);
+    await this.mint(devKey().address, parseEther('1000'));
+    const contracts = Object.entries(this.deployment.contracts).map((pair) => pair.join('='));
+    const { named = [], modules = [] } = (await others?.()) ?? {};
+    this.modules = modules;
+    this.chain = { RPC_URL: this.anvil.url, POOL_CONTRACTS: contracts.concat(named).join(',') };
+    await this.app.start({ ...this.chain, NODE_ENV: 'development', ...overrides });
+    await this.app.listen();
+    await this.startIndexer();
+    this.dapp = await serveDapp({ api: `http://127.0.0.1:${this.app.port}`, rpcUrl: this.anvil.url });
+  }
+
+  async stop(): Promise<void> {
+    await this.dapp?.stop();
+    await this.stopIndexer();
+    await this.app.stop();
+    await this.anvil?.stop();
+  }
+
+  async startIndexer(): Promise<void> {
+    const environment = settings(this.app.database.url, this.chain);
+    this.indexer ??= await createIndexer(environment, pino({ level: 'silent' }), {
+      modules: this.modules,
+    });
+  }
+
+  async stopIndexer(): Promise<void> {
+    await this.indexer?.close();
+    this.indexer = undefined;
+  }
+
+  /** Resolves once the ledger has all blocks that the chain has now. */
+  async atHead(): Promise<void> {
+    const head = Number(await this.keeper.getBlockNumber({ cacheTime: 0 }));
+    await until(async () => {
+      const [cursor] = await this.app.sql<{ number: number }>(
+        'SELECT block_number::int AS number FROM chain_cursor',
+      );
+      return cursor.number >= head;
+    });
+  }
+
+  async mint(to: string, amount: bigint): Promise<void> {
+    await execute(this.keeper, 'TestToken', this.deployment.token, 'mint', [to, amount]);
+  }
+
+  /** A wallet with tokens and ether, of a saver who is new here. */
+  async richWallet(tokens: bigint, fields: Partial<TestWallet> = {}): Promise<TestWallet> {
+    const account = newWallet();
+    await this.mint(account.address, tokens);
+    await anvilRpc(this.keeper, 'anvil_setBalance', account.address, toHex(parseEther('10')));
+    return { account, chainId: this.anvil.chainId, rpcUrl: this.anvil.url, asked: [], ...fields };
+  }
+
+  /** What differs between database, events and chain, or could not be compared. */
+  async differences(): Promise<unknown[]> {
+    await this.atHead();
+    const endpoints = endpointsOf({ RPC_URL: this.anvil.url, RPC_REQUESTS_PER_SECOND: [] });
+    const { listed, notChecked } = await new Verification(
+      { databaseUrl: this.app.database.url, repair: false, limit: 20, endpoints },
+      new Progress({ isTTY: false, write: () => true }),
+      new AbortController().signal,
+    ).run();
+    return [...listed, ...notChecked];
+  }
+
+  tokensOf(address: string): Promise<bigint> {
+    return read(this.keeper, 'TestToken', this.deployment.token, 'balanceOf', [address]);
+  }
+}

@@ -1,0 +1,137 @@
+import { SavingsClient } from '@pooled-savings/client';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { type Address, type Hash, type Hex, hexToString, parseEther } from 'viem';
+import { createIndexer } from '#indexer/indexer.setup';
+import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
+import { TEN, TestApp, settings } from '../app';
+import { ChainBench } from '../chain/chain-bench';
+
+interface Asked {
+  method: string;
+  params?: any;
+}
+type Answer = (asked: Asked, next: () => Promise<unknown>) => unknown;
+
+const refusal = (code: number, message: string): Error => Object.assign(new Error(message), { code });
+export const REJECTED = refusal(4001, 'Rejected.');
+export const UNSUPPORTED = refusal(4200, 'No such method.');
+
+/** A browser's wallet over real accounts: EIP-1193. What a test says of a method comes first. */
+export class BrowserWallet {
+  readonly asked: string[] = [];
+  /** By method. */
+  readonly answers: Record<string, Answer | undefined> = {};
+
+  constructor(
+    public accounts: DevClient[],
+    public chainId = 31337,
+  ) {}
+
+  readonly request = (async (asked: Asked): Promise<unknown> => {
+    this.asked.push(asked.method);
+    const next = (): Promise<unknown> => this.usual(asked);
+    const answer = this.answers[asked.method];
+    return answer ? answer(asked, next) : next();
+  }) as never;
+
+  /** Wallets that do not sign permits send approvals. */
+  without(...methods: string[]): this {
+    for (const method of methods)
+      this.answers[method] = () => {
+        throw UNSUPPORTED;
+      };
+    return this;
+  }
+
+  count(method: string): number {
+    return this.asked.filter((each) => each === method).length;
+  }
+
+  get sent(): number {
+    return this.count('eth_sendTransaction');
+  }
+
+  private async usual({ method, params }: Asked): Promise<unknown> {
+    const addresses = this.accounts.map(({ account }) => account.address);
+    switch (method) {
+      case 'eth_requestAccounts':
+      case 'eth_accounts':
+        return addresses;
+      case 'eth_chainId':
+        return `0x${this.chainId.toString(16)}`;
+      case 'wallet_switchEthereumChain':
+        this.chainId = Number(params[0].chainId);
+        return null;
+      case 'wallet_getCapabilities':
+      case 'wallet_sendCalls':
+        throw UNSUPPORTED;
+      case 'personal_sign':
+        return this.of(params[1]).signMessage({ message: hexToString(params[0] as Hex) });
+      case 'eth_sendTransaction':
+        return this.send(params[0]);
+      default:
+        return this.accounts[0].request({ method, params } as never);
+    }
+  }
+
+  async send({ from, to, data, gas }: { from: Address; to: Address; data?: Hex; gas?: Hex }): Promise<Hash> {
+    return this.of(from).sendTransaction({ to, data, gas: gas && BigInt(gas) });
+  }
+
+  private of(address: string): DevClient {
+    return this.accounts.find(({ account }) => account.address.toLowerCase() === address.toLowerCase())!;
+  }
+}
+
+/** A service, an indexer and a chain, with savers who have tokens. */
+export class PayingBench extends ChainBench {
+  readonly app = new TestApp();
+  private following?: NestFastifyApplication;
+
+  async begin(): Promise<void> {
+    await this.app.start({}, undefined, async (database) => {
+      await this.start(database);
+      return { ...this.settings(), PUBLIC_RPC_URLS: this.anvil.url, CHAIN_NAME: 'Local chain' };
+    });
+    await this.app.listen();
+    this.following = await createIndexer(
+      settings(this.app.database.url, this.settings()),
+      pino({ level: 'silent' }),
+    );
+  }
+
+  async end(): Promise<void> {
+    await this.following?.close();
+    await this.stop();
+    await this.app.stop();
+  }
+
+  /** One of the chain's accounts, with tokens. */
+  async funded(index: number): Promise<DevClient> {
+    const saver = await connect(this.anvil.url, devAccount(index));
+    await execute(saver, 'TestToken', this.deployment.token, 'mint', [
+      saver.account.address,
+      parseEther('1000'),
+    ]);
+    return saver;
+  }
+
+  client(options: Partial<ConstructorParameters<typeof SavingsClient>[0]> = {}): SavingsClient {
+    return new SavingsClient({ baseUrl: `http://127.0.0.1:${this.app.port}`, ...options });
+  }
+
+  /** Blocks come only by `mine` while the work lasts. */
+  async held<T>(work: () => Promise<T>): Promise<T> {
+    await this.rpc('evm_setAutomine', false);
+    try {
+      return await work();
+    } finally {
+      await this.rpc('evm_setAutomine', true);
+      await this.mine(1);
+    }
+  }
+}
+
+export const newPool = (client: SavingsClient): Promise<{ id: string; depositId: string }> =>
+  client.pools.create({ type: 'cooperative', initialDeposit: TEN });

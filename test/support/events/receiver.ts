@@ -1,0 +1,94 @@
+import { createHmac } from 'node:crypto';
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Database } from '#platform/database/database';
+import { FINISH_CHALLENGE } from '#features/webhooks/challenges.sql';
+import { type TestApp, until } from '../app';
+
+export interface Received {
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A server that takes webhooks, as a customer would write it. */
+export class Receiver {
+  /** All but challenges. */
+  readonly received: Received[] = [];
+  readonly challenges: Received[] = [];
+  /** What it answers. */
+  answer: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end();
+  answerChallenge: typeof this.answer = (response, { body }) => {
+    const { challenge } = JSON.parse(body) as { challenge: string };
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ challenge }));
+  };
+  /** Requests that are not answered yet, and the most of them at once. */
+  private unanswered = 0;
+  mostUnanswered = 0;
+  private readonly server: Server = createServer((request, response) => {
+    this.mostUnanswered = Math.max(this.mostUnanswered, ++this.unanswered);
+    response.on('close', () => this.unanswered--);
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    request.on('end', () => {
+      const each = { url: request.url!, headers: request.headers, body };
+      const isChallenge = body.includes('"topic":"challenge"');
+      (isChallenge ? this.challenges : this.received).push(each);
+      if (isChallenge) this.answerChallenge(response, each);
+      else this.answer(response, each);
+    });
+  });
+  /** Connections, also those without a request. */
+  connections = 0;
+
+  async start(host = '127.0.0.1'): Promise<this> {
+    this.server.on('connection', () => this.connections++);
+    await new Promise<void>((resolve) => this.server.listen(0, host, resolve));
+    return this;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}/hook`;
+  }
+
+  get events(): Record<string, unknown>[] {
+    return this.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+/** As the documentation tells receivers to check, both signatures. */
+export function isSigned({ headers, body }: Received, secret: string): boolean {
+  const [, time, given] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['savings-signature'])) ?? [];
+  const isRecent = Math.abs(Date.now() / 1000 - Number(time)) < 300;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
+  const standard = `v1,${createHmac('sha256', key).update(signed).digest('base64')}`;
+  return (
+    isRecent &&
+    headers['webhook-timestamp'] === time &&
+    headers['webhook-signature'] === standard &&
+    createHmac('sha256', secret).update(`${time}.${body}`).digest('hex') === given
+  );
+}
+
+/** Waits until the receiver has answered the challenge. */
+export const verified = (app: TestApp, id: string): Promise<unknown> =>
+  until(
+    async () => (await app.sql(`SELECT FROM webhooks WHERE id = $1 AND status = 'ACTIVE'`, [id])).length > 0,
+  );
+
+/** As if it had answered, where nobody listens. */
+export async function verify(app: TestApp, id: string): Promise<void> {
+  const [{ url }] = await app.sql<{ url: string }>('SELECT url FROM webhooks WHERE id = $1', [id]);
+  const challenge = { webhook: id, url, error: null, slow: false, network: null };
+  await app.nest.get(Database).write(FINISH_CHALLENGE, challenge);
+}

@@ -1,0 +1,139 @@
+import { Client, type QueryResultRow } from 'pg';
+import { type AnvilNode, startAnvil } from '#dev/anvil';
+import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
+import { freePort } from '#dev/postgres-host';
+import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from '../app';
+import { type TestDatabase, freshDatabase } from '../database';
+import { Replica, Service, eventually } from './processes';
+
+export interface FleetOptions {
+  replicas?: number;
+  settings?: NodeJS.ProcessEnv;
+  /** Database to use instead of a fresh one. */
+  database?: TestDatabase;
+  /** Also starts a chain, a leading indexer, and one on standby. */
+  indexed?: boolean;
+}
+
+/** API replicas on one database, as production runs them. */
+export class Fleet {
+  stopped = false;
+
+  private constructor(
+    readonly replicas: Replica[],
+    readonly indexers: Service[],
+    readonly database: TestDatabase,
+    readonly chain?: AnvilNode,
+    readonly deployment?: Deployment,
+  ) {}
+
+  static async start({ replicas = 2, settings, database, indexed }: FleetOptions = {}): Promise<Fleet> {
+    const shared = database ?? (await freshDatabase());
+    const chain = indexed ? await startAnvil() : undefined;
+    const deployment = chain && (await deployContracts(chain.url));
+    const contracts = deployment?.contracts ?? CONTRACTS;
+    const environment = {
+      NODE_ENV: 'production',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: shared.url,
+      DATABASE_POOL_SIZE: '10',
+      JWT_SECRET,
+      METRICS_TOKEN,
+      SIWE_DOMAINS: 'app.example.org',
+      CHAIN_ID: '1',
+      RATE_LIMIT_GENERAL: '1000000000',
+      RATE_LIMIT_AUTH: '1000000000',
+      POOL_CONTRACTS: Object.entries(contracts)
+        .map((pair) => pair.join('='))
+        .join(','),
+      ...(chain && { RPC_URL: chain.url, INDEXER_PORT: '0' }),
+      ...settings,
+    };
+    const members: Replica[] = [];
+    for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment));
+    const indexers = indexed
+      ? [1, 2].map(() => new Service('indexer', { ...environment, CHAIN_ID: '' }))
+      : [];
+    const fleet = new Fleet(members, indexers, shared, chain, deployment);
+    try {
+      await Promise.all([...members, ...indexers].map((each) => each.start()));
+      // As an indexer that is up to date would: without one /health is never `healthy`.
+      if (!indexed)
+        await fleet.sql(`
+        INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, state, beat_at, progress_at)
+        VALUES (1, '', 1, '', now(), 1, 'synced', now() + interval '1 day', now() + interval '1 day')`);
+    } catch (error) {
+      await fleet.stop();
+      throw error;
+    }
+    return fleet;
+  }
+
+  get urls(): string[] {
+    return this.replicas.map(({ url }) => url);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all([...this.replicas, ...this.indexers].map((each) => each.end('SIGKILL')));
+    await this.chain?.stop();
+    await this.database.drop();
+  }
+
+  async sql<Row extends QueryResultRow = QueryResultRow>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
+    return withClient(this.database.url, async (client) => (await client.query<Row>(text, values)).rows);
+  }
+
+  /** Waits until a new block of the chain is in the database: an indexer leads. */
+  async followsChain(): Promise<void> {
+    if (!this.chain) throw new Error('this fleet has no chain');
+    const client = await connect(this.chain.url);
+    await anvilRpc(client, 'evm_mine');
+    const block = `${await client.getBlockNumber({ cacheTime: 0 })}`;
+    const found = 'SELECT FROM chain_cursor WHERE block_number >= $1';
+    // After a fault the server may refuse connections for a moment.
+    await eventually(async () => (await this.sql(found, [block]).catch(() => [])).length === 1);
+  }
+
+  /** Blocks every statement on the table until `work` is done. */
+  async whileLocked<T>(table: string, work: () => Promise<T>): Promise<T> {
+    return withClient(this.database.url, async (client) => {
+      await client.query(`BEGIN; LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`);
+      return work().finally(() => client.query('ROLLBACK'));
+    });
+  }
+
+  /** The number of the replicas' statements that wait for a lock. */
+  async waiting(): Promise<number> {
+    const [{ count }] = await this.sql<{ count: number }>(`
+      SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'api' AND wait_event_type = 'Lock'`);
+    return count;
+  }
+
+  /** The number of the replicas' connections to the server. */
+  async connections(): Promise<number> {
+    const [{ count }] = await this.sql<{ count: number }>(`
+      SELECT count(*)::int AS count FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'api'`);
+    return count;
+  }
+}
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return work(client).finally(() => client.end());
+}
+
+/** Prints one line about the observed effect of a fault. */
+export function report(fault: string, counted: Record<string, string | number>): void {
+  const figures = Object.entries(counted).map(([name, value]) => `${value} ${name}`);
+  process.stdout.write(`  ${fault}: ${figures.join(', ')}\n`);
+}
+
+export const seconds = (ms: number): string => (ms / 1000).toFixed(2);

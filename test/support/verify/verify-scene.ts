@@ -1,0 +1,171 @@
+import { v7 as newId } from 'uuid';
+import { randomUUID } from 'node:crypto';
+import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
+import type { VerifyReport } from '#verify/checks/findings';
+import { YieldModel } from '#verify/checks/yield-model';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { CircleSketch } from '../circles/circle-sketch';
+import { query } from '../database';
+import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../chain/paper-chain';
+import { paperNode } from '../chain/chain-node';
+
+const dashless = (id: string): string => id.replaceAll('-', '');
+
+/** A database with some of everything that is derived, and the chain that it comes from. */
+export class VerifyScene {
+  readonly chain = new PaperChain();
+  readonly pool = randomUUID();
+  readonly other = randomUUID();
+  /** Of circles: one runs, the other is cancelled. */
+  readonly circles = [randomUUID(), randomUUID()];
+  written: Written;
+  node: EndpointRotation;
+  private tables: string[];
+
+  async start(): Promise<this> {
+    const { chain, pool, other } = this;
+    const [paid, open] = [0, 1].map(() => newId({ msecs: GENESIS * 1000 }));
+    this.written = await new Written().start(chain);
+    await this.sql(
+      `CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'`,
+    );
+    await this.written.addPool(pool, [
+      { id: paid, amount: '1000', at: GENESIS },
+      { id: open, amount: '77', at: GENESIS + 100_000 },
+    ]);
+    await this.written.addPool(other);
+    for (const each of [pool, other])
+      await this.sql(
+        `INSERT INTO pool_members (pool_id, address, role, type) VALUES ('${each}', '${OTHER}', 'MEMBER', 'cooperative')`,
+      );
+    this.draw();
+    for (const each of this.circles) await this.written.addPool(each);
+    this.circle();
+    const at = { poolId: dashless(pool) };
+    const model = new YieldModel();
+    const move = (sketches: Parameters<PaperChain['add']>[0], seconds = 100): void => {
+      const { events } = chain.add(sketches, seconds);
+      for (const { kind, poolId, account, amount, time } of events)
+        if (poolId === at.poolId)
+          model.apply({
+            kind: kind as 'Deposited',
+            pool: at.poolId,
+            account: account!,
+            amount: BigInt(amount!),
+            time: BigInt(time),
+          });
+    };
+    move([
+      { kind: 'Deposited', ...at, account: SAVER, amount: '1000', ref: dashless(paid) },
+      { kind: 'Deposited', ...at, account: OTHER, amount: '500' },
+      { kind: 'Deposited', poolId: dashless(other), account: OTHER, amount: '70' },
+    ]);
+    move([{ kind: 'YieldAccrued', ...at, amount: '90', aprBps: 250 }]);
+    move([{ kind: 'Withdrawn', ...at, account: OTHER, amount: '200' }]);
+    move([{ kind: 'YieldClaimed', ...at, account: SAVER, amount: `${model.claimableOf(at.poolId, SAVER)}` }]);
+    // Set aside: of no pool, of no lottery.
+    move([
+      { kind: 'Deposited', poolId: dashless(randomUUID()), account: SAVER, amount: '9' },
+      { kind: 'DrawClosed', drawId: '5', contract: POOLS_CONTRACT },
+    ]);
+    move([{ kind: 'YieldAccrued', ...at, amount: '40', aprBps: 300 }], 50);
+    move([{ kind: 'Deposited', ...at, account: SAVER, amount: '33' }], 50);
+    for (let to = 1; to < chain.blocks.length; to += 1) await this.written.apply(chain, to);
+    await this.sql(`
+      INSERT INTO chain_contracts VALUES ('lottery', '${LOTTERY}', 0, 0), ('cooperative', '${POOLS_CONTRACT}', 0, 0);
+      INSERT INTO chain_facts (chain_id) VALUES (1);
+      INSERT INTO submissions (transaction_id, account, hash, at, check_at) VALUES ('${open}', '${SAVER}', '0x1', now(), now());
+      INSERT INTO cancelled_pools SELECT gen_random_uuid(), type, owner_id, '${SAVER}', contract_address, false, '{}', NULL,
+        NULL, now(), now() FROM pools LIMIT 1`);
+    this.node = paperNode(chain);
+    await this.keepCopies();
+    return this;
+  }
+
+  stop(): Promise<void> {
+    return this.written?.stop();
+  }
+
+  /** Two draws: one is won and paid, the other cancelled and paid back. */
+  private draw(): void {
+    const [won, cancelled] = ['1', '2'].map((drawId) => ({ contract: LOTTERY, drawId }));
+    for (const draw of [won, cancelled])
+      this.chain.add([
+        { kind: 'DrawOpened', ...draw, amount: '5', drawTime: GENESIS + 50 },
+        { kind: 'TicketsIssued', ...draw, account: SAVER, amount: '2' },
+        { kind: 'PrizeFunded', ...draw, account: SAVER, amount: '10' },
+        { kind: 'PrizeFunded', ...draw, account: OTHER, amount: '7' },
+        { kind: 'DrawClosed', ...draw },
+      ]);
+    this.chain.add([
+      { kind: 'DrawCompleted', ...won, account: SAVER, amount: '17' },
+      { kind: 'PrizePaid', ...won, account: SAVER, amount: '17' },
+      { kind: 'DrawCancelled', ...cancelled },
+      { kind: 'Refunded', ...cancelled, account: OTHER, amount: '7' },
+    ]);
+  }
+
+  private circle(): void {
+    const people = [SAVER, OTHER];
+    const [runs, cancelled] = this.circles.map((id, n) => new CircleSketch(dashless(id), people, `${n + 1}`));
+    this.chain.add([...runs.open(), ...cancelled.open()]);
+    this.chain.add([...runs.join(SAVER), ...cancelled.join(SAVER), ...runs.join(OTHER)]);
+    this.chain.add([...runs.contribute(SAVER), ...runs.contribute(OTHER), ...cancelled.cancel()]);
+    this.chain.add([...runs.endRound(), ...cancelled.refunded(SAVER, 150n)]);
+    this.chain.add([...runs.paidOut(SAVER, 200n), ...runs.contribute(OTHER)]);
+  }
+
+  async verify(repair = false, endpoints?: EndpointRotation): Promise<VerifyReport> {
+    const options = { databaseUrl: this.written.databaseUrl, repair, limit: 1000, endpoints };
+    const silent = new Progress({ isTTY: false, write: () => true });
+    return new Verification(options, silent, new AbortController().signal).run();
+  }
+
+  sql<Row extends object>(text: string): Promise<Row[]> {
+    return query<Row>(this.written.databaseUrl, text);
+  }
+
+  /** As an account that can switch triggers off, against which the database has no rule. */
+  corrupt(text: string): Promise<unknown> {
+    return this.sql(`SET session_replication_role = replica; ${text}`);
+  }
+
+  /** Every column of every table, and the name of its table. */
+  columns(): Promise<{ table: string; column: string }[]> {
+    return this.sql(`
+      SELECT c.relname AS table, a.attname AS column FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+      ORDER BY 1, a.attnum`);
+  }
+
+  private async keepCopies(): Promise<void> {
+    this.tables = [...new Set((await this.columns()).map(({ table }) => table))];
+    await this.sql(`CREATE SCHEMA copies;
+      ${this.tables.map((table) => `CREATE TABLE copies.${table} AS SELECT * FROM public.${table};`).join('\n')}`);
+  }
+
+  /** The tables whose rows are not those of the beginning. The writer's share of a sum, and the time of a change, may differ. */
+  async changed(): Promise<string[]> {
+    const [row] = await this.sql<Record<string, boolean>>(
+      `SELECT ${this.tables
+        .map((table) => {
+          const rows = (schema: string): string =>
+            `SELECT array_agg((to_jsonb(t) - 'last_update' - 'beat_at')::text ORDER BY (to_jsonb(t) - 'last_update')::text)
+             FROM ${schema}.${table} t`;
+          return `(${rows('public')}) IS DISTINCT FROM (${rows('copies')}) AS "${table}"`;
+        })
+        .join(', ')}`,
+    );
+    return Object.keys(row).filter((table) => row[table]);
+  }
+
+  async putBack(): Promise<void> {
+    const changed = await this.changed();
+    await this.corrupt(
+      changed
+        .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM copies.${table};`)
+        .join('\n'),
+    );
+  }
+}

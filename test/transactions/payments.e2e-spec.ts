@@ -1,0 +1,517 @@
+import { TYPE_WITH_CIRCLES, byPoolType } from '#values/types';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { parseEther } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/chain/contract.abi';
+import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
+import { createIndexer } from '#indexer/indexer.setup';
+import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
+import { type Response, type SignedIn, TEN, TestApp, settings, until, useApp } from '../support/app';
+import { ChainBench } from '../support/chain/chain-bench';
+import { addTransaction } from '../support/ledger';
+import type { Wallet } from '../support/wallet';
+
+const MAX = 2n ** 256n - 1n;
+const ten = BigInt(TEN);
+/** Seconds until a draw of these tests ends. */
+const DRAW_SECONDS = 3600n;
+
+interface Call {
+  name: string;
+  chainId: number;
+  to: `0x${string}`;
+  data: `0x${string}`;
+  value: string;
+}
+
+/** A wallet does what the API says, and the indexer sees it on a real chain. */
+describe('calls', () => {
+  const bench = new ChainBench();
+  const app = new TestApp();
+  let indexer: NestFastifyApplication;
+  /** Has tokens, but has let no contract take any. */
+  let client: DevClient;
+  let saver: SignedIn;
+  let stranger: SignedIn;
+
+  beforeAll(async () => {
+    await app.start({}, undefined, async (database) => {
+      await bench.start(database);
+      return bench.settings();
+    });
+    client = await connect(bench.anvil.url, devAccount(5));
+    saver = await app.signIn(devAccount(5) as unknown as Wallet);
+    stranger = await app.signIn();
+    await execute(client, 'TestToken', bench.deployment.token, 'mint', [saver.address, parseEther('1000')]);
+    const environment = settings(app.database.url, bench.settings());
+    indexer = await createIndexer(environment, pino({ level: 'silent' }));
+    await bench.atHead();
+  });
+  afterAll(async () => {
+    await indexer?.close();
+    await bench.stop();
+    await app.stop();
+  });
+
+  /** Sends the calls one after another, as a wallet would. */
+  async function send({ body }: Response): Promise<string[]> {
+    const { calls } = body.data as { calls: Call[] };
+    let [block, last] = [0n, ''];
+    for (const { chainId, to, data, value } of calls) {
+      expect(chainId).toBe(client.chain.id);
+      const hash = await client.sendTransaction({ to, data, value: BigInt(value) });
+      const { status, blockNumber } = await receiptOf(client, hash);
+      expect(status).toBe('success');
+      [block, last] = [blockNumber, hash];
+    }
+    // The node may name an earlier block as its head for a moment.
+    await bench.atHead(block);
+    // It may also name a block before it tells its events. The indexer finds those later, by the contract's count.
+    await until(async () => (await app.sql(`SELECT FROM chain_events WHERE tx_hash = '${last}'`)).length > 0);
+    return calls.map(({ name }) => name);
+  }
+  const statuses = async (pool: string): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      (await app.get(`/transactions?poolId=${pool}`, saver)).body.data.map(
+        ({ id, type, status }: Record<string, string>) => [type === 'DEPOSIT' ? id : type, status],
+      ),
+    );
+  const allowance = (spender: string): Promise<bigint> =>
+    read(client, 'TestToken', bench.deployment.token, 'allowance', [saver.address, spender]);
+  const newPool = (fields: Record<string, unknown> = {}): Promise<{ id: string; depositId: string }> =>
+    app.createPool(saver, { type: 'cooperative', ...fields });
+  const pending = (poolId: string, amount = TEN): Promise<{ id: string }> =>
+    addTransaction(app, { poolId, account: saver.address, amount, status: 'PENDING' });
+  const calls = (pool: string, call: string, as = saver): Promise<Response> =>
+    app.get(`/pools/${pool}/calls/${call}`, as);
+
+  it('a deposit with a transaction pays just that one', async () => {
+    const { id, depositId } = await newPool();
+    const { id: second } = await pending(id);
+    const answer = await calls(id, `deposit?transaction=${second}`);
+    expect(await send(answer)).toEqual(['approve', 'deposit']);
+    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING', [second]: 'CONFIRMED' });
+    expect(await allowance(bench.deployment.contracts.cooperative)).toBe(0n);
+
+    // In any case, and with the amount in any form.
+    await send(await calls(id, `deposit?transaction=${depositId.toUpperCase()}&amount=0${TEN}`));
+    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED', [second]: 'CONFIRMED' });
+  });
+
+  it('a deposit without one is a transaction of its own, and member and owner may pay', async () => {
+    const owner = await app.signIn();
+    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
+    await send(await calls(id, 'deposit?amount=7'));
+    const { body } = await app.get(`/transactions?poolId=${id}`, owner);
+    const found = body.data.map(({ amount, status }: Record<string, string>) => `${status} ${amount}`);
+    expect(found.sort()).toEqual(['CONFIRMED 7', `PENDING ${TEN}`]);
+  });
+
+  it('withdraw and claim pay out what the wallet has', async () => {
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    // Yield is shared by the seconds that the money was there.
+    await bench.rpc('evm_increaseTime', 60);
+    await bench.call(bench.owner, 'accrueYield', [bytes16(id), 500n, 100]);
+    expect(await send(await calls(id, 'claim'))).toEqual(['claimYield']);
+    expect(await send(await calls(id, `withdraw?amount=${ten - 1n}`))).toEqual(['withdraw']);
+    expect(await statuses(id)).toEqual({
+      [depositId]: 'CONFIRMED',
+      YIELD_CLAIM: 'CONFIRMED',
+      WITHDRAWAL: 'CONFIRMED',
+    });
+    expect((await app.get(`/pools/${id}`, saver)).body.data.balance).toBe('1');
+    for (const [call, code] of [
+      ['withdraw?amount=2', 'insufficient_balance'],
+      ['claim', 'nothing_to_claim'],
+    ])
+      expect((await calls(id, call)).body.code).toBe(code);
+    const { body } = await app.get(`/transactions?poolId=${id}&type=WITHDRAWAL`, saver);
+    expect((await calls(id, `deposit?transaction=${body.data[0].id}`)).status).toBe(404);
+  });
+
+  it('nothing is refused for what the ledger says while it lacks events of the contract alone', async () => {
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    await app.sql(
+      `INSERT INTO chain_contracts_apart (address, block_number, block_hash, block_time, state, reason)
+       VALUES ($1, 1, '0x', '2026-01-01', 'quarantined', 'a test')`,
+      [bench.deployment.contracts.cooperative.toLowerCase()],
+    );
+    // Its last event is behind the place from where it is read on, and another block behind that.
+    await bench.rpc('evm_mine');
+    await bench.atHead();
+    const [last] = await app.sql<{ number: number; time: Date }>(
+      'SELECT block_number::int AS number, block_time AS time FROM chain_events ORDER BY block_number DESC LIMIT 1',
+    );
+    const position = async (): Promise<unknown> => {
+      const { blockNumber, blockTime } = (await app.get(`/pools/${id}/position`, saver)).body.data;
+      const [listed] = (await app.get('/users/me/positions', saver)).body.data;
+      expect(listed).toMatchObject({ blockNumber, blockTime });
+      return [blockNumber, blockTime];
+    };
+    try {
+      expect((await calls(id, `withdraw?amount=${ten + 1n}`)).status).toBe(200);
+      expect((await calls(id, 'claim')).status).toBe(200);
+      expect(await position()).toEqual([last.number, last.time.toISOString()]);
+    } finally {
+      await app.sql('DELETE FROM chain_contracts_apart');
+    }
+    expect((await calls(id, `withdraw?amount=${ten + 1n}`)).body.code).toBe('insufficient_balance');
+    expect(await position()).not.toEqual([last.number, last.time.toISOString()]);
+  });
+
+  it('whoever has money in a pool gets it out: who has left, and who paid in from outside', async () => {
+    const owner = await app.signIn();
+    const { id } = await app.createPool(owner, { type: 'cooperative', members: [saver.address] });
+    await send(await calls(id, 'deposit?amount=7'));
+    const left = await app.send({ method: 'DELETE', url: `/pools/${id}/membership`, as: saver });
+    expect(left.status).toBe(200);
+    expect((await app.get(`/pools/${id}`, saver)).status).toBe(403);
+    const { id: others } = await app.createPool(owner, { type: 'cooperative' });
+    await execute(client, 'TestToken', bench.deployment.token, 'approve', [
+      bench.deployment.contracts.cooperative,
+      7n,
+    ]);
+    expect((await calls(others, 'withdraw?amount=7')).status).toBe(403);
+    await bench.call(client, 'deposit', [bytes16(others), bytes16('0'.repeat(32)), 7n]);
+    await bench.atHead();
+    for (const pool of [id, others]) {
+      // Nobody else, and nothing that pays in.
+      expect((await calls(pool, 'withdraw?amount=7', stranger)).status).toBe(403);
+      expect((await calls(pool, 'claim', stranger)).status).toBe(403);
+      expect((await calls(pool, 'deposit?amount=7')).status).toBe(403);
+      await bench.rpc('evm_increaseTime', 60);
+      await bench.call(bench.owner, 'accrueYield', [bytes16(pool), 5n, 100]);
+      expect(await send(await calls(pool, 'withdraw?amount=7'))).toEqual(['withdraw']);
+      // What it earned, though the balance is zero.
+      expect(await send(await calls(pool, 'claim'))).toEqual(['claimYield']);
+      const { balance, claimed } = (await app.get(`/pools/${pool}/position`, saver)).body.data;
+      expect([balance, claimed]).toEqual(['0', '4']);
+    }
+  });
+
+  it('what the contract must refuse is refused, and nothing that it may accept', async () => {
+    const { cooperative } = bench.deployment.contracts;
+    const { id, depositId } = await newPool();
+    await send(await calls(id, `deposit?transaction=${depositId}`));
+    await app.sql('UPDATE chain_contracts SET minimum = 10 WHERE address = $1', [cooperative.toLowerCase()]);
+    try {
+      const refused = await calls(id, 'deposit?amount=9');
+      expect([refused.status, refused.body.code, refused.body.details]).toEqual([
+        400,
+        'below_minimum',
+        [{ field: 'amount', message: 'must be at least 10' }],
+      ]);
+      expect((await calls(id, 'deposit?amount=10')).status).toBe(200);
+      const part = await calls(id, 'withdraw?amount=9');
+      expect([part.body.code, part.body.details[0].message]).toEqual([
+        'below_minimum',
+        `must be at least 10, or all: ${TEN}`,
+      ]);
+      expect(await send(await calls(id, `withdraw?amount=${ten - 9n}`))).toEqual(['withdraw']);
+      // It empties the account.
+      expect((await calls(id, 'withdraw?amount=9')).status).toBe(200);
+    } finally {
+      await app.sql('UPDATE chain_contracts SET minimum = 1');
+    }
+    // A payment of his is on its way, or the ledger is behind the head: only the chain can tell.
+    const { id: second } = await pending(id, '5');
+    await app.post(`/transactions/${second}/sent`, { hash: `0x${'7'.repeat(64)}` }, saver);
+    expect((await calls(id, 'withdraw?amount=14')).status).toBe(200);
+    await app.send({ method: 'DELETE', url: `/transactions/${second}/sent`, as: saver });
+    await execute(client, 'TestToken', bench.deployment.token, 'approve', [cooperative, 5n]);
+    const asking = calls(id, 'withdraw?amount=14');
+    await bench.call(client, 'deposit', [bytes16(id), bytes16('0'.repeat(32)), 5n]);
+    expect((await asking).status).toBe(200);
+    bench.proxy.faults.http = () => 'hang';
+    try {
+      expect((await calls(id, 'withdraw?amount=15')).status).toBe(200);
+    } finally {
+      bench.proxy.faults = {};
+    }
+  });
+
+  it('a deposit that is announced only gives an outsider nothing', async () => {
+    const { id } = await app.createPool(await app.signIn(), { type: 'cooperative' });
+    await pending(id);
+    for (const call of ['withdraw?amount=1', 'claim']) expect((await calls(id, call)).status).toBe(403);
+  });
+
+  it('goes to the contract of the pool, whichever new pools get', async () => {
+    const { individual: other } = bench.deployment.contracts;
+    const { id, depositId } = await newPool();
+    await app.sql('UPDATE pools SET contract_address = $2 WHERE id = $1', [id, other.toLowerCase()]);
+    const goesThere = async (call: string): Promise<void> => {
+      const { body } = await calls(id, call);
+      expect((body.data.calls as Call[]).at(-1)!.to).toBe(other.toLowerCase());
+    };
+    await goesThere(`deposit?transaction=${depositId}`);
+    expect(await send(await calls(id, `deposit?transaction=${depositId}`))).toHaveLength(2);
+    expect(await statuses(id)).toEqual({ [depositId]: 'CONFIRMED' });
+    await bench.rpc('evm_increaseTime', 60);
+    await execute(bench.owner, 'TestToken', bench.deployment.token, 'approve', [other, 500n]);
+    await execute(bench.owner, 'SavingsPool', other, 'accrueYield', [bytes16(id), 500n, 100]);
+    for (const call of ['withdraw?amount=1', 'claim']) await goesThere(call);
+  });
+
+  it('a repeated request to create a pool gives the same deposit', async () => {
+    const create = (): Promise<Response> =>
+      app.post('/pools', { type: 'individual', initialDeposit: TEN }, saver, { 'idempotency-key': 'one' });
+    const [first, second] = [await create(), await create()];
+    expect(second.body).toEqual(first.body);
+    const { id, depositId } = first.body.data as Record<string, string>;
+    expect(await statuses(id)).toEqual({ [depositId]: 'PENDING' });
+  });
+
+  describe('tickets', () => {
+    const tickets = (count: string | bigint, as = saver): Promise<Response> =>
+      app.get(`/lottery/calls/tickets?count=${count}`, as);
+    const NO_DRAW = { success: false, error: 'No draw is open', code: 'no_open_draw' };
+
+    async function openDraw(price: bigint): Promise<bigint> {
+      const { timestamp } = await bench.owner.getBlock();
+      await bench.lottery(bench.owner, 'openDraw', [price, timestamp + DRAW_SECONDS]);
+      await bench.atHead();
+      return bench.currentDraw();
+    }
+
+    it('are bought in the current draw, until its time has come', async () => {
+      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
+      const draw = await openDraw(parseEther('2'));
+      expect(await send(await tickets(3n))).toEqual(['approve', 'buyTickets']);
+      const { lottery } = bench.deployment.contracts;
+      expect(await read(client, 'LotteryPool', lottery, 'ticketsOf', [draw, saver.address])).toBe(3n);
+      expect((await app.get('/lottery/current', saver)).body.data.totalTickets).toBe(3);
+      expect(await allowance(lottery)).toBe(0n);
+
+      // The sale is over by the chain's time, though the draw is not closed.
+      await bench.rpc('evm_increaseTime', Number(DRAW_SECONDS));
+      await bench.mine(1);
+      await bench.atHead();
+      expect((await tickets(1n)).body).toMatchObject(NO_DRAW);
+      await bench.lottery(bench.owner, 'closeDraw', [draw]);
+      await bench.atHead();
+      expect((await tickets(1n)).status).toBe(404);
+      await bench.mine(2);
+      await bench.lottery(bench.owner, 'completeDraw', [draw]);
+    });
+
+    it('cost no more than an amount can be', async () => {
+      await openDraw(2n);
+      expect((await tickets(MAX / 2n)).status).toBe(200);
+      for (const count of [MAX / 2n + 1n, MAX, '0', '-1', '1.5', '', MAX + 1n]) {
+        const { status, body } = await tickets(count);
+        expect([status, body.details[0].field]).toEqual([400, 'count']);
+      }
+      expect((await app.get('/lottery/calls/tickets', saver)).status).toBe(400);
+    });
+  });
+
+  describe('refuses', () => {
+    let pool: { id: string; depositId: string };
+    beforeAll(async () => void (pool = await newPool()));
+
+    it.each(['0', '000', '-1', '1.5', '0x1', '1e3', '', `${MAX + 1n}`, '1&amount=2'])(
+      'the amount %s',
+      async (amount) => {
+        for (const call of ['deposit', 'withdraw']) {
+          const { status, body } = await calls(pool.id, `${call}?amount=${amount}`);
+          expect([status, body.error, body.details[0].field]).toEqual([400, 'Validation failed', 'amount']);
+        }
+      },
+    );
+
+    it('no amount at all, but takes the largest', async () => {
+      expect((await calls(pool.id, 'deposit')).status).toBe(400);
+      expect((await calls(pool.id, 'withdraw')).status).toBe(400);
+      expect((await calls(pool.id, `deposit?amount=${MAX}`)).body.data.calls.at(-1).data).toContain(
+        'f'.repeat(64),
+      );
+      expect((await calls(pool.id, `withdraw?amount=${MAX}`)).body.code).toBe('insufficient_balance');
+    });
+
+    it('an amount that is not that of the transaction', async () => {
+      const { status, body } = await calls(
+        pool.id,
+        `deposit?transaction=${pool.depositId}&amount=${ten + 1n}`,
+      );
+      expect([status, body.details]).toEqual([
+        400,
+        [{ field: 'amount', message: `must be that of the transaction, ${TEN}` }],
+      ]);
+    });
+
+    it('pools of others, and such as there are none', async () => {
+      for (const call of ['deposit?amount=1', 'withdraw?amount=1', 'claim']) {
+        expect((await calls(pool.id, call, stranger)).status).toBe(403);
+        expect((await calls('00000000-0000-7000-8000-000000000000', call)).status).toBe(404);
+        expect((await calls('x', call)).status).toBe(404);
+        expect((await app.get(`/pools/${pool.id}/calls/${call}`)).status).toBe(401);
+      }
+      expect((await app.get('/lottery/calls/tickets?count=1')).status).toBe(401);
+    });
+
+    it('transactions of other pools and of other wallets', async () => {
+      const status = async (transaction: string): Promise<number> =>
+        (await calls(pool.id, `deposit?transaction=${transaction}`)).status;
+      expect(await status((await newPool()).depositId)).toBe(404);
+      expect(await status('00000000-0000-7000-8000-000000000000')).toBe(404);
+      expect(await status('x')).toBe(404);
+      const { id: poolId } = pool;
+      const row = { poolId, status: 'PENDING' } as const;
+      const other = await addTransaction(app, { ...row, account: stranger.address });
+      expect(await status(other.id)).toBe(403);
+    });
+
+    it('a deposit that is confirmed or expired', async () => {
+      const { id, depositId } = await newPool();
+      await send(await calls(id, `deposit?transaction=${depositId}`));
+      const { id: expired } = await addTransaction(app, {
+        poolId: id,
+        account: saver.address,
+        status: 'EXPIRED',
+      });
+      for (const transaction of [depositId, expired]) {
+        const { status, body } = await calls(id, `deposit?transaction=${transaction}`);
+        expect([status, body.error]).toEqual([409, 'The deposit is not pending']);
+      }
+    });
+  });
+
+  it('the configuration names chain, token and contracts', async () => {
+    const { body, headers } = await app.get('/config');
+    const lower = Object.entries(bench.deployment.contracts).map(([type, at]) => [type, at.toLowerCase()]);
+    expect(body.data).toMatchObject({
+      chainId: client.chain.id,
+      chain: { id: client.chain.id, currency: { symbol: 'ETH', decimals: 18 } },
+      token: { address: bench.deployment.token.toLowerCase(), symbol: 'TEST', decimals: 18 },
+      contracts: Object.fromEntries(lower),
+      contractMinimums: byPoolType(() => '1'),
+      contractCalls: Object.fromEntries(
+        lower.map(([type, at]) => [at, type === TYPE_WITH_CIRCLES ? 'circle' : 'deposits']),
+      ),
+    });
+    expect(headers['cache-control']).toBe('public, max-age=60');
+  });
+});
+
+describe('before the chain is known', () => {
+  const app = useApp();
+
+  it('nothing can be called, and the configuration says so', async () => {
+    const user = await app.signIn();
+    const { id, depositId } = await app.createPool(user);
+    for (const call of [
+      `deposit?transaction=${depositId}`,
+      'deposit?amount=1',
+      'withdraw?amount=1',
+      'claim',
+    ]) {
+      const { status, body, headers } = await app.get(`/pools/${id}/calls/${call}`, user);
+      expect([status, body.error]).toEqual([503, 'The chain is not known yet']);
+      expect(headers['retry-after']).toBeDefined();
+    }
+    expect((await app.get('/lottery/calls/tickets?count=1', user)).status).toBe(503);
+    const { body, headers } = await app.get('/config');
+    expect(body.data).toMatchObject({ chainId: null, chain: null, token: null });
+    // Nobody keeps that for a minute.
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('a token that could not be read hinders payments only', async () => {
+    const user = await app.signIn();
+    const { id } = await app.createPool(user);
+    await app.sql('INSERT INTO chain_facts (chain_id) VALUES (5)');
+    expect((await app.get(`/pools/${id}/calls/deposit?amount=1`, user)).status).toBe(503);
+    expect((await app.get(`/pools/${id}/calls/claim`, user)).body.data.calls[0].chainId).toBe(5);
+    expect((await app.get('/config')).body.data).toMatchObject({
+      ...{ chainId: 5, token: null },
+      chain: { id: 5, name: 'Chain 5', rpcUrls: [], explorerUrl: null },
+    });
+    await app.sql('DELETE FROM chain_facts');
+  });
+});
+
+describe('the configuration', () => {
+  const [OLD, NEW, OTHER] = ['aa', 'bb', 'cc'].map((byte) => `0x${byte.repeat(20)}`);
+  const newest = { ...byPoolType(() => OTHER), individual: NEW };
+  const named = Object.entries(newest).map(([type, address]) => `${type}=${address}`);
+  const contracts = [`individual=${OLD}`, ...named].join();
+  const local = { NODE_ENV: 'development', RPC_URL: 'http://127.0.0.1:8545' };
+  const app = useApp({
+    ...local,
+    POOL_CONTRACTS: contracts,
+    MIN_DEPOSIT: '0010',
+    CHAIN_ID: '31337',
+    SIWE_DOMAINS: 'app.example.org',
+    CORS_ORIGINS: 'https://app.example.org',
+  });
+
+  it('says what a client has to keep to', async () => {
+    const { status, body } = await app.get('/config');
+    expect(status).toBe(200);
+    expect(body.data).toEqual({
+      chainId: null,
+      chain: null,
+      publicStatistics: false,
+      token: null,
+      contractMinimums: byPoolType(() => null),
+      contractCalls: {},
+      contracts: newest,
+      formerContracts: { ...byPoolType(() => []), individual: [OLD] },
+      minimumDeposit: '10',
+      signIn: {
+        domains: ['app.example.org'],
+        chainId: 31337,
+        nonceLifetimeSeconds: 600,
+        tokenLifetimeSeconds: 604_800,
+      },
+      rpcUrl: 'http://127.0.0.1:8545',
+    });
+  });
+
+  it('has lifetimes that are those of nonces and tokens', async () => {
+    const { nonceLifetimeSeconds, tokenLifetimeSeconds } = (await app.get('/config')).body.data.signIn;
+    await app.nonce();
+    const [{ seconds }] = await app.sql<{ seconds: number }>(
+      'SELECT round(extract(epoch FROM expires_at - now()))::int AS seconds FROM nonces',
+    );
+    expect(Math.abs(seconds - nonceLifetimeSeconds)).toBeLessThan(60);
+    const fields = { domain: 'app.example.org', chainId: 31337 };
+    const { token } = await app.signIn(undefined, fields);
+    const { iat, exp } = JSON.parse(Buffer.from(token.split('.')[1], 'base64url').toString()) as {
+      iat: number;
+      exp: number;
+    };
+    expect(exp - iat).toBe(tokenLifetimeSeconds);
+  });
+
+  it('may be read by pages of known origins, whose answers caches keep apart', async () => {
+    const { headers } = await app.get('/config/abi', undefined, { origin: 'https://app.example.org' });
+    expect(headers['access-control-allow-origin']).toBe('https://app.example.org');
+    expect(headers.vary).toMatch(/origin/i);
+  });
+
+  it('has the ABI that the calls are encoded by', async () => {
+    const { body, headers } = await app.get('/config/abi');
+    expect(body.data).toEqual(
+      JSON.parse(
+        JSON.stringify({
+          savingsPool: savingsPoolAbi,
+          lotteryPool: lotteryPoolAbi,
+          rotatingPool: rotatingPoolAbi,
+          token: tokenAbi,
+        }),
+      ),
+    );
+    expect(body.data.lotteryPool).toEqual(
+      expect.arrayContaining(JSON.parse(JSON.stringify(contractAbi)) as unknown[]),
+    );
+    expect(body.data.rotatingPool).toEqual(
+      expect.arrayContaining(JSON.parse(JSON.stringify(circleAbi)) as unknown[]),
+    );
+    expect(headers['cache-control']).toBe('public, max-age=3600');
+  });
+});

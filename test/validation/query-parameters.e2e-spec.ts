@@ -1,0 +1,316 @@
+import { Controller, Get, Module, Query, Req } from '@nestjs/common';
+import { ApiProperty, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { Throttle } from '@nestjs/throttler';
+import { Expose } from 'class-transformer';
+import { IsOptional, IsString } from 'class-validator';
+import type { FastifyRequest } from 'fastify';
+import { PageQuery, Pagination } from '#platform/answers/pagination';
+import { ApiData } from '#platform/openapi/api-docs';
+import { Public } from '#features/access/auth.guard';
+import { type SignedIn, useApp } from '../support/app';
+
+class FilterQuery extends PageQuery {
+  @IsOptional()
+  @IsString()
+  name?: string;
+
+  @Expose({ name: 'pool_id' })
+  @IsOptional()
+  poolId?: string;
+}
+
+class UntypedQuery {
+  anything?: string;
+}
+
+/** Every way in which NestJS gives a handler its query. */
+@Controller('querying')
+@Public()
+class QueryingController {
+  @Get('class')
+  byClass(@Query() query: FilterQuery): unknown {
+    return query;
+  }
+
+  @Get('names')
+  byNames(@Query('a') a?: string, @Query('b.c') b?: string): unknown {
+    return { a, b };
+  }
+
+  @Get('both')
+  byBoth(@Query('a') a: string, @Query() query: FilterQuery): unknown {
+    return { a, ...query };
+  }
+
+  @Get('plain')
+  plain(@Query() query: Record<string, string>): unknown {
+    return query;
+  }
+
+  @Get('untyped')
+  untyped(@Query() query: UntypedQuery): unknown {
+    return query;
+  }
+
+  @Get('documented')
+  @ApiQuery({ name: 'search' })
+  documented(@Req() { query }: FastifyRequest): unknown {
+    return query;
+  }
+
+  @Get('none')
+  none(): string {
+    return 'knows nothing';
+  }
+}
+
+class ShelfQuery {
+  @ApiProperty({ required: false })
+  @IsOptional()
+  @IsString()
+  author?: string;
+}
+
+/** Handlers that several controllers inherit. */
+abstract class Shelf {
+  @Get('books')
+  @ApiData(Pagination)
+  @Throttle({ general: { limit: 7 } })
+  books(@Query() query: ShelfQuery): unknown {
+    return query;
+  }
+
+  @Get('count')
+  count(): number {
+    return 0;
+  }
+}
+
+@Controller('querying/quiet')
+@Public()
+@ApiTags('quiet')
+class QuietShelf extends Shelf {}
+
+@Controller('querying/busy')
+@Public()
+@ApiTags('busy')
+@Throttle({ general: { limit: 5 } })
+class BusyShelf extends Shelf {}
+
+/** Says something of its own about a handler. */
+@Controller('querying/searched')
+@Public()
+@ApiTags('searched')
+class SearchedShelf extends Shelf {
+  @Get('books')
+  @ApiData(Pagination)
+  @Throttle({ general: { limit: 3 } })
+  override books(@Query() query: ShelfQuery, @Query('search') search?: string): unknown {
+    return { ...query, search };
+  }
+}
+
+@Module({ controllers: [QueryingController, QuietShelf, BusyShelf, SearchedShelf] })
+class QueryingModule {}
+
+const app = useApp({ METRICS_TOKEN: 'x'.repeat(32) }, { modules: [QueryingModule] });
+let user: SignedIn;
+beforeAll(async () => {
+  user = await app.signIn();
+});
+
+const refusal = (...fields: string[]): object => ({
+  success: false,
+  error: 'Validation failed',
+  code: 'validation_failed',
+  details: fields.map((field) => ({ field, message: 'unknown parameter' })),
+});
+
+describe('an unknown query parameter', () => {
+  it('is 400 at every endpoint of the document but those of monitors, and _ is not', async () => {
+    for (const [path, operations] of Object.entries(app.validator.document.paths))
+      for (const method of Object.keys(operations)) {
+        if (path.startsWith('/querying/')) continue;
+        const url = path.replace(/\{\w+\}/g, '01890000-0000-7000-8000-000000000000');
+        const as = path === '/metrics' ? { token: 'x'.repeat(32) } : user;
+        const send = (query: string) =>
+          app.send({
+            method: method.toUpperCase(),
+            url: `${url}?${query}`,
+            as,
+            body: method === 'post' ? {} : undefined,
+          });
+        const { status, body } = await send('lmiit=5&_=1');
+        // Monitors add parameters of their own.
+        if (/^\/(health|metrics)/.test(path)) {
+          expect([path, status]).toEqual([path, 200]);
+          continue;
+        }
+        expect([path, status, body]).toEqual([path, 400, refusal('lmiit')]);
+        // A stream that opens does not end.
+        if (path === '/events') continue;
+        const { body: other } = await send('_=1');
+        expect(JSON.stringify(other ?? '')).not.toContain('unknown parameter');
+        user = await app.signIn(user.wallet);
+      }
+  });
+
+  it('comes behind the question who asks', async () => {
+    expect((await app.get('/pools?x=1')).status).toBe(401);
+    expect((await app.get('/auth/me?token=x')).status).toBe(401);
+  });
+
+  it.each([
+    ['__proto__=1', ['__proto__']],
+    ['constructor=1&toString=2', ['constructor', 'toString']],
+    ['hasOwnProperty', ['hasOwnProperty']],
+    ['type=lottery&x=1&y=2&x=3', ['x', 'y']],
+    ['page[]=1', ['page[]']],
+    ['filter[page]=1', ['filter[page]']],
+    ['Page=1', ['Page']],
+    ['=1', ['']],
+    ['%00=1', ['\0']],
+  ])('has its name in the details: %s', async (query, fields) => {
+    const { status, body } = await app.get(`/pools?${query}`, user);
+    expect([status, body]).toEqual([400, refusal(...fields)]);
+  });
+
+  it.each(['page=1&page=2', 'type=lottery&type=rotating', 'limit=1&limit=1'])(
+    'a known one that is repeated is 400 too: %s',
+    async (query) => {
+      const { status, body } = await app.get(`/pools?${query}`, user);
+      expect([status, body.code]).toEqual([400, 'validation_failed']);
+    },
+  );
+
+  it('many are named up to twenty, and shortened', async () => {
+    const names = Array.from({ length: 50 }, (_, i) => `${'x'.repeat(300)}${i}`);
+    const { status, text, body } = await app.get(`/pools?${names.join('&')}`, user);
+    expect([status, body.details.length]).toEqual([400, 20]);
+    expect(text.length).toBeLessThan(7000);
+  });
+});
+
+describe('an empty value', () => {
+  it('is an absent one, of every parameter of the document', async () => {
+    for (const [path, { get }] of Object.entries(app.validator.document.paths)) {
+      const names =
+        get?.parameters?.filter(({ in: place }) => place === 'query').map(({ name }) => name) ?? [];
+      // A stream that opens does not end.
+      if (names.length === 0 || path === '/events' || path.startsWith('/querying/')) continue;
+      const url = path.replace(/\{\w+\}/g, '01890000-0000-7000-8000-000000000000');
+      const [without, empty] = [await app.get(url, user), await app.get(`${url}?${names.join('=&')}=`, user)];
+      expect([path, empty.status, empty.body]).toEqual([path, without.status, without.body]);
+    }
+  });
+
+  it.each(['type=&page=&limit=', 'type=&page=1', '_=&page', 'after=&limit=20'])(
+    'of a list: %s',
+    async (query) =>
+      expect((await app.get(`/pools?${query}`, user)).body).toEqual((await app.get('/pools', user)).body),
+  );
+
+  it('of a DELETE is an error, as it would delete more', async () => {
+    const { depositId } = await app.createPool(user);
+    const url = `/transactions/${depositId}/sent`;
+    const hash = `0x${'a1'.repeat(32)}`;
+    expect((await app.post(url, { hash }, user)).status).toBe(200);
+    expect((await app.send({ method: 'DELETE', url: `${url}?hash=`, as: user })).status).toBe(400);
+    expect((await app.get(`/transactions/by-id/${depositId}`, user)).body.data.submitted.hash).toBe(hash);
+  });
+
+  it.each(['type=%20', 'page=%20', 'page=&page=', 'lmiit='])(
+    'is not one that only looks so: %s',
+    async (query) => expect((await app.get(`/pools?${query}`, user)).status).toBe(400),
+  );
+});
+
+describe('what a handler knows', () => {
+  const ask = async (url: string): Promise<[number, unknown]> => {
+    const answer = await app.nest.inject({ url: `/querying/${url}` });
+    const body = answer.json<{ data?: unknown }>();
+    return [answer.statusCode, answer.statusCode === 200 ? body.data : body];
+  };
+
+  it.each<[string, unknown]>([
+    ['class?name=a&page=2&_=9', { name: 'a', page: 2, limit: 20 }],
+    ['class?pool_id=7', { page: 1, limit: 20, poolId: '7' }],
+    ['names?a=1&b.c=2', { a: '1', b: '2' }],
+    ['names?a=1&a=2', { a: '1,2' }],
+    ['names?a=&b.c=2', { b: '2' }],
+    ['plain?what=', { what: '' }],
+    ['both?a=1&name=x', { a: '1', name: 'x', page: 1, limit: 20 }],
+    ['plain?what=ever&_=1', { what: 'ever', _: '1' }],
+    ['untyped?what=ever', { what: 'ever' }],
+    ['documented?search=x', { search: 'x' }],
+    ['none?_=1', 'knows nothing'],
+  ])('%s', async (url, data) => expect(await ask(url)).toEqual([200, data]));
+
+  it.each([
+    ['class?nmae=a', 'nmae'],
+    ['names?c=1', 'c'],
+    ['both?b=1', 'b'],
+    ['documented?serach=x', 'serach'],
+    ['none?a=1', 'a'],
+  ])('and what not: %s', async (url, name) =>
+    expect(await ask(url)).toEqual([400, { ...refusal(name), message: 'Validation failed' }]),
+  );
+});
+
+describe('a handler that controllers inherit', () => {
+  const ask = async (url: string) => {
+    const { statusCode, headers, payload } = await app.nest.inject({ url: `/querying/${url}` });
+    const { data, details } = JSON.parse(payload) as Record<string, unknown>;
+    return { status: statusCode, data, details, headers };
+  };
+
+  it.each(['quiet', 'busy'])('has the query rules of its DTO: %s', async (shelf) => {
+    expect(await ask(`${shelf}/books?author=a`)).toMatchObject({ status: 200, data: { author: 'a' } });
+    const { details: unknown } = await ask(`${shelf}/books?author=a&search=x`);
+    expect(unknown).toEqual([{ field: 'search', message: 'unknown parameter' }]);
+    const { details: invalid } = await ask(`${shelf}/books?author=a&author=b`);
+    expect(invalid).toEqual([{ field: 'author', message: 'author must be a string' }]);
+    expect((await ask(`${shelf}/count?author=a`)).status).toBe(400);
+  });
+
+  it('has other query rules in a controller that overrides it', async () => {
+    const { data } = await ask('searched/books?author=a&search=x');
+    expect(data).toEqual({ author: 'a', search: 'x' });
+    expect((await ask('searched/books?serach=x')).status).toBe(400);
+  });
+
+  it('has its own limit, or else that of its own controller, and counts by itself', async () => {
+    const limits: unknown[] = [];
+    for (const shelf of ['quiet', 'busy', 'searched'])
+      for (const handler of ['books', 'count'])
+        limits.push((await ask(`${shelf}/${handler}`)).headers['x-ratelimit-limit']);
+    const usual = String(app.environment.RATE_LIMIT_GENERAL);
+    expect(limits).toEqual(['7', usual, '7', '5', '3', usual]);
+    const left = async (shelf: string): Promise<number> =>
+      Number((await ask(`${shelf}/books`)).headers['x-ratelimit-remaining']);
+    const before = await left('quiet');
+    await left('busy');
+    expect(await left('quiet')).toBe(before - 1);
+  });
+
+  it('is documented once for each of them, under its own tag', () => {
+    const { paths } = app.validator.document;
+    const documented = ['quiet', 'busy', 'searched'].map((shelf) => {
+      const {
+        operationId,
+        tags,
+        parameters = [],
+      } = paths[`/querying/${shelf}/books`].get as {
+        operationId: string;
+        tags: string[];
+        parameters?: { name: string }[];
+      };
+      return [operationId, tags, parameters.map(({ name }) => name).sort()];
+    });
+    expect(documented).toEqual([
+      ['quietshelf_books', ['quiet'], ['author']],
+      ['busyshelf_books', ['busy'], ['author']],
+      ['searchedshelf_books', ['searched'], ['author', 'search']],
+    ]);
+  });
+});

@@ -1,0 +1,240 @@
+import { Logger } from '@nestjs/common';
+import { Client } from 'pg';
+import { Registry } from 'prom-client';
+import { type Hex, decodeFunctionData, encodeFunctionResult, parseAbi, toFunctionSelector } from 'viem';
+import { LEDGER_HOLDINGS } from '#verify/checks/chain.sql';
+import { ContinuousVerification } from '#verify/continuous';
+import { VerifyMetrics } from '#verify/metrics';
+import { AgreedChain } from '#indexer/verifying/agreed-chain';
+import { PaperChain, Written } from '../support/chain/paper-chain';
+import { PaperNode, Refused } from '../support/chain/paper-node';
+
+const POOL = '0a000000-0000-4000-8000-000000000001';
+const COMPACT = POOL.replaceAll('-', '');
+const ACCOUNTS = 400;
+const MULTICALL = '0xca11bde05977b3631167028862be2a173976ca11';
+const abi = parseAbi([
+  'function aggregate3((address target, bool allowFailure, bytes callData)[]) view returns ((bool success, bytes returnData)[])',
+]);
+const TOTAL = toFunctionSelector('function totalOf(bytes16)');
+const BALANCE = toFunctionSelector('function balanceOf(bytes16,address)');
+const SEQ = toFunctionSelector('function seq()');
+
+const account = (i: number): string => `0x${i.toString(16).padStart(40, '0')}`;
+const word = (value: number): Hex => `0x${value.toString(16).padStart(64, '0')}`;
+
+describe('continuous verification', () => {
+  const chain = new PaperChain();
+  const written = new Written();
+  const nodes: PaperNode[] = [];
+  const logged = { errors: [] as string[], warnings: [] as string[] };
+  let registry: Registry;
+
+  beforeAll(async () => {
+    await written.start(chain);
+    await written.addPool(POOL);
+    for (let i = 1; i <= ACCOUNTS; i += 1)
+      chain.add([{ kind: 'Deposited', poolId: COMPACT, account: account(i), amount: '10' }], 1);
+    await written.apply(chain);
+    await written.client.query('ANALYZE');
+  });
+  afterAll(() => written.stop());
+  beforeEach(async () => {
+    await written.sql('DELETE FROM verify_walks');
+    jest.spyOn(Logger.prototype, 'error').mockImplementation((line: string) => void logged.errors.push(line));
+    jest
+      .spyOn(Logger.prototype, 'warn')
+      .mockImplementation((line: string) => void logged.warnings.push(line));
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    logged.errors.length = logged.warnings.length = 0;
+    for (const node of nodes.splice(0)) await node.stop();
+  });
+
+  /** What the contract holds, by account. */
+  const view = (data: Hex, balance = 10): Hex => {
+    if (data.startsWith(SEQ)) return word(ACCOUNTS);
+    if (data.startsWith(TOTAL)) return word(10 * ACCOUNTS);
+    return word(data.startsWith(BALANCE) ? balance : 0);
+  };
+  const answers =
+    ({ hasMulticall = false, balance = (): number => 10 } = {}): PaperNode['answer'] =>
+    (method, [call]) => {
+      if (method === 'eth_getCode') return hasMulticall ? '0x6080' : '0x';
+      if (method === 'eth_getBlockByNumber') return { ...chain.blocks[Number(call)], events: undefined };
+      const { to, data } = call as { to: string; data: Hex };
+      if (to.toLowerCase() !== MULTICALL) return view(data, balance());
+      if (!hasMulticall) return '0x';
+      const views = decodeFunctionData({ abi, data }).args[0];
+      const result = views.map(({ callData }) => ({ success: true, returnData: view(callData, balance()) }));
+      return encodeFunctionResult({ abi, functionName: 'aggregate3', result });
+    };
+  async function node(answer: PaperNode['answer'] = answers()): Promise<PaperNode> {
+    const started = await PaperNode.start(answer);
+    nodes.push(started);
+    return started;
+  }
+  /** As a leader after its start. */
+  function verification(agree = 1, perRound = 20): ContinuousVerification {
+    registry = new Registry();
+    return new ContinuousVerification(
+      { databaseUrl: written.databaseUrl, perRound, roundMs: 0, mayVerify: () => true },
+      new AgreedChain(
+        nodes.map(({ endpoint }) => endpoint),
+        agree,
+      ),
+      new VerifyMetrics(registry),
+      new AbortController().signal,
+    );
+  }
+  async function metric(name: string): Promise<Record<string, number>> {
+    const { values } = await registry.getSingleMetric(name)!.get();
+    return Object.fromEntries(values.map(({ labels, value }) => [labels.what ?? labels.kind, value]));
+  }
+  const differences = (): Promise<Record<string, number>> => metric('indexer_verify_differences');
+  const covered = async (): Promise<number> => (await metric('indexer_verify_covered_ratio')).chain;
+  async function corrupt(statement: string): Promise<void> {
+    const client = new Client({ connectionString: written.databaseUrl });
+    await client.connect();
+    await client.query(`SET session_replication_role = replica; ${statement}`);
+    await client.end();
+  }
+
+  it('goes over a crowded pool by samples, at a hundred calls a round, and goes on where it ended', async () => {
+    const one = await node();
+    const asked = (): Set<string> =>
+      new Set(
+        one.calls
+          .filter(({ method }) => method === 'eth_call')
+          .map(({ params }) => (params[0] as { data: string }).data)
+          .filter((data) => !data.startsWith(SEQ)),
+      );
+    let rounds = 0;
+    for (; (await covered().catch(() => 0)) !== 1; rounds += 1) {
+      expect(rounds).toBeLessThan(12);
+      const before = one.calls.length;
+      // Each round by another process.
+      await verification().round();
+      expect(one.calls.length - before).toBeLessThanOrEqual(100);
+    }
+    // Of each account its balance and what it can claim, and the pool's total.
+    expect(asked().size).toBe(2 * ACCOUNTS + 1);
+    expect(one.calls.length).toBeLessThan(1.5 * asked().size);
+    expect([await differences(), logged]).toEqual([{}, { errors: [], warnings: [] }]);
+    expect((await metric('indexer_verify_whole_timestamp_seconds')).chain).toBeGreaterThan(0);
+  });
+
+  it('asks for all values with a few calls where the chain has Multicall3', async () => {
+    const one = await node(answers({ hasMulticall: true }));
+    await verification().round();
+    expect(await covered()).toBe(1);
+    expect(one.calls.length).toBeLessThanOrEqual(40);
+    expect([await differences(), logged]).toEqual([{}, { errors: [], warnings: [] }]);
+  });
+
+  it('believes most endpoints: one that lies raises no alarm, and hides nothing', async () => {
+    const liar = { hasMulticall: true, balance: () => 11 };
+    nodes.push(await PaperNode.start(answers(liar)));
+    await node(answers({ hasMulticall: true }));
+    // Of two nobody knows which one lies: nothing is concluded, and nothing counts as covered.
+    await verification().round();
+    expect([await differences(), logged.errors]).toEqual([{}, []]);
+    expect(logged.warnings).toEqual(['chain could not be verified: the endpoints do not agree']);
+    expect(await covered()).toBeUndefined();
+    await node(answers({ hasMulticall: true }));
+    await verification().round();
+    expect([await differences(), logged.errors, await covered()]).toEqual([{}, [], 1]);
+    // What the ledger has wrong, the liar says too.
+    await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(7)}'`);
+    try {
+      await verification().round();
+      expect(await differences()).toMatchObject({ 'chain.balance': 1 });
+      await verification(3).round();
+      expect(await differences()).not.toHaveProperty('chain.balance');
+    } finally {
+      await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(7)}'`);
+    }
+  });
+
+  it('tells of a value that differs once, asks for it again in each round, and forgets it when it is mended', async () => {
+    await node();
+    const running = verification();
+    await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(3)}'`);
+    for (let i = 0; i < 3; i += 1) {
+      const before = nodes[0].calls.length;
+      await running.round();
+      expect(nodes[0].calls.length - before).toBeLessThanOrEqual(100);
+    }
+    expect(await differences()).toMatchObject({ 'chain.balance': 1, 'chain.total': 1 });
+    expect(logged.errors.filter((line) => line.includes('chain.balance'))).toEqual([
+      `DIFFERENCE in chain.balance of ${POOL} ${account(3)}: is 11, should be 10`,
+    ]);
+    await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
+    await running.round();
+    expect(await differences()).toEqual({});
+  });
+
+  it('loads of a crowded pool no more accounts than it asks for', async () => {
+    await node();
+    const seen = jest.spyOn(Client.prototype, 'query');
+    await corrupt(`UPDATE transactions SET amount = 11 WHERE account = '${account(3)}'`);
+    try {
+      const running = verification();
+      for (let i = 0; i < 2; i += 1) await running.round();
+      expect(await differences()).toMatchObject({ 'chain.balance': 1 });
+    } finally {
+      await corrupt(`UPDATE transactions SET amount = 10 WHERE account = '${account(3)}'`);
+    }
+    const results = seen.mock.calls.flatMap(([text], i) =>
+      (text as unknown) === LEDGER_HOLDINGS ? [seen.mock.results[i].value as unknown] : [],
+    );
+    const loaded = (await Promise.all(results)).map(
+      (result) =>
+        new Set(JSON.stringify((result as { rows: unknown[] }).rows).match(/"0x0{20}[0-9a-f]{20}"/g)).size,
+    );
+    expect(loaded.length).toBeGreaterThan(4);
+    // The part of a chain without Multicall3.
+    expect(Math.max(...loaded)).toBeLessThanOrEqual(25);
+  });
+
+  it('leaves out what too few endpoints can tell, and goes on', async () => {
+    await node();
+    await node((method, params) =>
+      method === 'eth_call' ? new Refused('missing trie node') : answers()(method, params),
+    );
+    const running = verification();
+    let rounds = 0;
+    do await running.round();
+    while ((await covered()) !== 1 && (rounds += 1) < 12);
+    expect([await covered(), await differences(), logged.errors]).toEqual([1, {}, []]);
+    expect(logged.warnings.filter((line) => !line.endsWith(': too few endpoints tell'))).toEqual([]);
+    expect(logged.warnings).not.toEqual([]);
+  });
+
+  it.each([
+    ['positions.balance', `UPDATE positions SET balance = 5 WHERE address = '${account(9)}'`],
+    ['pool_totals.deposited', 'UPDATE pool_totals SET deposited = deposited + 1 WHERE shard = 3'],
+    ['set_aside_counts.count', `INSERT INTO set_aside_counts VALUES ('FAILED', 4)`],
+    [
+      'lottery_draws.status',
+      `INSERT INTO lottery_draws (contract, draw_id, status, ticket_price, prize_pool, participants, total_tickets, draw_time)
+       VALUES ('${account(5)}', 1, 'ACTIVE', 1, 0, 0, 0, now())`,
+    ],
+    ['account_days.deposits', `UPDATE account_days SET deposits = 5 WHERE address = '${account(4)}'`],
+    ['pools.balance', 'UPDATE pools SET balance = balance + 1'],
+    [
+      'submissions.state',
+      `INSERT INTO submissions (transaction_id, account, hash, at, check_at)
+       VALUES (gen_random_uuid(), '${account(4)}', 'h', now(), now())`,
+    ],
+    // Of a pool whose events are in doubt, positions are not replayed.
+    ['chain_events.seq', 'DELETE FROM chain_events WHERE seq = 200'],
+  ])('covers what the command covers: %s', async (kind, statement) => {
+    await node(() => new Refused('not today'));
+    await corrupt(statement);
+    const running = verification(1, 20);
+    for (let i = 0; i < 8 && !(kind in (await differences())); i += 1) await running.round();
+    expect(Object.keys(await differences())).toContain(kind);
+  });
+});

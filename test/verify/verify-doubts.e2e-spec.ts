@@ -1,0 +1,128 @@
+import type { VerifyReport } from '#verify/checks/findings';
+import { eventsAbi } from '#verify/contract/events.abi';
+import { contractAbi } from '#ledger/chain/contract.abi';
+import { circleAbi } from '#ledger/chain/rotating.abi';
+import { SAVER } from '../support/chain/paper-chain';
+import { VerifyScene } from '../support/verify/verify-scene';
+
+const scene = new VerifyScene();
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
+afterEach(() => scene.putBack());
+
+const kinds = ({ differences }: VerifyReport): string[] => Object.keys(differences);
+/** Tables of which repair may write rows in another way, with the same sums. */
+const SUMS = ['account_days', 'owner_totals', 'pool_totals'];
+const changed = async (): Promise<string[]> => (await scene.changed()).filter((name) => !SUMS.includes(name));
+const SECOND = `interval '1 second'`;
+
+it('knows the events of the contracts', () => {
+  expect(eventsAbi).toEqual([...contractAbi, ...circleAbi].filter(({ type }) => type === 'event'));
+});
+
+it.each([
+  ['transactions.confirmed_at', `UPDATE transactions SET confirmed_at = confirmed_at + ${SECOND}`],
+  [
+    'transactions.confirmed_at',
+    `UPDATE transactions SET confirmed_at = NULL WHERE requested_amount IS NOT NULL`,
+  ],
+  ['transactions.confirmed_at', `UPDATE transactions SET confirmed_at = now() WHERE status = 'PENDING'`],
+  ['transactions.created_at', `UPDATE transactions SET created_at = now() WHERE type = 'YIELD_CLAIM'`],
+  ['yield_accruals.accrued_at', `UPDATE yield_accruals SET accrued_at = accrued_at - ${SECOND}`],
+  ['position_journal.former', `UPDATE position_journal SET former = '{}' WHERE former IS NULL`],
+  ['position_journal.former', `UPDATE position_journal SET former = NULL`],
+])('by itself tells what %s should be, and mends nothing else: %s', async (kind, statement) => {
+  await scene.corrupt(statement);
+  const { listed } = await scene.verify(true);
+  expect(listed.map((found) => found.kind)).toContain(kind);
+  expect(listed.filter(({ mended }) => !mended)).toEqual([]);
+  expect((await scene.verify(false, scene.node)).listed).toEqual([]);
+  expect((await changed()).filter((table) => table !== 'position_journal')).toEqual([]);
+});
+
+it('takes blocks back to the same state after it has mended what is kept for that', async () => {
+  const { written, chain } = scene;
+  const before = await written.state();
+  await scene.corrupt(
+    `UPDATE position_journal SET former = jsonb_set(former, '{balance}', '"7"') WHERE address <> ''`,
+  );
+  await scene.verify(true);
+  await written.rewind(chain.blocks[4]);
+  await written.apply(chain);
+  expect(await written.state()).toEqual(before);
+});
+
+it.each([
+  [
+    'the first events of a contract',
+    `DELETE FROM chain_events WHERE kind = 'DrawOpened' AND seq = 1`,
+    'chain_events.seq',
+  ],
+  [
+    'a draw with all its events',
+    `DELETE FROM chain_events WHERE draw_id = 1; DELETE FROM lottery_draws WHERE draw_id = 1;
+     DELETE FROM lottery_tickets WHERE draw_id = 1; UPDATE lottery_totals SET winners = 0`,
+    'outbox.items',
+  ],
+  [
+    'all that a contract said',
+    `DELETE FROM chain_events WHERE contract LIKE '0xd1%'; DELETE FROM lottery_draws; DELETE FROM lottery_tickets;
+     UPDATE lottery_totals SET winners = 0`,
+    'outbox.items',
+  ],
+  ['what was told', 'DELETE FROM outbox', 'outbox.items'],
+  [
+    'a payment, its event and the sums',
+    `DELETE FROM chain_events WHERE amount = 33; DELETE FROM transactions WHERE amount = 33`,
+    'outbox.items',
+  ],
+])('misses %s, without a node', async (_, statement, kind) => {
+  await scene.corrupt(statement);
+  const before = await changed();
+  const report = await scene.verify(true);
+  expect(kinds(report)).toContain(kind);
+  const sums = ['pools', 'position_journal', 'member_counts', 'member_streams'];
+  expect((await changed()).filter((table) => ![...before, ...sums].includes(table))).toEqual([]);
+});
+
+it.each([
+  [
+    'a ticket purchase',
+    `UPDATE chain_events SET amount = amount + 1 WHERE kind = 'TicketsIssued' AND draw_id = 1`,
+  ],
+  ['a payout', `UPDATE chain_events SET account = '0x${'ee'.repeat(20)}' WHERE kind = 'DrawCompleted'`],
+  ['the time of a deposit', `UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = 500`],
+  ['the time of an accrual', `UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = 90`],
+  [
+    'the time of a block of the last ones',
+    `UPDATE chain_blocks SET time = time - ${SECOND} WHERE number = 5`,
+  ],
+])('finds another event in %s, without a node, and leaves alone what is right', async (_, statement) => {
+  await scene.corrupt(statement);
+  const [table] = await changed();
+  const { listed } = await scene.verify(true);
+  expect(listed.some(({ kind }) => /^(chain_events|chain_blocks|outbox)\./.test(kind))).toBe(true);
+  // Blocks that are gone are read again.
+  expect((await changed()).filter((name) => name !== table && name !== 'chain_blocks')).toEqual([]);
+});
+
+it('mends no time after a wrong one of an event while a position of the pool is wrong too', async () => {
+  await scene.corrupt(`UPDATE chain_events SET block_time = block_time + ${SECOND} WHERE amount = 90;
+    UPDATE positions SET balance = balance + 1 WHERE pool_id = '${scene.pool}' AND address = '${SAVER}'`);
+  const { listed } = await scene.verify(true);
+  const times = listed.filter(({ kind }) => kind === 'yield_accruals.accrued_at');
+  expect(times.map(({ mended }) => mended)).toEqual([false]);
+  expect((await changed()).filter((name) => name !== 'chain_blocks')).toEqual(['chain_events', 'positions']);
+});
+
+it('does not miss what the outbox no longer keeps', async () => {
+  await scene.sql(`UPDATE outbox_removed SET xid = '9', position = 9; DELETE FROM outbox`);
+  // The chain's time is that of the first of January.
+  const old = await scene.verify();
+  const isRecent = (
+    await scene.sql<{ recent: boolean }>(
+      `SELECT max(block_time) > now() - interval '6 days' AS recent FROM chain_events`,
+    )
+  )[0].recent;
+  expect(kinds(old)).toEqual(isRecent ? ['outbox.items'] : []);
+});

@@ -101,7 +101,10 @@ export function applyRecipe({ files, edits }: Recipe, root: string): void {
     if (existsSync(target)) throw new Error(`${file} exists already`);
     mkdirSync(path.dirname(target), { recursive: true });
     writeFileSync(target, text);
-    const [last] = readdirSync(path.dirname(target)).sort().reverse();
+    const [last] = readdirSync(path.dirname(target))
+      .filter((name) => /^\d/.test(name))
+      .sort()
+      .reverse();
     if (file.startsWith('migrations/') && last !== path.basename(file))
       throw new Error(`${file} must have a timestamp above ${last}`);
   }

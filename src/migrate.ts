@@ -5,7 +5,7 @@ import { Migrator, migrationSource } from '#platform/migrating/migrator';
 import { recorded } from '#platform/operating/records';
 import { schemaProblemAt } from '#platform/migrating/schema';
 
-const USAGE = 'usage: migrate [run | revert | wait | check]';
+const USAGE = 'usage: migrate [run | revert | roles | wait | check]';
 const POLL_MS = 1000;
 
 /** An error of several addresses has no message of its own. */
@@ -14,8 +14,9 @@ const causeOf = (error: Error & { code?: string }): string =>
 const tell = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /**
- * `run`, the default, runs the migrations that the database lacks; `revert` undoes the last one; `wait` ends when this
- * version can work on the schema, however long that takes; `check` says whether it can, by its exit code.
+ * `run`, the default, runs the migrations that the database lacks; `revert` undoes the last one; `roles` gives the roles
+ * their rights, where they came after the tables; `wait` ends when this version can work on the schema, however long that
+ * takes; `check` says whether it can, by its exit code.
  */
 async function main(): Promise<number> {
   const [command = 'run', ...rest] = process.argv.slice(2);
@@ -48,6 +49,7 @@ async function main(): Promise<number> {
         () => revert(migrator),
         (undone) => ({ undone }),
       );
+    else if (command === 'roles') await recorded(DATABASE_URL, operation, () => migrator.grant());
     else throw new Error(USAGE);
     return 0;
   } finally {

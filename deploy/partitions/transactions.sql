@@ -95,6 +95,12 @@ BEGIN
       EXECUTE format('GRANT %s ON transactions TO %s', each.privilege_type,
         CASE each.grantee WHEN 0 THEN 'PUBLIC' ELSE each.grantee::regrole::text END);
     END LOOP;
+    FOR each IN SELECT attname, grantee, privilege_type FROM pg_attribute, aclexplode(attacl)
+      WHERE attrelid = newest AND NOT attisdropped
+    LOOP
+      EXECUTE format('GRANT %s (%I) ON transactions TO %s', each.privilege_type, each.attname,
+        CASE each.grantee WHEN 0 THEN 'PUBLIC' ELSE each.grantee::regrole::text END);
+    END LOOP;
   END IF;
   EXECUTE format('ALTER TABLE transactions ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%L)', newest, lower, bound);
   EXECUTE format('ALTER TABLE %s DROP CONSTRAINT below_boundary', newest);

@@ -1,4 +1,8 @@
 -- What several triggers share: who writes, and to which of the rows that are kept for each writer.
+--
+-- Functions of triggers that write run with the rights of their owner (SECURITY DEFINER). So a role may have the right to
+-- add a payment without the right to write a total or an event. Their search_path is fixed, or a table in the schema of
+-- the caller could take the place of ours, and nobody may put them on a table of his own (migrations/privileges.sql).
 
 -- The indexer's transactions are long, so it has its own rows in account_days (0) and in pool_totals (shard 0).
 CREATE FUNCTION writer() RETURNS smallint LANGUAGE sql STABLE AS $$
@@ -29,14 +33,16 @@ END $$;
 CREATE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 32';
 
 -- Whoever repairs derived data sets savings.repair to the id of his transaction: a setting that is left on a
--- connection means nothing in the next one. Anyone may set it, so it counts only for a role that owns the table or
--- acts for its owner, who could drop these triggers as well. In an installation with one role for everything that
--- includes the service, which has no statement that sets it. Asked here, because conditions of triggers cost more.
+-- connection means nothing in the next one. Anyone may set it, so it counts only for a role that may truncate the table,
+-- as its owner and operators may (migrations/privileges.sql): who may empty it may also rewrite it. In an installation
+-- with one role for everything that includes the service, which has no statement that sets it. Asked here, because
+-- conditions of triggers cost more.
 CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF TG_LEVEL = 'STATEMENT' AND current_setting('savings.repair', true) = pg_current_xact_id_if_assigned()::text THEN
-    IF pg_has_role((SELECT relowner FROM pg_class WHERE oid = TG_RELID), 'USAGE') THEN RETURN NULL; END IF;
-    RAISE EXCEPTION 'only the owner of % may repair it', TG_TABLE_NAME USING ERRCODE = 'insufficient_privilege';
+    IF has_table_privilege(TG_RELID, 'TRUNCATE') THEN RETURN NULL; END IF;
+    RAISE EXCEPTION 'only the owner of % and operators may repair it', TG_TABLE_NAME
+      USING ERRCODE = 'insufficient_privilege';
   END IF;
   RAISE EXCEPTION '% of % refused: %', TG_OP, TG_TABLE_NAME, TG_ARGV[0] USING ERRCODE = 'restrict_violation';
 END $$;

@@ -42,7 +42,8 @@ END $$;
 
 -- Also replaces a foreign key, which would look up and lock each row's pool again and take an eighth of the
 -- insertion's time. The pools are locked here, so none is deleted meanwhile. pools_deleted is the other half.
-CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION transactions_inserted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   missing integer;
   crowded uuid[];

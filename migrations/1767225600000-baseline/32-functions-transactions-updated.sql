@@ -1,7 +1,8 @@
 -- Totals that follow from transactions whose amount or status changed. The number of rows stays the same. For the steps
 -- see 31.
 
-CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION transactions_updated() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   missing integer;
   crowded uuid[];

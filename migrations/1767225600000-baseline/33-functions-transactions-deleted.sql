@@ -1,7 +1,8 @@
 -- Totals that follow from transactions that a reorganisation takes away. The newest transaction that is left is looked
 -- up; the pool is locked by then, so other writers' changes are visible. For the steps see 31.
 
-CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION transactions_deleted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   missing integer;
   crowded uuid[];

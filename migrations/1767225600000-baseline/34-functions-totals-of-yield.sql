@@ -1,6 +1,7 @@
 -- Totals that follow from accruals. A pool's rate is that of its newest remaining accrual, read under the pool's lock.
 
-CREATE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION yield_accruals_inserted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM FROM pools WHERE id IN (SELECT pool_id FROM added) ORDER BY id FOR NO KEY UPDATE;
   WITH changed AS (
@@ -29,7 +30,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION yield_accruals_deleted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   PERFORM FROM pools WHERE id IN (SELECT pool_id FROM removed) ORDER BY id FOR NO KEY UPDATE;
   WITH changed AS (

@@ -2,7 +2,8 @@
 -- refuses to all but triggers; test/schema.e2e-spec.ts holds the two lists together.
 
 -- For each row, because only the API creates many pools, through create_pools.
-CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION pools_inserted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF (NEW.balance, NEW.pending_balance, NEW.total_yield, NEW.claimed_yield, NEW.apr_bps, NEW.member_count,
     NEW.deposit_count, NEW.withdrawal_count, NEW.claim_count, NEW.last_deposit_id, NEW.last_withdrawal_id,
@@ -20,7 +21,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION pools_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION pools_deleted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM transactions t JOIN removed r ON r.id = t.pool_id) THEN
     RAISE EXCEPTION 'the pool has transactions'

@@ -75,7 +75,8 @@ BEGIN
   RETURN NEW;
 END $$;
 
-CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION pool_members_inserted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE pools SET member_count = member_count + 1, last_update = changed_at(last_update) WHERE id = NEW.pool_id;
   PERFORM move_outside(NEW.pool_id, NEW.address, -1);
@@ -95,7 +96,8 @@ BEGIN
 END $$;
 
 -- The update locks the pool. A payment that still saw the member has been committed by then, so it is counted.
-CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION pool_members_deleted() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   UPDATE pools SET member_count = member_count - 1, last_update = changed_at(last_update) WHERE id = OLD.pool_id;
   -- Not needed when the pool itself is deleted.

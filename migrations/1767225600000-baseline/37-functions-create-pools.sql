@@ -2,7 +2,8 @@
 -- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
 -- their events are written here in one statement, which costs less than the triggers of other writers.
 
-CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
 BEGIN

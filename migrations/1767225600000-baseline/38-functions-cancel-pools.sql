@@ -2,7 +2,8 @@
 
 -- Takes a pool away into which nothing was paid. Says what became of it: cancelled (again), forbidden, submitted,
 -- not_empty; null: there is no such pool. The order of locks is that of all writers: the pool, totals, days, counts.
-CREATE FUNCTION cancel_pool(pool uuid, caller text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION cancel_pool(pool uuid, caller text) RETURNS text LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   owner text;
   gone pools;
@@ -58,7 +59,8 @@ END $$;
 
 -- Brings back those of these pools that were cancelled, as they were: with their members and the pending deposit, under
 -- the same ids. Returns how many. Only events of a pool's own contract bring it back; null: that is known already.
-CREATE FUNCTION restore_pools(pools uuid[], contracts text[]) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION restore_pools(pools uuid[], contracts text[]) RETURNS integer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   back cancelled_pools;
   count integer := 0;

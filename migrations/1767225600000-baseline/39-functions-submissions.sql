@@ -1,7 +1,8 @@
 -- Deposits that are not paid yet, whose payers told hashes. Their events have no place on the chain, and come behind
 -- what the transaction takes back of their deposits.
 
-CREATE FUNCTION publish_told() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_told() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
@@ -14,7 +15,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_told_again() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_told_again() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
@@ -28,7 +30,8 @@ BEGIN
 END $$;
 
 -- Of a deposit that was confirmed it is no news.
-CREATE FUNCTION publish_taken_back() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_taken_back() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 0, array_agg(NULL::bigint), array_agg(NULL::bigint), array_agg(to_json(event))
@@ -43,7 +46,8 @@ END $$;
 
 -- A payment ends what was told. One that a reorganisation takes back is on its way again, whoever told its hash. The
 -- name sorts behind publish_updated_transactions, whose events come first.
-CREATE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION submissions_follow() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- Most updates only fill in gas.
   IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.status <> o.status) THEN
@@ -65,7 +69,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION submissions_end() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   DELETE FROM submissions WHERE transaction_id IN (SELECT id FROM removed WHERE status <> 'CONFIRMED');
   RETURN NULL;

@@ -5,7 +5,8 @@
 -- Publishes what the transaction has staged: what the chain says in its order, and what it takes back newest first. A
 -- transaction that does both, one after the other, tells them one after the other. What has no place on the chain
 -- follows from what was staged before it, and comes behind that.
-CREATE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_staged() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- The first of the transaction's rows has published them all.
   IF NOT EXISTS (SELECT FROM outbox_staged WHERE xid = NEW.xid AND position = NEW.position) THEN
@@ -29,7 +30,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_pools() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox (count, items)
   SELECT count(*), json_agg(event ORDER BY n)

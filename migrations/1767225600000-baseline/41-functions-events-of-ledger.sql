@@ -1,7 +1,8 @@
 -- Events of transactions and accruals. `final`: whether no reorganisation can take it back any more, as of now. The
 -- cursor is read once for a statement.
 
-CREATE FUNCTION publish_inserted_transactions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_inserted_transactions() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 1, array_agg(block), array_agg(log), array_agg(item)
@@ -22,7 +23,8 @@ BEGIN
 END $$;
 
 -- An event about a transaction that is taken back shows it as it was.
-CREATE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_updated_transactions() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   -- Most updates only fill in gas.
   IF EXISTS (SELECT FROM added r JOIN removed o ON o.id = r.id WHERE r.status <> o.status) THEN
@@ -83,7 +85,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_transactions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_deleted_transactions() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT -1, array_agg(block), array_agg(log), array_agg(item)
@@ -102,7 +105,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_accruals() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 1, array_agg(block), array_agg(log), array_agg(item)
@@ -118,7 +122,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_accruals() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_deleted_accruals() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT -1, array_agg(block), array_agg(log), array_agg(item)

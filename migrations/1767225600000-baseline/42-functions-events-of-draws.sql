@@ -16,7 +16,8 @@ CREATE FUNCTION circle_topic(kind text) RETURNS text LANGUAGE sql IMMUTABLE PARA
     WHEN 'CircleCompleted' THEN 'circle.completed' WHEN 'CircleCancelled' THEN 'circle.cancelled' END
 $$;
 
-CREATE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_inserted_draw_events() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT 1, array_agg(block), array_agg(log), array_agg(item)
@@ -54,7 +55,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_updated_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_updated_draw_events() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   IF EXISTS (SELECT FROM added WHERE draw_id IS NOT NULL) THEN
     INSERT INTO outbox_staged (direction, blocks, logs, items)
@@ -132,7 +134,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
-CREATE FUNCTION publish_deleted_draw_events() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_deleted_draw_events() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox_staged (direction, blocks, logs, items)
   SELECT -1, array_agg(block), array_agg(log), array_agg(item)

@@ -18,7 +18,8 @@ BEGIN
 END $$;
 
 -- Owners are told, whoever changes the status.
-CREATE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION publish_webhooks() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO outbox (count, items) VALUES (1, json_build_array(json_strip_nulls(json_build_object(
     'topic', CASE NEW.status WHEN 'PAUSED' THEN 'webhook.paused' WHEN 'DISABLED' THEN 'webhook.disabled'
@@ -29,7 +30,8 @@ BEGIN
 END $$;
 
 -- Keeps webhooks.pending and next_delivery_at. A trigger, so that no writer can forget them.
-CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION webhook_deliveries_changed() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   changed uuid[];
   changes integer[];

@@ -1,6 +1,7 @@
 -- Keeps lottery_totals.
 
-CREATE FUNCTION count_winners() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION count_winners() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   change bigint := 0;
 BEGIN

@@ -2,7 +2,8 @@
 
 -- Any change to a user, even by an operator, ends the user's sessions. Truncating users is refused because of the
 -- pools.
-CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION end_sessions() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO session_endings (user_id, expires_at) VALUES (OLD.id, now());
   RETURN NULL;

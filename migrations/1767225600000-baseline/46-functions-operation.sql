@@ -20,7 +20,8 @@ BEGIN
 END $$;
 
 -- It is done by SQL. `savings.operator` may name who does it.
-CREATE FUNCTION record_retries() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION record_retries() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
   INSERT INTO operator_records (command, arguments, person, outcome)
   VALUES ('retry', NEW.consumer || ' ' || NEW.event_id,

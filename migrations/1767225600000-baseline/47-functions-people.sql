@@ -3,7 +3,8 @@
 -- Ends the account of an address at once: its sessions (by the trigger of users) and webhooks. The rest goes by
 -- go_on_deleting. The user's row stays only where rows of the ledger name it, and forgets when it was made.
 -- Returns whether it stays.
-CREATE FUNCTION delete_account(whose text) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION delete_account(whose text) RETURNS boolean LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   person uuid;
   stays boolean;
@@ -26,7 +27,8 @@ END $$;
 
 -- A step of one deletion: some stored answers, or some pools. Returns how many rows it looked at; 0: none is left.
 -- Any of several, so that one that fails holds up no other.
-CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   deletion account_deletions;
   member record;

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Client, escapeLiteral } from 'pg';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 
 /** Listens on this machine only unless HOST is set: a development service should not be on the network. */
@@ -93,3 +96,27 @@ const chainNames = (addresses: string): string =>
   rpcEndpoints(addresses)
     .map(({ name }) => name)
     .join(', ');
+
+/** Accounts that deploy/postgres/roles.sql makes, by what they are for. */
+const ACCOUNTS = {
+  owner: 'savings',
+  api: 'savings_api',
+  indexer: 'savings_indexer',
+  operator: 'savings_operator',
+  read_only: 'savings_read_only',
+} as const;
+export type Role = keyof typeof ACCOUNTS;
+
+/** Makes the accounts on the server of this connection, all with one password, as suits development and tests only. */
+export async function makeRoles(client: Client, password: string): Promise<void> {
+  await client.query(readFileSync(path.resolve('deploy/postgres/roles.sql'), 'utf8'));
+  for (const account of Object.values(ACCOUNTS))
+    await client.query(`ALTER ROLE ${account} PASSWORD ${escapeLiteral(password)}`);
+}
+
+/** The database of `url`, for the account of that role. */
+export function urlAs(url: string, role: Role, password: string): string {
+  const own = new URL(url);
+  [own.username, own.password] = [ACCOUNTS[role], password];
+  return own.href;
+}

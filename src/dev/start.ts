@@ -14,7 +14,7 @@ import { seedExamples } from './examples';
 import { beAlone, takePorts } from './ports';
 import { commandOf, parentOf } from './processes';
 import { startPostgres } from './postgres';
-import { announcement, developing, hostOf, settings } from './settings';
+import { type Role, announcement, developing, hostOf, makeRoles, settings, urlAs } from './settings';
 
 const WATCH = process.argv.includes('--watch');
 const KILL_WATCHER_MS = 5000;
@@ -58,14 +58,15 @@ async function main(): Promise<void> {
     DATABASE_URL: process.env.DATABASE_URL || (await database(chain)),
   });
   tell('Migrating the database');
-  await migrate(environment.DATABASE_URL!);
-  if (chain) await heal(chain, environment);
+  const accounts = await migrate(environment.DATABASE_URL!);
+  const as = (role: Role): NodeJS.ProcessEnv => ({ ...environment, DATABASE_URL: accounts(role) });
+  if (chain) await heal(chain, as('operator'));
   if (chain && !process.env.DATABASE_URL) await seedExamples(environment.DATABASE_URL!, chain.deployment);
   tell('Starting the API');
-  await run('main.js', environment);
+  await run('main.js', as('api'));
   if (environment.RPC_URL) {
     tell('Starting the indexer');
-    await run('indexer.js', environment);
+    await run('indexer.js', as('indexer'));
   }
   const base = `http://localhost:${ports.api}`;
   // For `npm run demo`.
@@ -122,13 +123,28 @@ async function database(chain: LocalChain | undefined): Promise<string> {
   return postgres.url;
 }
 
-async function migrate(url: string): Promise<void> {
+/**
+ * On a server of our own each part gets its account, as in production, so that a right that is missing is missed here. A
+ * server that was given keeps its accounts.
+ * @returns the address of the database for a role
+ */
+async function migrate(url: string): Promise<(role: Role) => string> {
+  const isOurs = !process.env.DATABASE_URL;
+  const { password } = new URL(url);
+  if (isOurs) {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await makeRoles(client, password).finally(() => client.end());
+  }
   const source = await migrationSource(url).initialize();
   try {
-    await new Migrator(source, () => undefined).run();
+    const migrator = new Migrator(source, () => undefined);
+    await migrator.run();
+    await migrator.grant();
   } finally {
     await source.destroy();
   }
+  return (role) => (isOurs ? urlAs(url, role, password) : url);
 }
 
 /** A killed chain may be older than what the database knows of it. All data are then read again. */

@@ -18,8 +18,9 @@ import { Replay } from '#indexer/replaying/replay';
 import { endpointsOf } from '#indexer/verification';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
-import { type Response, type SignedIn, TestApp, settings, until } from '../support/app';
+import { type Response, type SignedIn, TestApp, until, indexerSettings } from '../support/app';
 import { ChainBench } from '../support/chain/chain-bench';
+import { urlAs } from '../support/database';
 import type { Wallet } from '../support/wallet';
 
 const HOUR = 3600;
@@ -59,7 +60,10 @@ beforeAll(async () => {
     people.push(await app.signIn(devAccount(index) as unknown as Wallet));
   }
   stranger = await app.signIn();
-  indexer = await createIndexer(settings(app.database.url, bench.settings()), pino({ level: 'silent' }));
+  indexer = await createIndexer(
+    indexerSettings(app.database.url, bench.settings()),
+    pino({ level: 'silent' }),
+  );
   await bench.atHead();
 }, 120_000);
 afterAll(async () => {
@@ -117,7 +121,7 @@ const tokens = (who: SignedIn): Promise<bigint> =>
 /** Nothing differs from the events, and from the contract's own views. A replay finds nothing to do. */
 async function verified(): Promise<void> {
   const options = {
-    databaseUrl: app.database.url,
+    databaseUrl: urlAs(app.database.url, 'operator'),
     repair: false,
     limit: 20,
     endpoints: endpointsOf({ RPC_URL: bench.anvil.url, RPC_REQUESTS_PER_SECOND: [] }),
@@ -126,7 +130,7 @@ async function verified(): Promise<void> {
   const report = await new Verification(options, progress, new AbortController().signal).run();
   expect(report).toMatchObject({ listed: [], notChecked: [] });
   const { corrected } = await new Replay(
-    app.database.url,
+    urlAs(app.database.url, 'operator'),
     { POOL_CONTRACTS: new Map() as never },
     () => 0,
   ).run();

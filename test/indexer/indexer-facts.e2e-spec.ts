@@ -7,7 +7,7 @@ import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy } from '#dev/deploy';
-import { settings } from '../support/app';
+import { indexerSettings } from '../support/app';
 import { eventually, useChain } from '../support/chain/chain-bench';
 import { migrationSource } from '../support/database';
 
@@ -19,7 +19,7 @@ describe('facts of the chain', () => {
   let indexer: NestFastifyApplication | undefined;
 
   async function start(): Promise<NestFastifyApplication> {
-    const environment = settings(bench.database.url, bench.settings());
+    const environment = indexerSettings(bench.database.url, bench.settings());
     indexer = await createIndexer(environment, pino({ level: 'silent' }));
     return indexer;
   }

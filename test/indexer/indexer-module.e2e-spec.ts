@@ -14,7 +14,7 @@ import { RpcEndpoints } from '#indexer/agreement/rpc-endpoints';
 import { createIndexer } from '#indexer/indexer.setup';
 import { Indexer } from '#indexer/leading/indexer.service';
 import { RpcUnavailable } from '#indexer/reading/rpc';
-import { settings } from '../support/app';
+import { indexerSettings } from '../support/app';
 import { IndexerProcess, eventually, useChain } from '../support/chain/chain-bench';
 import { Watcher, WatcherModule } from '../support/processes/indexer-module';
 
@@ -59,7 +59,7 @@ describe('a module in the indexer', () => {
   const bench = useChain();
   const logger = pino({ level: 'silent' });
   const environment = (overrides: NodeJS.ProcessEnv = {}) =>
-    settings(bench.database.url, { ...bench.settings(), ...overrides });
+    indexerSettings(bench.database.url, { ...bench.settings(), ...overrides });
   const get = async (app: NestFastifyApplication, url: string) => {
     const { statusCode, body } = await app.inject({ method: 'GET', url });
     return { status: statusCode, body };

@@ -134,7 +134,7 @@ describe('an event that cannot be applied', () => {
       expect(found.pools).toMatchObject([{ balance: '101', deposit_count: 2, withdrawal_count: 0 }]);
       expect(found.positions).toMatchObject([{ balance: '101', deposited: '101', withdrawn: '0' }]);
       const verification = new Verification(
-        { databaseUrl: later.databaseUrl, repair: false, limit: 10 },
+        { databaseUrl: later.operatorUrl, repair: false, limit: 10 },
         new Progress({ isTTY: false, write: () => true }),
         new AbortController().signal,
       );

@@ -7,7 +7,7 @@ import { createIndexer } from '#indexer/indexer.setup';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { artifacts, deploy, deployContracts, devAccount, execute, fund, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
-import { type SignedIn, TEN, TestApp, settings } from '../support/app';
+import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
 import { ChainBench, eventually } from '../support/chain/chain-bench';
 import type { Wallet } from '../support/wallet';
 
@@ -25,7 +25,7 @@ describe('the indexer', () => {
   let indexer: NestFastifyApplication;
 
   async function start(overrides: NodeJS.ProcessEnv = {}): Promise<void> {
-    const environment = settings(app.database.url, { ...bench.settings(), ...overrides });
+    const environment = indexerSettings(app.database.url, { ...bench.settings(), ...overrides });
     indexer = await createIndexer(environment, pino({ level: 'silent' }));
   }
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { bytes16 } from '#values/bytes16';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, fund, read, receiptOf } from '#dev/deploy';
-import { type Response, type SignedIn, TestApp, settings, until } from '../support/app';
+import { type Response, type SignedIn, TestApp, until, indexerSettings } from '../support/app';
 import { ChainBench } from '../support/chain/chain-bench';
 import type { Wallet } from '../support/wallet';
 
@@ -48,7 +48,10 @@ beforeAll(async () => {
     people.push(await app.signIn(devAccount(index) as unknown as Wallet));
   }
   [buyer, giver] = people;
-  indexer = await createIndexer(settings(app.database.url, bench.settings()), pino({ level: 'silent' }));
+  indexer = await createIndexer(
+    indexerSettings(app.database.url, bench.settings()),
+    pino({ level: 'silent' }),
+  );
   await bench.atHead();
 });
 afterAll(async () => {

@@ -44,7 +44,7 @@ describe('the API says why it cannot start, and does not try again what stays wr
     const url = new URL(database.url);
     change(url);
     try {
-      await expect(createApp(settings(url.href), logger)).rejects.toThrow(told);
+      await expect(createApp(settings(url.href, { DATABASE_URL: url.href }), logger)).rejects.toThrow(told);
       expect(lines.filter((line) => line.includes('Retrying'))).toEqual([]);
     } finally {
       await database.drop();

@@ -46,7 +46,13 @@ import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from '#features/webhooks/webhooks
 import type { ApartState } from '#indexer/contracts/contract-writer';
 import type { CursorState } from '#indexer/ledger/chain-cursor';
 import type { EventOutcome } from '#indexer/ledger/decide';
-import { type TestDatabase, emptyDatabase, freshDatabase, migrationSource } from '../support/database';
+import {
+  OBJECTS,
+  type TestDatabase,
+  emptyDatabase,
+  freshDatabase,
+  migrationSource,
+} from '../support/database';
 
 const OUTCOMES: Record<EventOutcome, true> = {
   WAITING: true,
@@ -78,22 +84,7 @@ describe('schema', () => {
     }
   });
 
-  /** Every object that a migration may create, as the server describes it. */
-  const objects = (source: DataSource): Promise<unknown> =>
-    source.query(`
-      SELECT 'column' AS kind, table_name || '.' || column_name AS name, data_type || coalesce(column_default, '') AS what
-      FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'migrations'
-      UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes
-      WHERE schemaname = 'public' AND tablename <> 'migrations'
-      UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
-      WHERE connamespace = 'public'::regnamespace AND conrelid <> coalesce(to_regclass('migrations')::oid, 0)
-      UNION ALL SELECT 'function', proname, prosrc FROM pg_proc WHERE pronamespace = 'public'::regnamespace
-      UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-      UNION ALL SELECT 'type', typname, '' FROM pg_type
-      WHERE typnamespace = 'public'::regnamespace AND typname NOT IN ('migrations', '_migrations')
-      UNION ALL SELECT 'option', relname, reloptions::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
-        AND reloptions IS NOT NULL
-      ORDER BY 1, 2, 3`);
+  const objects = (source: DataSource): Promise<unknown> => source.query(OBJECTS);
 
   it('matches the entities', async () => {
     const source = await open(await freshDatabase());

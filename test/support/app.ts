@@ -11,7 +11,7 @@ import { POOL_TYPES, byPoolType } from '#values/types';
 import { ExpiredRows } from '#platform/database/expired-rows';
 import { type Environment, loadEnvironment } from '#settings/environment';
 import { type AppOptions, createApp } from '#api/app.setup';
-import { type TestDatabase, freshDatabase } from './database';
+import { type TestDatabase, freshDatabase, urlAs } from './database';
 import { DocumentValidator, type OpenApiDocument } from './openapi';
 import { type MessageFields, type Wallet, newWallet, siweMessage } from './wallet';
 
@@ -60,11 +60,12 @@ export interface SignedIn {
   user: { id: string; address: string; createdAt: string };
 }
 
+/** Of an API on the database of `url`, with the account that an API has. */
 export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Environment =>
   loadEnvironment({
     NODE_ENV: 'test',
     LOG_LEVEL: 'silent',
-    DATABASE_URL: url,
+    DATABASE_URL: urlAs(url, 'api'),
     DATABASE_POOL_SIZE: '10',
     JWT_SECRET,
     RATE_LIMIT_GENERAL: '1000000000',
@@ -74,6 +75,10 @@ export const settings = (url: string, overrides: NodeJS.ProcessEnv = {}): Enviro
       .join(','),
     ...overrides,
   });
+
+/** The same of an indexer. */
+export const indexerSettings = (url: string, overrides: NodeJS.ProcessEnv = {}): Environment =>
+  settings(url, { DATABASE_URL: urlAs(url, 'indexer'), ...overrides });
 
 /** The API as production builds it, on a database of its own. Checks every answer against the OpenAPI document. */
 export class TestApp {

@@ -6,8 +6,11 @@ import { type DataSource } from 'typeorm';
 import { Migrator, migrationSource as sourceFor } from '#platform/migrating/migrator';
 import type { TimeLimits } from '#platform/postgres/budget';
 import { createDatabase } from '#dev/postgres';
+import { type Role, makeRoles, urlAs as urlFor } from '#dev/settings';
 
 const MIGRATIONS = join(__dirname, '../../migrations');
+/** Of every role. */
+const PASSWORD = 'test';
 /** Key of the lock under which the template is created; any number that nothing else on the server uses. */
 const TEMPLATE_LOCK = 4361;
 
@@ -81,11 +84,17 @@ async function migratedTemplate(): Promise<string> {
     if (rowCount) return;
     // It has another name until it is complete, so that a killed run leaves no unfinished template.
     const draft = `${name}_${randomBytes(4).toString('hex')}`;
-    await migrate(await createDatabase(serverUrl(), draft));
+    await makeRoles(client, PASSWORD);
+    const url = await createDatabase(serverUrl(), draft);
+    await client.query(`ALTER DATABASE ${escapeIdentifier(draft)} OWNER TO savings`);
+    await migrate(urlAs(url, 'owner'));
     await client.query(`ALTER DATABASE ${escapeIdentifier(draft)} RENAME TO ${escapeIdentifier(name)}`);
   });
   return name;
 }
+
+/** The database of `url`, for the account of that role. The accounts are there once `freshDatabase` was called. */
+export const urlAs = (url: string, role: Role): string => urlFor(url, role, PASSWORD);
 
 /**
  * Finds sessions that have the whole table locked. `pg_locks` lists every database of the server, and those of other
@@ -105,3 +114,21 @@ export async function migrate(url: string): Promise<void> {
   const source = await migrationSource(url);
   await new Migrator(source, () => undefined).run().finally(() => source.destroy());
 }
+
+/** Every object that a migration may create, as the server describes it, with who may what. */
+export const OBJECTS = `
+  SELECT 'column' AS kind, table_name || '.' || column_name AS name, data_type || coalesce(column_default, '') AS what
+  FROM information_schema.columns WHERE table_schema = 'public' AND table_name <> 'migrations'
+  UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes
+  WHERE schemaname = 'public' AND tablename <> 'migrations'
+  UNION ALL SELECT 'constraint', conname, pg_get_constraintdef(oid) FROM pg_constraint
+  WHERE connamespace = 'public'::regnamespace AND conrelid <> coalesce(to_regclass('migrations')::oid, 0)
+  UNION ALL SELECT 'function', proname, concat_ws(' ', proconfig, prosecdef, proacl, prosrc) FROM pg_proc
+  WHERE pronamespace = 'public'::regnamespace
+  UNION ALL SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL SELECT 'type', typname, '' FROM pg_type
+  WHERE typnamespace = 'public'::regnamespace AND typname NOT IN ('migrations', '_migrations')
+  UNION ALL SELECT 'option', relname, concat_ws(' ', reloptions, relacl) FROM pg_class
+  WHERE relnamespace = 'public'::regnamespace AND relname NOT LIKE 'migrations%'
+    AND (reloptions IS NOT NULL OR relacl IS NOT NULL)
+  ORDER BY 1, 2, 3`;

@@ -7,7 +7,7 @@ import { contractAbi, lotteryPoolAbi, savingsPoolAbi, tokenAbi } from '#ledger/c
 import { circleAbi, rotatingPoolAbi } from '#ledger/chain/rotating.abi';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
-import { type Response, type SignedIn, TEN, TestApp, settings, until, useApp } from '../support/app';
+import { type Response, type SignedIn, TEN, TestApp, until, useApp, indexerSettings } from '../support/app';
 import { ChainBench } from '../support/chain/chain-bench';
 import { addTransaction } from '../support/ledger';
 import type { Wallet } from '../support/wallet';
@@ -44,7 +44,7 @@ describe('calls', () => {
     saver = await app.signIn(devAccount(5) as unknown as Wallet);
     stranger = await app.signIn();
     await execute(client, 'TestToken', bench.deployment.token, 'mint', [saver.address, parseEther('1000')]);
-    const environment = settings(app.database.url, bench.settings());
+    const environment = indexerSettings(app.database.url, bench.settings());
     indexer = await createIndexer(environment, pino({ level: 'silent' }));
     await bench.atHead();
   });

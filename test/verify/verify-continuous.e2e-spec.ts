@@ -79,7 +79,7 @@ describe('continuous verification', () => {
   function verification(agree = 1, perRound = 20): ContinuousVerification {
     registry = new Registry();
     return new ContinuousVerification(
-      { databaseUrl: written.databaseUrl, perRound, roundMs: 0, mayVerify: () => true },
+      { databaseUrl: written.operatorUrl, perRound, roundMs: 0, mayVerify: () => true },
       new AgreedChain(
         nodes.map(({ endpoint }) => endpoint),
         agree,

@@ -28,7 +28,7 @@ afterAll(() => written?.stop());
 
 const verify = (repair: boolean): Promise<{ differences: Record<string, number> }> =>
   new Verification(
-    { databaseUrl: written.databaseUrl, repair, limit: 10 },
+    { databaseUrl: written.operatorUrl, repair, limit: 10 },
     new Progress({ isTTY: false, write: () => true }),
     new AbortController().signal,
   ).run();

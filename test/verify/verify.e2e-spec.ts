@@ -4,6 +4,7 @@ import { type VerifyReport, exitCode } from '#verify/checks/findings';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { type SignedIn, TEN, until, useApp } from '../support/app';
+import { urlAs } from '../support/database';
 import { accrue, addTransaction } from '../support/ledger';
 import { lookUpOnly } from '../support/lists';
 import { perform, step } from '../support/verify/random-ledger';
@@ -27,7 +28,11 @@ beforeAll(async () => {
 const silent = (): Progress => new Progress({ isTTY: false, write: () => true });
 
 const verified = (repair = false, signal = new AbortController().signal): Promise<VerifyReport> =>
-  new Verification({ databaseUrl: app.database.url, repair, limit: 1000 }, silent(), signal).run();
+  new Verification(
+    { databaseUrl: urlAs(app.database.url, 'operator'), repair, limit: 1000 },
+    silent(),
+    signal,
+  ).run();
 
 /** Changing many rows in no order blocks others, so deadlocks may happen. */
 async function unlessDeadlocked(client: Client, statement: string): Promise<number> {
@@ -237,7 +242,7 @@ describe('verification of what is derived', () => {
   it('counts all differences and lists the first ones', async () => {
     await corrupt(`UPDATE pools SET total_yield = 1, claimed_yield = 1, apr_bps = 1 WHERE id = '${poolId}'`);
     const few = new Verification(
-      { databaseUrl: app.database.url, repair: false, limit: 2 },
+      { databaseUrl: urlAs(app.database.url, 'operator'), repair: false, limit: 2 },
       silent(),
       new AbortController().signal,
     );

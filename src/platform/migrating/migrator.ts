@@ -2,6 +2,7 @@ import { DatabaseError } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, QueryFailedError, type QueryRunner } from 'typeorm';
 import { dataSourceOptions } from '#platform/database/data-source';
 import { pause } from '#platform/timing/waits';
+import { privileges } from './schema';
 
 /** Requests that queue behind a migration, which waits for its lock, wait no longer than this. */
 const LOCK_MS = 500;
@@ -41,7 +42,9 @@ export class Migrator {
       const pending = await executor.getPendingMigrations();
       for (const migration of pending)
         await this.step(migration.name, () => this.apply(runner, executor, migration));
-      this.tell(pending.length > 0 ? `${pending.length} migrations have run` : 'no migration is pending');
+      this.tell(
+        pending.length > 0 ? `migrations that have run: ${pending.length}` : 'no migration is pending',
+      );
       return pending.map(({ name }) => name);
     });
   }
@@ -59,17 +62,29 @@ export class Migrator {
     });
   }
 
-  /** One transaction, unless the migration asks for none. Then it may wait: what is built concurrently blocks nobody. */
+  /** Gives the roles their rights anew: those that exist by now, to the tables as they are. */
+  grant(): Promise<void> {
+    return this.alone(async (runner) => {
+      await runner.query(privileges());
+    });
+  }
+
+  /**
+   * One transaction, unless the migration asks for none. Then it may wait: what is built concurrently blocks nobody. No
+   * table is ever seen without the rights to it.
+   */
   private async apply(runner: QueryRunner, executor: MigrationExecutor, migration: Migration): Promise<void> {
     if (migration.instance?.transaction === false) {
       await runner.query('SET lock_timeout = 0');
       await executor.executeMigration(migration);
+      await runner.query(privileges());
       return;
     }
     await runner.query(`SET lock_timeout = ${LOCK_MS}`);
     await runner.startTransaction();
     try {
       await executor.executeMigration(migration);
+      await runner.query(privileges());
       await runner.commitTransaction();
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { Client, type ClientBase, DatabaseError } from 'pg';
@@ -35,6 +35,9 @@ export function knownMigrations(): readonly string[] {
   return known;
 }
 type Migration = new () => MigrationInterface;
+
+/** What gives the roles their rights, as one statement that may run any number of times. */
+export const privileges = (): string => readFileSync(path.join(MIGRATIONS, 'privileges.sql'), 'utf8');
 
 /**
  * What keeps a version from working on a schema: it lacks migrations, or one that the version has to know has run

@@ -15,8 +15,9 @@ import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
-import { settings } from '../../support/app';
+import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
+import { urlAs } from '../../support/database';
 import { ForeignModule } from '../../support/chain/foreign-adapters';
 
 jest.setTimeout(120_000);
@@ -72,7 +73,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
 
   const start = async (): Promise<void> => {
     app = await createIndexer(
-      settings(bench.database.url, { ...bench.settings() }),
+      indexerSettings(bench.database.url, { ...bench.settings() }),
       pino({ level: 'silent' }),
       { modules: [ForeignModule] },
     );
@@ -105,10 +106,10 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   ];
   /** What is found to be wrong, or could not be compared. */
   const verified = async (): Promise<unknown[]> => {
-    const { RPC_URL } = settings(bench.database.url, { ...bench.settings() });
+    const { RPC_URL } = indexerSettings(bench.database.url, { ...bench.settings() });
     const endpoints = endpointsOf({ RPC_URL });
     const { listed, notChecked, checked } = await new Verification(
-      { databaseUrl: bench.database.url, repair: false, limit: 10, endpoints },
+      { databaseUrl: urlAs(bench.database.url, 'operator'), repair: false, limit: 10, endpoints },
       new Progress({ isTTY: false, write: () => true }),
       new AbortController().signal,
     ).run();
@@ -119,13 +120,17 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   /** What a replay had to make anew. */
   const replayed = async (): Promise<string[]> => {
     const settingsOf = { POOL_CONTRACTS: new PoolContracts() };
-    const { corrected, refused } = await new Replay(bench.database.url, settingsOf, () => undefined).run();
+    const { corrected, refused } = await new Replay(
+      urlAs(bench.database.url, 'operator'),
+      settingsOf,
+      () => undefined,
+    ).run();
     expect(refused).toEqual([]);
     return Object.entries(corrected).flatMap(([name, count]) => (count > 0 ? name : []));
   };
   /** As the command does. */
   async function rewind(to: number): Promise<void> {
-    const environment = settings(bench.database.url, { ...bench.settings() });
+    const environment = indexerSettings(bench.database.url, { ...bench.settings() });
     const context = await NestFactory.createApplicationContext(
       RewindModule.register(environment, [ForeignModule]),
       { logger: false, abortOnError: false },

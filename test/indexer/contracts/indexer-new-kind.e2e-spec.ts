@@ -163,7 +163,7 @@ it.each([0, 2])(
       { outcome: 'REFUSED', count: '4' },
     ]);
     const verification = new Verification(
-      { databaseUrl: written.databaseUrl, repair: false, limit: 10 },
+      { databaseUrl: written.operatorUrl, repair: false, limit: 10 },
       new Progress({ isTTY: false, write: () => true }),
       new AbortController().signal,
     );

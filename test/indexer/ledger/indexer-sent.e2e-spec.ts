@@ -4,7 +4,7 @@ import { createIndexer } from '#indexer/indexer.setup';
 import { CONCLUDE, DUE } from '#indexer/submissions/submissions.sql';
 import { artifacts, receiptOf } from '#dev/deploy';
 import { bytes16 } from '#values/bytes16';
-import { settings, until } from '../../support/app';
+import { until, indexerSettings } from '../../support/app';
 import { useChain } from '../../support/chain/chain-bench';
 import { newHash } from '../../support/ledger';
 import { type Fields, type PublishedRow, READ_ALL } from '../../support/events/outbox';
@@ -18,7 +18,10 @@ describe('a hash that was told', () => {
   let indexer: NestFastifyApplication;
 
   beforeAll(async () => {
-    indexer = await createIndexer(settings(bench.database.url, bench.settings()), pino({ level: 'silent' }));
+    indexer = await createIndexer(
+      indexerSettings(bench.database.url, bench.settings()),
+      pino({ level: 'silent' }),
+    );
     await bench.atHead();
   });
   afterAll(() => indexer?.close());

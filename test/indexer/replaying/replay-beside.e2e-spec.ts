@@ -60,7 +60,7 @@ async function write(chain: PaperChain): Promise<Written> {
 
 const replay = (written: Written, ...more: [] | [AbortSignal]): Promise<ReplayReport> =>
   new Replay(
-    written.databaseUrl,
+    written.operatorUrl,
     { POOL_CONTRACTS: new PoolContracts([['lottery', [LOTTERY, NEW_LOTTERY]]]) },
     () => undefined,
     ...more,

@@ -19,7 +19,7 @@ import {
   read,
   seedDraws,
 } from '#dev/deploy';
-import { TestApp, settings, until } from '../app';
+import { TestApp, indexerSettings, until } from '../app';
 import type { TestWallet } from './test-wallet';
 import { newWallet } from '../wallet';
 
@@ -66,7 +66,7 @@ export class PageBench {
   }
 
   async startIndexer(): Promise<void> {
-    const environment = settings(this.app.database.url, this.chain);
+    const environment = indexerSettings(this.app.database.url, this.chain);
     this.indexer ??= await createIndexer(environment, pino({ level: 'silent' }), {
       modules: this.modules,
     });

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { type Address, type Hash, type Hex, hexToString, parseEther } from 'viem';
 import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute } from '#dev/deploy';
-import { TEN, TestApp, settings } from '../app';
+import { TEN, TestApp, indexerSettings } from '../app';
 import { ChainBench } from '../chain/chain-bench';
 
 interface Asked {
@@ -96,7 +96,7 @@ export class PayingBench extends ChainBench {
     });
     await this.app.listen();
     this.following = await createIndexer(
-      settings(this.app.database.url, this.settings()),
+      indexerSettings(this.app.database.url, this.settings()),
       pino({ level: 'silent' }),
     );
   }

@@ -23,7 +23,7 @@ import {
   fund,
   read,
 } from '#dev/deploy';
-import { type TestDatabase, freshDatabase } from '../database';
+import { type TestDatabase, freshDatabase, urlAs } from '../database';
 import { RpcProxy } from './chain-proxy';
 
 const ENTRY = path.join(__dirname, '../../../dist/src/indexer.js');
@@ -237,7 +237,8 @@ export class ChainBench {
       env: {
         PATH: process.env.PATH,
         NODE_ENV: 'test',
-        DATABASE_URL: this.database.url,
+        // A command is an operator's.
+        DATABASE_URL: urlAs(this.database.url, args.length > 0 ? 'operator' : 'indexer'),
         ...this.settings(),
         INDEXER_PORT: '0',
         HOST: '127.0.0.1',

@@ -8,7 +8,7 @@ import type { Kind } from '#ledger/adapters/happening';
 import type { ChainEvent } from '#indexer/reading/decode';
 import type { Block } from '#indexer/reading/raw-chain';
 import { WINDOW_BLOCKS } from '#indexer/reading/block-batch';
-import { type TestDatabase, freshDatabase } from '../database';
+import { type TestDatabase, freshDatabase, urlAs } from '../database';
 import { type PublishedRow, READ_ALL, TOLD, foldOutbox } from '../events/outbox';
 
 export const SAVER = `0x${'5a'.repeat(20)}`;
@@ -100,11 +100,14 @@ export class Written {
   writer: EventWriter;
   cursor: ChainCursor;
   databaseUrl: string;
+  /** The same for verifications and replays. */
+  operatorUrl: string;
   private own?: TestDatabase;
 
   async start(chain: PaperChain, confirmations: Confirmations = 0, database?: TestDatabase): Promise<this> {
     if (!database) this.own = database = await freshDatabase();
     this.databaseUrl = database.url;
+    this.operatorUrl = urlAs(database.url, 'operator');
     this.client = await connect(database.url);
     this.confirm(confirmations);
     const [{ number, hash, time }] = chain.blocks;

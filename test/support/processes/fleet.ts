@@ -3,7 +3,7 @@ import { type AnvilNode, startAnvil } from '#dev/anvil';
 import { type Deployment, anvilRpc, connect, deployContracts } from '#dev/deploy';
 import { freePort } from '#dev/postgres-host';
 import { CONTRACTS, JWT_SECRET, METRICS_TOKEN } from '../app';
-import { type TestDatabase, freshDatabase } from '../database';
+import { type TestDatabase, freshDatabase, urlAs } from '../database';
 import { Replica, Service, eventually } from './processes';
 
 export interface FleetOptions {
@@ -23,6 +23,8 @@ export class Fleet {
     readonly replicas: Replica[],
     readonly indexers: Service[],
     readonly database: TestDatabase,
+    /** Of its API processes, without their ports. */
+    readonly environment: NodeJS.ProcessEnv,
     readonly chain?: AnvilNode,
     readonly deployment?: Deployment,
   ) {}
@@ -32,11 +34,13 @@ export class Fleet {
     const chain = indexed ? await startAnvil() : undefined;
     const deployment = chain && (await deployContracts(chain.url));
     const contracts = deployment?.contracts ?? CONTRACTS;
+    // A server that was given may have no accounts but its own.
+    const as = (role: 'api' | 'indexer'): string => (database ? shared.url : urlAs(shared.url, role));
     const environment = {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',
       LOG_LEVEL: 'warn',
-      DATABASE_URL: shared.url,
+      DATABASE_URL: as('api'),
       DATABASE_POOL_SIZE: '10',
       JWT_SECRET,
       METRICS_TOKEN,
@@ -53,9 +57,16 @@ export class Fleet {
     const members: Replica[] = [];
     for (let i = 0; i < replicas; i++) members.push(new Replica(await freePort(), environment));
     const indexers = indexed
-      ? [1, 2].map(() => new Service('indexer', { ...environment, CHAIN_ID: '' }))
+      ? [1, 2].map(
+          () =>
+            new Service('indexer', {
+              ...environment,
+              DATABASE_URL: as('indexer'),
+              CHAIN_ID: '',
+            }),
+        )
       : [];
-    const fleet = new Fleet(members, indexers, shared, chain, deployment);
+    const fleet = new Fleet(members, indexers, shared, environment, chain, deployment);
     try {
       await Promise.all([...members, ...indexers].map((each) => each.start()));
       // As an indexer that is up to date would: without one /health is never `healthy`.

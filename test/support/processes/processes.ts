@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '#dev/postgres-host';
 
-const BUILT = join(__dirname, '../../../dist/src');
+/** What `npm run build` made. */
+export const BUILT = join(__dirname, '../../../dist/src');
 /** Bytes of a process's output that are kept, to tell why it failed. */
 const LOG_TAIL = 20_000;
 
@@ -60,12 +61,13 @@ export class Service extends Child {
   constructor(
     private readonly entry: 'main' | 'indexer',
     private readonly settings: NodeJS.ProcessEnv,
+    private readonly built = BUILT,
   ) {
     super();
   }
 
   async start(): Promise<void> {
-    const file = join(BUILT, `${this.entry}.js`);
+    const file = join(this.built, `${this.entry}.js`);
     if (!existsSync(file)) throw new Error('the fault tests run the built service: `npm run build` first');
     const child = fork(file, {
       // Does not pass on jest's flags and NODE_OPTIONS.
@@ -86,8 +88,9 @@ export class Replica extends Service {
   constructor(
     readonly port: number,
     settings: NodeJS.ProcessEnv,
+    built?: string,
   ) {
-    super('main', { ...settings, PORT: `${port}` });
+    super('main', { ...settings, PORT: `${port}` }, built);
   }
 
   get url(): string {

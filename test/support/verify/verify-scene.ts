@@ -117,7 +117,7 @@ export class VerifyScene {
   }
 
   async verify(repair = false, endpoints?: EndpointRotation): Promise<VerifyReport> {
-    const options = { databaseUrl: this.written.databaseUrl, repair, limit: 1000, endpoints };
+    const options = { databaseUrl: this.written.operatorUrl, repair, limit: 1000, endpoints };
     const silent = new Progress({ isTTY: false, write: () => true });
     return new Verification(options, silent, new AbortController().signal).run();
   }

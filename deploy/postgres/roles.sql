@@ -1,0 +1,24 @@
+-- The accounts of the service: an owner, who runs the migrations, and four that cannot change any definition. Roles are
+-- of the whole server, so they are made once, by an account that may (CREATEROLE or a superuser):
+--
+--   psql "$ADMIN_URL" -v ON_ERROR_STOP=1 -f deploy/postgres/roles.sql
+--   psql "$ADMIN_URL" -c "ALTER ROLE savings_api PASSWORD '…'"     # and so on; or `\password savings_api`
+--   psql "$ADMIN_URL" -c 'CREATE DATABASE savings OWNER savings'   # or ALTER DATABASE … OWNER TO savings
+--   DATABASE_URL=postgres://savings:…@…/savings node dist/src/migrate.js
+--
+-- What each may do is in migrations/privileges.sql, which the migrations apply. Where the roles come after the tables:
+-- `node dist/src/migrate.js roles`. Running this file again changes nothing.
+
+DO $$
+DECLARE
+  role name;
+BEGIN
+  FOREACH role IN ARRAY ARRAY['savings', 'savings_api', 'savings_indexer', 'savings_operator', 'savings_read_only'] LOOP
+    IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = role) THEN
+      EXECUTE format('CREATE ROLE %I LOGIN', role);
+    END IF;
+  END LOOP;
+END $$;
+
+-- Whoever rewinds or replays takes over from an indexer, and ends its connection if it hangs.
+GRANT savings_indexer TO savings_operator;

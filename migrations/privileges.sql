@@ -1,0 +1,134 @@
+-- Who may do what. Every migration ends with this, in its transaction, and `migrate.js roles` runs it alone. Only roles
+-- that exist get anything (deploy/postgres/roles.sql makes them): an installation may have one account for everything.
+--
+-- owner       runs the migrations, and owns what they make
+-- api         what requests write, and what the API does by the way: events, webhooks, rows that expire
+-- indexer     what the chain says
+-- operator    replay, rewind, verify, repairs: all rows, but no definition. TRUNCATE is the right to repair what is
+--             derived (refuse_write), and temporary tables are what a replay computes in
+-- read_only   people and reports; no secrets
+--
+-- UPDATE (created_at), or (begun_at), is the right to lock a row: triggers refuse to change that column.
+
+DO $privileges$
+DECLARE
+  given record;
+  role name;
+  roles CONSTANT name[] := ARRAY(
+    SELECT rolname FROM pg_roles
+    WHERE rolname IN ('savings_api', 'savings_indexer', 'savings_operator', 'savings_read_only') ORDER BY rolname);
+  defined regprocedure;
+BEGIN
+  -- What runs as its owner is for triggers of ours, and for those who are named below.
+  FOR defined IN
+    SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+      AND (prosecdef OR proname = 'after_restore') AND proowner = current_user::regrole
+  LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', defined);
+  END LOOP;
+  IF roles = '{}' THEN RETURN; END IF;
+
+  -- With either a caller could make a function or a trigger of his own.
+  REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+  EXECUTE format('REVOKE CREATE, TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
+  FOREACH role IN ARRAY roles LOOP
+    EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', role);
+    IF role = 'savings_operator' THEN
+      EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), role);
+    END IF;
+  END LOOP;
+
+  -- One row for each table and view. Operators have all rights to the rows of all.
+  FOR given IN
+    SELECT to_regclass('public.' || name) AS relation, r.role, r.privileges
+    FROM (VALUES
+      -- name, api, indexer, read_only
+      ('users', 'SELECT, INSERT, UPDATE', 'SELECT', 'SELECT'),
+      ('nonces', 'SELECT, INSERT, UPDATE, DELETE', '', ''),
+      ('session_endings', 'SELECT, INSERT, UPDATE, DELETE', '', 'SELECT'),
+      ('idempotency_keys', 'SELECT, INSERT, UPDATE, DELETE', '', ''),
+      ('event_tickets', 'SELECT, INSERT, UPDATE, DELETE', '', ''),
+
+      ('pools', 'SELECT, UPDATE (auto_compound, last_update)', 'SELECT, UPDATE (created_at)', 'SELECT'),
+      ('pool_members', 'SELECT, DELETE', 'SELECT', 'SELECT'),
+      ('new_pools', 'INSERT', '', ''),
+      ('cancelled_pools', 'SELECT', 'SELECT', 'SELECT'),
+      ('transactions', 'SELECT, UPDATE (created_at)', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('yield_accruals', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('submissions', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+
+      ('account_days', 'SELECT', 'SELECT', 'SELECT'),
+      ('owner_totals', 'SELECT', 'SELECT', 'SELECT'),
+      ('pool_totals', 'SELECT', 'SELECT', 'SELECT'),
+      ('member_streams', 'SELECT', 'SELECT', 'SELECT'),
+      ('member_counts', 'SELECT', 'SELECT', 'SELECT'),
+
+      ('chain_cursor', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_contracts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_contracts_apart', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_facts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_proofs', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_blocks', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_events', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('pool_names', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('receipt_waits', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('set_aside_counts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('positions', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('pool_weights', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('accrual_rates', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('position_journal', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('lottery_draws', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('lottery_tickets', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('lottery_totals', 'SELECT', 'SELECT', 'SELECT'),
+      ('circles', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('circle_members', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('circle_rounds', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+
+      -- Triggers add events; a consumer takes them, and removes old ones.
+      ('outbox', 'SELECT, DELETE', 'SELECT', 'SELECT'),
+      ('outbox_staged', '', '', ''),
+      ('outbox_consumers', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('outbox_set_aside', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('outbox_removed', 'SELECT, UPDATE', 'SELECT', 'SELECT'),
+      ('webhooks', 'SELECT, INSERT, UPDATE, DELETE', '', ''),
+      ('webhook_events', 'SELECT, INSERT, UPDATE, DELETE', '', 'SELECT'),
+      ('webhook_crowds', 'SELECT, INSERT, UPDATE, DELETE', '', 'SELECT'),
+      ('webhook_deliveries', 'SELECT, INSERT, UPDATE, DELETE', '', 'SELECT'),
+
+      ('migrations', 'SELECT', 'SELECT', 'SELECT'),
+      ('required_migrations', 'SELECT', 'SELECT', 'SELECT'),
+      ('verify_walks', 'SELECT', 'SELECT', 'SELECT'),
+      ('account_deletions', 'SELECT', '', ''),
+      ('operator_records', 'SELECT, UPDATE (begun_at), DELETE', '', 'SELECT')
+    ) AS t (name, api, indexer, read_only) CROSS JOIN LATERAL (VALUES
+      ('savings_api', t.api),
+      ('savings_indexer', t.indexer),
+      ('savings_read_only', t.read_only),
+      ('savings_operator', CASE WHEN name IN ('migrations', 'required_migrations') THEN 'SELECT'
+        ELSE 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE' END)
+    ) AS r (role, privileges)
+    WHERE r.role = ANY (roles) AND to_regclass('public.' || name) IS NOT NULL
+  LOOP
+    EXECUTE format('REVOKE ALL ON %s FROM %I', given.relation, given.role);
+    IF given.privileges <> '' THEN
+      EXECUTE format('GRANT %s ON %s TO %I', given.privileges, given.relation, given.role);
+    END IF;
+  END LOOP;
+
+  FOR given IN
+    SELECT p.oid::regprocedure AS function, f.role
+    FROM (VALUES
+      ('cancel_pool', 'savings_api'),
+      ('cancel_pool', 'savings_operator'),
+      ('delete_account', 'savings_api'),
+      ('delete_account', 'savings_operator'),
+      ('go_on_deleting', 'savings_api'),
+      ('go_on_deleting', 'savings_operator'),
+      ('restore_pools', 'savings_indexer'),
+      ('restore_pools', 'savings_operator')
+    ) AS f (name, role) JOIN pg_proc p ON p.proname = f.name AND p.pronamespace = 'public'::regnamespace
+    WHERE f.role = ANY (roles)
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', given.function, given.role);
+  END LOOP;
+END $privileges$;

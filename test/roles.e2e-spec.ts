@@ -1,0 +1,208 @@
+import { Client } from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { Migrator } from '#platform/migrating/migrator';
+import type { Role } from '#dev/settings';
+import { type SignedIn, TestApp } from './support/app';
+import { migrationSource, query, urlAs } from './support/database';
+
+// That each part can do its work is shown by all other tests: they give API, indexer, verification and replay their
+// accounts. Here is what they cannot do.
+const app = new TestApp();
+let user: SignedIn;
+beforeAll(async () => {
+  await app.start();
+  user = await app.signIn();
+  await app.createPool(user);
+});
+afterAll(() => app.stop());
+
+const REFUSED = { code: '42501' };
+const ROLES: Role[] = ['api', 'indexer', 'operator', 'read_only'];
+const run = (role: Role, text: string): Promise<unknown> => query(urlAs(app.database.url, role), text);
+
+describe('no role but the owner may change a definition', () => {
+  it.each(
+    ROLES.flatMap((role) =>
+      [
+        'CREATE TABLE mine ()',
+        'ALTER TABLE pools ADD COLUMN mine text',
+        'ALTER TABLE pools DISABLE TRIGGER pools_derived',
+        'DROP TABLE nonces',
+        'CREATE INDEX ON pools (type)',
+        'CREATE FUNCTION mine() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$',
+        'CREATE TRIGGER mine AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION publish_pools()',
+        'CREATE SCHEMA mine',
+        "SET session_replication_role = 'replica'",
+        'GRANT SELECT ON nonces TO savings_read_only; SET ROLE savings',
+        "INSERT INTO migrations (timestamp, name) VALUES (1, 'mine')",
+        "INSERT INTO required_migrations VALUES ('mine')",
+        'SELECT after_restore()',
+      ].map((text) => [role, text] as const),
+    ),
+  )('%s: %s', (role, text) => expect(run(role, text)).rejects.toMatchObject(REFUSED));
+});
+
+/** Statements that would change nothing, or nothing that is there, if they were allowed. */
+const changing = (table: string, column: string): string[] => [
+  `INSERT INTO ${table} SELECT * FROM ${table} WHERE false`,
+  `UPDATE ${table} SET ${column} = ${column} WHERE false`,
+  `DELETE FROM ${table} WHERE false`,
+];
+const CHAIN = [
+  ...changing('chain_cursor', 'state'),
+  ...changing('chain_events', 'outcome'),
+  ...changing('yield_accruals', 'amount'),
+  ...changing('positions', 'balance'),
+  ...changing('lottery_draws', 'prize'),
+  ...changing('circles', 'state'),
+];
+const TOTALS = ['pool_totals', 'owner_totals', 'account_days', 'member_counts'].flatMap((table) =>
+  changing(
+    table,
+    table === 'pool_totals'
+      ? 'pools'
+      : table === 'account_days'
+        ? 'pending'
+        : table === 'owner_totals'
+          ? 'pools'
+          : 'count',
+  ),
+);
+const EVENTS = [
+  'INSERT INTO outbox (count, items) VALUES (1, $$[]$$)',
+  'INSERT INTO outbox_staged SELECT * FROM outbox_staged',
+];
+const USERS = [...changing('users', 'session_generation'), ...changing('session_endings', 'user_id')];
+const SECRETS = ['nonces', 'idempotency_keys', 'event_tickets', 'webhooks'];
+
+const CASES: Record<Exclude<Role, 'owner' | 'operator'>, string[]> = {
+  api: [
+    ...CHAIN,
+    ...TOTALS,
+    ...EVENTS,
+    'INSERT INTO transactions SELECT * FROM transactions WHERE false',
+    "UPDATE transactions SET status = 'CONFIRMED' WHERE false",
+    'DELETE FROM transactions WHERE false',
+    'INSERT INTO pools SELECT * FROM pools WHERE false',
+    'UPDATE pools SET balance = balance WHERE false',
+    'DELETE FROM pools WHERE false',
+    'DELETE FROM users WHERE false',
+    'TRUNCATE nonces',
+    "SELECT restore_pools('{}', '{}')",
+    'CREATE TEMPORARY TABLE mine ()',
+  ],
+  indexer: [
+    ...USERS,
+    ...TOTALS,
+    ...EVENTS,
+    ...SECRETS.map((table) => `SELECT FROM ${table}`),
+    'UPDATE pools SET balance = balance WHERE false',
+    'DELETE FROM pool_members WHERE false',
+    "SELECT cancel_pool('00000000-0000-0000-0000-000000000000', '')",
+    'CREATE TEMPORARY TABLE mine ()',
+  ],
+  read_only: [
+    ...CHAIN,
+    ...TOTALS,
+    ...EVENTS,
+    ...USERS,
+    ...changing('transactions', 'amount'),
+    ...SECRETS.map((table) => `SELECT FROM ${table}`),
+    'SELECT FROM transactions FOR UPDATE',
+    "SELECT cancel_pool('00000000-0000-0000-0000-000000000000', '')",
+    'CREATE TEMPORARY TABLE mine ()',
+  ],
+};
+describe.each(Object.entries(CASES))('%s may not', (role, texts) => {
+  it.each(texts)('%s', (text) => expect(run(role as Role, text)).rejects.toMatchObject(REFUSED));
+});
+
+it('the column by which API and indexer lock rows is refused to both', async () => {
+  for (const role of ['api', 'indexer'] as const)
+    await expect(run(role, 'UPDATE pools SET created_at = now()')).rejects.toMatchObject({
+      code: role === 'api' ? '42501' : '23001',
+    });
+  await expect(run('api', 'UPDATE transactions SET created_at = now()')).rejects.toMatchObject({
+    code: '23001',
+  });
+});
+
+it('read-only sees what there is', async () => {
+  expect(
+    await run('read_only', 'SELECT type FROM pools JOIN transactions t ON t.pool_id = pools.id'),
+  ).toHaveLength(1);
+});
+
+describe('functions', () => {
+  it('that run as their owner have a fixed search_path, and nobody may put them on a table of his own', async () => {
+    const rows = await app.sql<{ name: string; settings: string[]; isPublic: boolean }>(`
+      SELECT proname AS name, proconfig AS settings, has_function_privilege('savings_read_only', oid, 'EXECUTE') AS "isPublic"
+      FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`);
+    expect(rows.length).toBeGreaterThan(25);
+    for (const row of rows)
+      expect(row).toMatchObject({ settings: ['search_path=public, pg_temp'], isPublic: false });
+  });
+
+  it('of triggers that write run as their owner', async () => {
+    expect(
+      await app.sql(`
+        SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prorettype = 'trigger'::regtype
+          AND NOT prosecdef AND prosrc ~ '(INSERT INTO|UPDATE \\w+ SET|DELETE FROM)'`),
+    ).toEqual([]);
+  });
+
+  it('write to our tables, whatever the caller calls his own', async () => {
+    const client = new Client({ connectionString: urlAs(app.database.url, 'operator') });
+    await client.connect();
+    try {
+      await client.query(`CREATE TEMPORARY TABLE owner_totals (LIKE public.owner_totals INCLUDING ALL);
+        CREATE TEMPORARY TABLE added (id uuid, owner_id uuid, created_at timestamptz)`);
+      await expect(
+        client.query(`CREATE TRIGGER mine AFTER INSERT ON added REFERENCING NEW TABLE AS added
+          FOR EACH STATEMENT EXECUTE FUNCTION public.publish_pools()`),
+      ).rejects.toMatchObject(REFUSED);
+      await client.query(`SET search_path = pg_temp, public;
+        INSERT INTO public.pools (id, type, owner_id, contract_address, created_at, last_update)
+        SELECT gen_random_uuid(), 'lottery', owner_id, contract_address, now(), now() FROM public.pools LIMIT 1`);
+      expect((await client.query('SELECT FROM pg_temp.owner_totals')).rowCount).toBe(0);
+    } finally {
+      await client.end();
+    }
+    expect(await app.sql(`SELECT pools FROM owner_totals WHERE type = 'lottery'`)).toEqual([{ pools: 1 }]);
+  });
+});
+
+describe('a table', () => {
+  it('has a row in migrations/privileges.sql', async () => {
+    expect(
+      await app.sql(`
+        SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'v', 'p')
+          AND NOT has_table_privilege('savings_operator', oid, 'SELECT')`),
+    ).toEqual([]);
+  });
+
+  it('that a migration makes anew is never there without its rights', async () => {
+    const source = await migrationSource(urlAs(app.database.url, 'owner'));
+    // Tests copy a database, which makes them its owner: in production the owner has the schema.
+    await app.sql('GRANT CREATE ON SCHEMA public TO savings');
+    const anew: MigrationInterface = {
+      name: 'Anew1800000000000',
+      up: (runner: QueryRunner) =>
+        runner.query(
+          'ALTER TABLE nonces RENAME TO former_nonces; CREATE TABLE nonces (LIKE former_nonces INCLUDING ALL)',
+        ),
+      down: (runner: QueryRunner) =>
+        runner.query('DROP TABLE nonces; ALTER TABLE former_nonces RENAME TO nonces'),
+    };
+    source.migrations.splice(0, source.migrations.length, anew);
+    try {
+      await new Migrator(source, () => undefined).run();
+      expect((await app.get('/auth/nonce')).status).toBe(200);
+      await expect(run('indexer', 'SELECT FROM nonces')).rejects.toMatchObject(REFUSED);
+      await new Migrator(source, () => undefined).revert();
+    } finally {
+      await source.destroy();
+    }
+    expect((await app.get('/auth/nonce')).status).toBe(200);
+  });
+});

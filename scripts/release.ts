@@ -125,9 +125,8 @@ export function release(
 
   git push --follow-tags
   npm publish release/${packed}
-  docker build --build-arg COMMIT=${commit} \\
-    --label org.opencontainers.image.version=${version} --label org.opencontainers.image.revision=${git('rev-parse', 'HEAD')} \\
-    --tag REGISTRY/pooled-savings:${version} . && docker push REGISTRY/pooled-savings:${version}
+  docker build --build-arg VERSION=${version} --build-arg COMMIT=${commit} --tag REGISTRY/pooled-savings:${version} .
+  docker push REGISTRY/pooled-savings:${version}
   cosign sign REGISTRY/pooled-savings@DIGEST
   cosign attest --type cyclonedx --predicate release/sbom.cdx.json REGISTRY/pooled-savings@DIGEST
 

@@ -49,7 +49,13 @@ async function main(): Promise<number> {
         () => revert(migrator),
         (undone) => ({ undone }),
       );
-    else if (command === 'roles') await recorded(DATABASE_URL, operation, () => migrator.grant());
+    else if (command === 'roles')
+      await recorded(
+        DATABASE_URL,
+        operation,
+        () => migrator.grant(),
+        () => ({}),
+      );
     else throw new Error(USAGE);
     return 0;
   } finally {

@@ -129,7 +129,7 @@ it('the column by which API and indexer lock rows is refused to both', async () 
 
 it('read-only sees what there is', async () => {
   expect(
-    await run('read_only', 'SELECT type FROM pools JOIN transactions t ON t.pool_id = pools.id'),
+    await run('read_only', 'SELECT p.type FROM pools p JOIN transactions t ON t.pool_id = p.id'),
   ).toHaveLength(1);
 });
 

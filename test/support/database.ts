@@ -66,7 +66,14 @@ export async function emptyDatabase(template?: string): Promise<TestDatabase> {
 
 /** A new database with every migration applied. */
 export async function freshDatabase(): Promise<TestDatabase> {
-  return emptyDatabase(await migratedTemplate());
+  const database = await emptyDatabase(await migratedTemplate());
+  // What migrations/privileges.sql says of the database itself is not copied with it.
+  const name = escapeIdentifier(new URL(database.url).pathname.slice(1));
+  await maintain((client) =>
+    client.query(`REVOKE CREATE, TEMPORARY ON DATABASE ${name} FROM PUBLIC;
+      GRANT TEMPORARY ON DATABASE ${name} TO savings_operator`),
+  );
+  return database;
 }
 
 /**

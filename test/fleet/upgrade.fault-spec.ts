@@ -7,8 +7,8 @@ import { Client } from 'pg';
 import { freePort } from '#dev/postgres-host';
 import { TEN } from '../support/app';
 import { OBJECTS, type TestDatabase, emptyDatabase, freshDatabase, query, urlAs } from '../support/database';
-import { Fleet, report, seconds } from '../support/fleet';
-import { BUILT, Replica, eventually } from '../support/processes';
+import { Fleet, report, seconds } from '../support/processes/fleet';
+import { BUILT, Replica, eventually } from '../support/processes/processes';
 import { Balancer } from './balancer';
 import { type Answer, HttpClient, named, signIn, tally } from './http';
 

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { Migrator } from '#platform/migrating/migrator';
 import type { Role } from '#dev/settings';
-import { type SignedIn, TestApp } from './support/app';
-import { migrationSource, query, urlAs } from './support/database';
+import { type SignedIn, TestApp } from '../support/app';
+import { migrationSource, query, urlAs } from '../support/database';
 
 // That each part can do its work is shown by all other tests: they give API, indexer, verification and replay their
 // accounts. Here is what they cannot do.

@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { copyRepository } from '../scripts/recipe';
-import { checksumsOf, faultsOf, isLater, release, releasedOf, withRelease } from '../scripts/release';
+import { copyRepository } from '../../scripts/recipe';
+import { checksumsOf, faultsOf, isLater, release, releasedOf, withRelease } from '../../scripts/release';
 
-const ROOT = path.join(__dirname, '..');
+const ROOT = path.join(__dirname, '../..');
 const DAY = '2026-01-31';
 
 it('released migrations are as they were released, and new ones come after them', () => {

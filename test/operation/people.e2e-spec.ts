@@ -6,11 +6,11 @@ import { JwtService } from '@nestjs/jwt';
 import { readRecords } from '#platform/operating/records';
 import { SECTIONS } from '#features/people/export.sql';
 import { Deletions } from '#features/people/deletions';
-import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from './support/app';
-import { type Fate, KEPT } from './support/kept';
-import { newHash } from './support/ledger';
-import { differences } from './support/recount';
-import { newWallet } from './support/wallet';
+import { CONTRACTS, JWT_SECRET, type SignedIn, type TestApp, until, useApp } from '../support/app';
+import { type Fate, KEPT } from './kept';
+import { newHash } from '../support/ledger';
+import { differences } from '../support/recount';
+import { newWallet } from '../support/wallet';
 
 jest.setTimeout(120_000);
 
@@ -93,7 +93,7 @@ describe('what is kept of people', () => {
     expect(named.filter((each) => !all.has(each))).toEqual([]);
     const may = columns.filter((each) => each.may).map(({ table, column }) => `${table}.${column}`);
     expect(may.filter((each) => !named.includes(each))).toEqual([]);
-    const page = readFileSync(join(__dirname, '../docs/data.md'), 'utf8');
+    const page = readFileSync(join(__dirname, '../../docs/data.md'), 'utf8');
     const people = Object.entries(KEPT).filter(([, of]) =>
       Object.values(of).some((fate) => fate !== 'nobody'),
     );
@@ -223,8 +223,8 @@ describe('DELETE /users/me', () => {
           '-C',
           'source',
           '-r',
-          require.resolve('./support/processes/typescript'),
-          join(__dirname, '../src/api/people.ts'),
+          require.resolve('../support/processes/typescript'),
+          join(__dirname, '../../src/api/people.ts'),
           command,
           user.wallet.address,
         ],

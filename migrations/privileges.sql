@@ -51,7 +51,7 @@ BEGIN
 
       ('pools', 'SELECT, UPDATE (auto_compound, last_update)', 'SELECT, UPDATE (created_at)', 'SELECT'),
       ('pool_members', 'SELECT, DELETE', 'SELECT', 'SELECT'),
-      ('new_pools', 'INSERT', '', ''),
+      ('new_pools', 'SELECT, INSERT', '', ''),
       ('cancelled_pools', 'SELECT', 'SELECT', 'SELECT'),
       ('transactions', 'SELECT, UPDATE (created_at)', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('yield_accruals', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),

@@ -594,7 +594,8 @@ describe('the Logger', () => {
 describe('TypeORM', () => {
   beforeAll(async () => {
     await app.sql(
-      'CREATE TABLE example_notes (id uuid PRIMARY KEY, text text NOT NULL, pool_id uuid NOT NULL)',
+      `CREATE TABLE example_notes (id uuid PRIMARY KEY, text text NOT NULL, pool_id uuid NOT NULL);
+      GRANT SELECT, INSERT ON example_notes TO savings_api`,
     );
   });
 

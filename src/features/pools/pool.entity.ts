@@ -84,6 +84,7 @@ export class Pool {
   comment:
     'What it takes to bring a pool back when a payment into it arrives after all, and who may read its events',
 })
+@Index('cancelled_pools_owner_id_idx', ['ownerId', 'id'])
 export class CancelledPool {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'cancelled_pools_pkey' })
   id: string;
@@ -92,7 +93,6 @@ export class CancelledPool {
   type: PoolType;
 
   @Column('uuid', { name: 'owner_id' })
-  @Index('cancelled_pools_owner_id_idx')
   ownerId: string;
 
   @ManyToOne(() => User)

@@ -1,4 +1,4 @@
-import { type Answer, type Call, HttpClient } from './http';
+import { type Answer, type Call, HttpClient } from '../http';
 
 /**
  * Interval between readiness probes of a replica. Load balancers that probe less often may need a longer `NOTICE_MS`.

@@ -5,15 +5,22 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { freePort } from '#dev/postgres-host';
-import { TEN } from '../support/app';
-import { OBJECTS, type TestDatabase, emptyDatabase, freshDatabase, query, urlAs } from '../support/database';
-import { Fleet, report, seconds } from '../support/processes/fleet';
-import { BUILT, Replica, eventually } from '../support/processes/processes';
+import { TEN } from '../../support/app';
+import {
+  OBJECTS,
+  type TestDatabase,
+  emptyDatabase,
+  freshDatabase,
+  query,
+  urlAs,
+} from '../../support/database';
+import { Fleet, report, seconds } from '../../support/processes/fleet';
+import { BUILT, Replica, eventually } from '../../support/processes/processes';
 import { Balancer } from './balancer';
-import { type Answer, HttpClient, named, signIn, tally } from './http';
+import { type Answer, HttpClient, named, signIn, tally } from '../http';
 
 const run = promisify(execFile);
-const ROOT = path.join(__dirname, '../..');
+const ROOT = path.join(__dirname, '../../..');
 /** The figure of a large installation is a million: UPGRADE_TRANSACTIONS=1000000. */
 const TRANSACTIONS = Number(process.env.UPGRADE_TRANSACTIONS ?? 20_000);
 const POOLS = 1000;

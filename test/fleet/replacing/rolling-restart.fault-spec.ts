@@ -1,8 +1,8 @@
-import { Fleet, report, seconds } from '../support/processes/fleet';
-import { eventually } from '../support/processes/processes';
+import { Fleet, report, seconds } from '../../support/processes/fleet';
+import { eventually } from '../../support/processes/processes';
 import { Balancer } from './balancer';
-import { type Answer, HttpClient, signIn, slowest, tally } from './http';
-import { TEN } from '../support/app';
+import { type Answer, HttpClient, signIn, slowest, tally } from '../http';
+import { TEN } from '../../support/app';
 
 describe('SIGTERM to every replica in turn under load', () => {
   let fleet: Fleet;

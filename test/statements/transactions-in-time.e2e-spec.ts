@@ -26,7 +26,8 @@ describe('transactions of repositories', () => {
     await admin.connect();
     await admin.query('CREATE TABLE item (id integer PRIMARY KEY)');
     network = await DelayedProxy.start(database.url);
-    const options = dataSourceOptions(settings(network.url));
+    // Its table is the superuser's.
+    const options = dataSourceOptions(settings(network.url, { DATABASE_URL: network.url }));
     source = await new DataSource({ ...options, entities: [], migrations: [] }).initialize();
     pool = poolOf(source);
     transactions = new Transactions(source);
@@ -39,6 +40,20 @@ describe('transactions of repositories', () => {
   });
   beforeEach(() => admin.query('TRUNCATE item'));
   afterEach(() => expect([pool.totalCount - pool.idleCount, pool.waitingCount]).toEqual([0, 0]));
+
+  it('have the time that an operator sets, and none otherwise, unless `Transactions` limits them', async () => {
+    const limits = async (seconds?: string): Promise<string> => {
+      const options = dataSourceOptions(
+        settings(database.url, { DATABASE_URL: database.url, DATABASE_STATEMENT_TIMEOUT: seconds }),
+      );
+      const other = await new DataSource({ ...options, entities: [], migrations: [] }).initialize();
+      const [{ statement_timeout: limit }] = await other
+        .query<{ statement_timeout: string }[]>('SHOW statement_timeout')
+        .finally(() => other.destroy());
+      return limit;
+    };
+    expect([await limits(), await limits('0'), await limits('90')]).toEqual(['0', '0', '90s']);
+  });
 
   const COUNT = 'SELECT count(*)::int AS count FROM item';
   const INSERT = 'INSERT INTO item VALUES (1)';

@@ -35,6 +35,7 @@ import {
 import { DrawCallsQuery } from '#features/payments/draw-calls.dto';
 import { CirclePaymentQuery, OpenCircleQuery } from '#features/circles/circle-calls.dto';
 import { ListStrayDepositsQuery } from '#features/payments/stray-deposits.dto';
+import { ExportQuery } from '#features/people/people.dto';
 import { ListPoolsQuery, POOL_CURSOR } from '#features/pools/pools.dto';
 import { ListPositionsQuery } from '#features/positions/positions.dto';
 import {
@@ -57,7 +58,7 @@ const OF_THE_SERVICE: Dto[] = [
     ListPositionsQuery,
   ],
   ...[ListTicketsQuery, ListTransactionsQuery, ListWebhooksQuery, ListWinnersQuery],
-  ...[CirclePaymentQuery, OpenCircleQuery],
+  ...[CirclePaymentQuery, ExportQuery, OpenCircleQuery],
   ...[DrawCallsQuery, ListStrayDepositsQuery, TakeBackQuery, TicketCallsQuery, WithdrawCallsQuery, PageQuery],
 ];
 

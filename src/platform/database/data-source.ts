@@ -20,8 +20,12 @@ const NAMED_STATEMENT_SETTINGS = {
   lock_timeout: `${LOCK_MS}`,
   TimeZone: 'UTC',
 };
-/** PostgreSQL's defaults, for repositories, transactions, reports and migrations, however long they take. */
-const API_SETTINGS = { TimeZone: 'UTC' };
+/** PostgreSQL's defaults, for repositories, transactions and reports, but for the time that an operator may set. */
+const apiSettings = ({ DATABASE_STATEMENT_TIMEOUT: seconds = 0 }: Settings): ConnectionSettings => ({
+  TimeZone: 'UTC',
+  ...(seconds > 0 && { statement_timeout: `${seconds}s` }),
+});
+/** Those of migrations too, which may take long. */
 const INDEXER_SETTINGS = { jit: 'off', TimeZone: 'UTC' };
 
 /** With more connections the server only switches between processes more often. */
@@ -32,7 +36,8 @@ const MAX_WRITES = 8;
 const TOO_FEW_FOR_SLOW_READS = 3;
 
 export type Application = 'api' | 'indexer';
-type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'>;
+type Settings = Pick<PostgresSettings, 'DATABASE_URL' | 'DATABASE_POOL_SIZE' | 'statementTimeout'> &
+  Partial<Pick<PostgresSettings, 'DATABASE_STATEMENT_TIMEOUT'>>;
 
 /**
  * Divides the connections of an API process. `typeorm` gets those that named statements do not use, but at least a
@@ -95,7 +100,7 @@ export function dataSourceOptions(
     connectTimeoutMS: CONNECT_MS,
     driver: driverWith(DatabasePool),
     extra: {
-      options: startOptions(application === 'api' ? API_SETTINGS : INDEXER_SETTINGS),
+      options: startOptions(application === 'api' ? apiSettings(environment) : INDEXER_SETTINGS),
       keepAlive: true,
       idleTimeoutMillis: 30_000,
     },

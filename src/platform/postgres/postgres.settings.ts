@@ -58,6 +58,16 @@ export class PostgresSettings {
   @Max(500)
   DATABASE_POOL_SIZE = 20;
 
+  @Setting(
+    'Longest time of a statement of the API that goes through TypeORM without `Transactions`, such as a report, in seconds; 0 is none.',
+    { readBy: ['API'] },
+  )
+  @Integer()
+  @IsInt()
+  @Min(0)
+  @Max(86_400)
+  DATABASE_STATEMENT_TIMEOUT = 0;
+
   /** When a named statement that was sent at the latest moment is cancelled, in ms from its request. */
   readonly statementTimeout: number = RUNNING_MS;
 }

@@ -162,6 +162,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
     await look(page);
     await press(page, 'Take back 15 TEST');
     await done(page, 'Your money is back in your wallet.');
+    await page.getByRole('button', { name: 'Take back 15 TEST' }).waitFor({ state: 'hidden' });
     expect(await offers(page)).toEqual([]);
   }
   await byThird('claimRefund', NO_REF);

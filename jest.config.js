@@ -1,4 +1,5 @@
 const { existsSync } = require('node:fs');
+const { availableParallelism } = require('node:os');
 const { findChromium } = require('./test/support/browser/chromium.js');
 
 /** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
@@ -40,8 +41,8 @@ module.exports = {
   },
   testEnvironment: 'node',
   testTimeout: 120_000,
-  // Tests wait a third of their time, so one fewer than the processors, as is jest's default, leaves half of two idle.
-  maxWorkers: '100%',
+  // Tests wait half of their time. Each worker has some twenty connections of the 200 that the server takes.
+  maxWorkers: Math.min(2 * availableParallelism(), 8),
   globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',
   // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.

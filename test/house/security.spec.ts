@@ -8,10 +8,10 @@ const filesOf = (folder: string): string[] =>
     file.endsWith('spec.ts'),
   );
 
-/** Names as docs/threats.md uses them: paths below test/ without the ending, or file names. */
+/** Names as docs/threats.md uses them: paths, also below test/ and without the ending, or file names. */
 const NAMES = new Set([
   ...filesOf('test')
-    .flatMap((file) => [file, path.basename(file)])
+    .flatMap((file) => [`test/${file}`, file, path.basename(file)])
     .flatMap((file) => [file.replace(/\.(e2e-|fault-)?spec\.ts$/, ''), file.replace(/\.ts$/, '')]),
   ...filesOf('src').map((file) => path.basename(file, '.ts')),
 ]);

@@ -42,7 +42,7 @@ module.exports = {
   testEnvironment: 'node',
   testTimeout: 120_000,
   // Tests wait half of their time. Each worker has some twenty connections of the 200 that the server takes.
-  maxWorkers: Math.min(2 * availableParallelism(), 8),
+  maxWorkers: Math.min(Math.ceil(1.5 * availableParallelism()), 8),
   globalSetup: '<rootDir>/test/support/run/postgres.global.ts',
   globalTeardown: '<rootDir>/test/support/run/postgres.teardown.ts',
   // Packages that `@ethereumjs/mpt` requires are modules: Node loads them so, jest on Node 20 does not.

@@ -17,6 +17,8 @@ const DEAR = statement<Asked, { page: number }>(
   'SELECT :page AS page, (SELECT count(*) FROM dear WHERE :caller IS NOT NULL) AS found',
   { chargedTo: 'caller' },
 );
+/** Reads of another statement beside those, which are 24. */
+const OTHERS = 5;
 /** Settings of a URL replace those of the start packet, as a pooler's do. */
 const AS_BEHIND_A_POOLER = Object.entries(
   namedStatementSettings({ DATABASE_URL: '', DATABASE_POOL_SIZE: 20, statementTimeout: 4000 }),
@@ -56,13 +58,14 @@ describe.each([
       );
       let ended = false;
       void dear.then(() => (ended = true));
-      for (let round = 0; round < 5; round++) expect((await app.get('/pools', caller)).status).toBe(200);
+      for (let round = 0; round < OTHERS; round++) expect((await app.get('/pools', caller)).status).toBe(200);
       expect(ended).toBe(false);
       await until(async () => (await slowReads('known')) > 0);
       await locker.query('COMMIT');
       for (const each of await dear)
         if (each.status === 'rejected') expect(isUnavailable(each.reason)).toBe(true);
-      expect(await slowReads('cut')).toBeLessThanOrEqual(4);
+      // Those of the first batches, and on a slow machine each of the others too.
+      expect(await slowReads('cut')).toBeLessThanOrEqual(4 + OTHERS);
       const { busy, idle } = database.connections;
       expect(busy + idle).toBeLessThanOrEqual(Number(size));
     } finally {

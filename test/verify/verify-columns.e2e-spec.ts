@@ -4,7 +4,7 @@ import { CASES } from '../support/verify/verify-cases';
 import { VerifyScene } from '../support/verify/verify-scene';
 
 /** The tables and columns that `verify` leaves out, with the reasons. */
-const LEFT_OUT = readFileSync(join(__dirname, '../docs/verify-columns.md'), 'utf8')
+const LEFT_OUT = readFileSync(join(__dirname, '../../docs/verify-columns.md'), 'utf8')
   .split('## What is left out')[1]
   .split('\n')
   .flatMap((line) => /^\| `(\w+)`(?:: ((?:`\w+`(?:, )?)+))? +\| \S.* \|$/.exec(line) ?? [])

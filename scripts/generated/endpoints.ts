@@ -56,8 +56,9 @@ function parametersOf({ parameters = [], requestBody }: Operation, { components 
 
 /** Files of the controllers by how their operations' ids begin: `pools` of `PoolsController`. */
 function controllers(): Map<string, string> {
+  // A small controller may stand beside what it reports.
   const files = readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.controller.ts'),
+    /(?<!\.spec)\.ts$/.test(file),
   );
   return new Map(
     files.flatMap((file) => {

@@ -3,7 +3,7 @@
 --
 -- owner       runs the migrations, and owns what they make
 -- api         what requests write, and what the API does by the way: events, webhooks, rows that expire
--- indexer     what the chain says
+-- indexer     what the chain says; temporary tables, in which it verifies continuously
 -- operator    replay, rewind, verify, repairs: all rows, but no definition. TRUNCATE is the right to repair what is
 --             derived (refuse_write), and temporary tables are what a replay computes in
 -- read_only   people and reports; no secrets
@@ -33,7 +33,7 @@ BEGIN
   EXECUTE format('REVOKE CREATE, TEMPORARY ON DATABASE %I FROM PUBLIC', current_database());
   FOREACH role IN ARRAY roles LOOP
     EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', role);
-    IF role = 'savings_operator' THEN
+    IF role IN ('savings_indexer', 'savings_operator') THEN
       EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO %I', current_database(), role);
     END IF;
   END LOOP;

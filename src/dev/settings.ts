@@ -107,9 +107,13 @@ const ACCOUNTS = {
 } as const;
 export type Role = keyof typeof ACCOUNTS;
 
+const ABOVE = path.join(__dirname, '../..');
+/** The folder of the repository, of the sources and of the build. */
+const REPOSITORY = path.basename(ABOVE) === 'dist' ? path.dirname(ABOVE) : ABOVE;
+
 /** Makes the accounts on the server of this connection, all with one password, as suits development and tests only. */
 export async function makeRoles(client: Client, password: string): Promise<void> {
-  await client.query(readFileSync(path.resolve('deploy/postgres/roles.sql'), 'utf8'));
+  await client.query(readFileSync(path.join(REPOSITORY, 'deploy/postgres/roles.sql'), 'utf8'));
   for (const account of Object.values(ACCOUNTS))
     await client.query(`ALTER ROLE ${account} PASSWORD ${escapeLiteral(password)}`);
 }

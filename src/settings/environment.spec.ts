@@ -252,6 +252,7 @@ const WRONG: Record<string, string[]> = {
   ],
   DATABASE_READ_URL: ['mysql://hidden-password@db/x', 'db.internal/hidden-password'],
   DATABASE_POOL_SIZE: ['0', '501', 'many'],
+  DATABASE_STATEMENT_TIMEOUT: ['-1', '86401', '90s'],
   REDIS_URL: ['http://hidden-password@cache', 'cache:6379'],
   RPC_URL: ['ws://node/hidden-password', 'node:8545', 'http://node:8545,', 'http://%zz@node'],
   CHAIN_ID: ['0', '-1', 'mainnet', '1.5'],

@@ -99,7 +99,6 @@ const CASES: Record<Exclude<Role, 'owner' | 'operator'>, string[]> = {
     'UPDATE pools SET balance = balance WHERE false',
     'DELETE FROM pool_members WHERE false',
     "SELECT cancel_pool('00000000-0000-0000-0000-000000000000', '')",
-    'CREATE TEMPORARY TABLE mine ()',
   ],
   read_only: [
     ...CHAIN,

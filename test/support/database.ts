@@ -71,7 +71,7 @@ export async function freshDatabase(): Promise<TestDatabase> {
   const name = escapeIdentifier(new URL(database.url).pathname.slice(1));
   await maintain((client) =>
     client.query(`REVOKE CREATE, TEMPORARY ON DATABASE ${name} FROM PUBLIC;
-      GRANT TEMPORARY ON DATABASE ${name} TO savings_operator`),
+      GRANT TEMPORARY ON DATABASE ${name} TO savings_indexer, savings_operator`),
   );
   return database;
 }

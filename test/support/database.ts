@@ -100,6 +100,13 @@ async function migratedTemplate(): Promise<string> {
   return name;
 }
 
+/** Makes the accounts on a server of a test's own. */
+export async function giveAccounts(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await makeRoles(client, PASSWORD).finally(() => client.end());
+}
+
 /** The database of `url`, for the account of that role. The accounts are there once `freshDatabase` was called. */
 export const urlAs = (url: string, role: Role): string => urlFor(url, role, PASSWORD);
 

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Client } from 'pg';
 import { startPostgres } from '#dev/postgres';
 import { type IndexerProcess, eventually, useChain } from '../../support/chain/chain-bench';
-import { migrate } from '../../support/database';
+import { giveAccounts, migrate } from '../../support/database';
 
 describe('processes', () => {
   const bench = useChain();
@@ -83,7 +83,7 @@ describe('processes', () => {
     // In front of the system's function stands one that locks nothing, so that both believe that they lead. Another
     // one for integer would make the call ambiguous.
     const name = new URL(bench.database.url).pathname.slice(1);
-    await bench.sql(`CREATE SCHEMA unlocked`);
+    await bench.sql(`CREATE SCHEMA unlocked; GRANT USAGE ON SCHEMA unlocked TO PUBLIC`);
     await bench.sql(
       `CREATE FUNCTION unlocked.pg_advisory_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT'`,
     );
@@ -103,6 +103,7 @@ describe('processes', () => {
     let server = await startPostgres({ dir, database: 'faults' });
     try {
       const { port } = server;
+      await giveAccounts(server.url);
       await migrate(server.url);
       await bench.useDatabase({ url: server.url, drop: () => Promise.resolve() });
       bench.proxy.faults = { maxRange: 1 };

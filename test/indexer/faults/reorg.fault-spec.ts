@@ -110,7 +110,7 @@ describe('another chain', () => {
     let failing = 2;
     proxy.faults = { refuse: (method) => method === 'eth_chainId' && failing-- > 0 };
     await bench.sql('CREATE TABLE taken ()');
-    await bench.sql(`CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    await bench.sql(`CREATE FUNCTION take() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
       IF NOT EXISTS (SELECT FROM taken) THEN
         INSERT INTO taken DEFAULT VALUES;
         UPDATE chain_cursor SET epoch = epoch + 1;

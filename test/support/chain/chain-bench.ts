@@ -288,7 +288,7 @@ export class ChainBench {
   /** Block numbers of the events that are taken back while `work` is done. */
   async undoneDuring(work: () => Promise<unknown>): Promise<number[]> {
     await this.sql(`CREATE TABLE undone AS SELECT block_number FROM chain_events WHERE false`);
-    await this.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    await this.sql(`CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
       INSERT INTO undone VALUES (old.block_number); RETURN old; END $$`);
     await this.sql(`CREATE TRIGGER note BEFORE DELETE ON chain_events FOR EACH ROW EXECUTE FUNCTION note()`);
     try {

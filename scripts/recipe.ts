@@ -16,7 +16,8 @@ const LEFT_OUT = [
   '/node_modules/',
   '/src/dev/',
   '/test/(browser|client|contracts|keeper|dev|verify)/',
-  '/test/house/recipe',
+  // The copy is no repository of git.
+  '/test/(house/recipe|documents/links|deploy/release)',
   '/test/indexer/(?!indexer-module|contracts/(account-savings|contract-kinds))',
   '/test/\\w+/(positions-contract|statement-pools|outage|standby-|shutdown|refused-writes|health)',
 ];

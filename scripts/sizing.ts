@@ -1,4 +1,4 @@
-// Measures what docs/operate.md says of disk and logs: DATABASE_URL=… npm run ts -- scripts/sizing.ts
+// Measures what deploy/scaling/sizing.md says of disk and logs: DATABASE_URL=… npm run ts -- scripts/sizing.ts
 // The database is an empty one with all migrations. See bench/README.md for requests.
 import { sign } from 'jsonwebtoken';
 import { randomUUID } from 'node:crypto';

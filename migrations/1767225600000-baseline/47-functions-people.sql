@@ -25,12 +25,13 @@ BEGIN
   RETURN stays;
 END $$;
 
--- A step of one deletion: some stored answers, or some pools. Returns how many rows it looked at; 0: none is left.
--- Any of several, so that one that fails holds up no other.
+-- A step of one deletion: some stored answers, some rows of modules, or some pools. Returns how many rows it looked
+-- at; 0: none is left. Any of several, so that one that fails holds up no other.
 CREATE FUNCTION go_on_deleting(answers integer, memberships integer) RETURNS integer LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   deletion account_deletions;
+  belonging record;
   member record;
   looked_at integer := 0;
 BEGIN
@@ -42,6 +43,19 @@ BEGIN
     WHERE user_id = deletion.user_id AND created_at <= deletion.requested_at LIMIT answers);
   GET DIAGNOSTICS looked_at = ROW_COUNT;
   IF looked_at > 0 THEN RETURN looked_at; END IF;
+
+  -- The user's row may stay, so the rows that would have gone with it are deleted here.
+  FOR belonging IN
+    SELECT c.conrelid::regclass AS place, a.attname AS person
+    FROM pg_constraint c
+    JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+    WHERE c.contype = 'f' AND c.confrelid = 'users'::regclass AND c.confdeltype = 'c'
+  LOOP
+    EXECUTE format('DELETE FROM %s WHERE ctid IN (SELECT ctid FROM %1$s WHERE %I = $1 AND created_at <= $2 LIMIT $3)',
+      belonging.place, belonging.person) USING deletion.user_id, deletion.requested_at, answers;
+    GET DIAGNOSTICS looked_at = ROW_COUNT;
+    IF looked_at > 0 THEN RETURN looked_at; END IF;
+  END LOOP;
 
   FOR member IN
     SELECT m.pool_id, m.role, p.created_at FROM pool_members m JOIN pools p ON p.id = m.pool_id

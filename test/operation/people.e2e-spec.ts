@@ -100,6 +100,14 @@ describe('what is kept of people', () => {
     expect(people.map(([table]) => table).filter((table) => !page.includes(`\`${table}\``))).toEqual([]);
   });
 
+  it('of a module has a time, so that a deletion tells what came before it', async () => {
+    const without = await app.sql(`
+      SELECT conrelid::regclass AS table FROM pg_constraint
+      WHERE contype = 'f' AND confrelid = 'users'::regclass AND confdeltype = 'c' AND NOT EXISTS (
+        SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'created_at')`);
+    expect(without).toEqual([]);
+  });
+
   it('is exported whole, in pages of any size, and to nobody else', async () => {
     const { user, other, paid, unpaid, cancelled, invited } = await somebody();
     const rows = await exported(user);
@@ -212,6 +220,44 @@ describe('DELETE /users/me', () => {
     step.mockRestore();
     await app.nest.get(Deletions).complete();
     expect([await left(), (await app.sql('SELECT FROM account_deletions')).length]).toEqual([0, 0]);
+  });
+
+  it("takes what modules keep of a user along in steps, whether or not the user's row stays", async () => {
+    await app.sql(`
+      CREATE TABLE shelves (
+        keeper uuid NOT NULL REFERENCES users ON DELETE CASCADE, at integer NOT NULL, created_at timestamptz NOT NULL,
+        PRIMARY KEY (keeper, at)
+      );
+      ALTER TABLE shelves OWNER TO savings`);
+    const { user, other } = await somebody();
+    const fill = (who: SignedIn, from: number, to: number) =>
+      app.sql('INSERT INTO shelves SELECT $1, n, now() FROM generate_series($2::integer, $3) n', [
+        who.user.id,
+        from,
+        to,
+      ]);
+    await fill(user, 1, 45);
+    await fill(other, 1, 3);
+    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect((await remove(user)).body.data.stays).toBe(true);
+    const again = await app.signIn(user.wallet);
+    await fill(again, 46, 47);
+    await app.sql('DELETE FROM idempotency_keys WHERE user_id = $1', [user.user.id]);
+    const [{ done }] = await app.sql<{ done: number }>('SELECT go_on_deleting(20, 20) AS done');
+    expect(done).toBe(20);
+    const left = async (who: SignedIn): Promise<number[]> =>
+      (
+        await app.sql<{ at: number }>('SELECT at FROM shelves WHERE keeper = $1 ORDER BY at', [who.user.id])
+      ).map(({ at }) => at);
+    expect(await left(user)).toHaveLength(27);
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
+    expect([await left(user), await left(other)]).toEqual([
+      [46, 47],
+      [1, 2, 3],
+    ]);
+    await app.sql('DROP TABLE shelves');
   });
 
   it('is for operators too, by address and with a record', async () => {

@@ -97,7 +97,7 @@ BEGIN
 
       ('migrations', 'SELECT', 'SELECT', 'SELECT'),
       ('required_migrations', 'SELECT', 'SELECT', 'SELECT'),
-      ('verify_walks', 'SELECT', 'SELECT', 'SELECT'),
+      ('verify_walks', 'SELECT', 'SELECT, INSERT, UPDATE', 'SELECT'),
       ('account_deletions', 'SELECT', '', ''),
       ('operator_records', 'SELECT, UPDATE (begun_at), DELETE', '', 'SELECT')
     ) AS t (name, api, indexer, read_only) CROSS JOIN LATERAL (VALUES

@@ -8,6 +8,7 @@ import { VerifyMetrics } from '#verify/metrics';
 import { AgreedChain } from '#indexer/verifying/agreed-chain';
 import { PaperChain, Written } from '../support/chain/paper-chain';
 import { PaperNode, Refused } from '../support/chain/paper-node';
+import { urlAs } from '../support/database';
 
 const POOL = '0a000000-0000-4000-8000-000000000001';
 const COMPACT = POOL.replaceAll('-', '');
@@ -79,7 +80,7 @@ describe('continuous verification', () => {
   function verification(agree = 1, perRound = 20): ContinuousVerification {
     registry = new Registry();
     return new ContinuousVerification(
-      { databaseUrl: written.operatorUrl, perRound, roundMs: 0, mayVerify: () => true },
+      { databaseUrl: urlAs(written.databaseUrl, 'indexer'), perRound, roundMs: 0, mayVerify: () => true },
       new AgreedChain(
         nodes.map(({ endpoint }) => endpoint),
         agree,

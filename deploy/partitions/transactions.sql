@@ -76,6 +76,7 @@ BEGIN
     EXECUTE format('CREATE TABLE transactions (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING COMMENTS)
       PARTITION BY RANGE (id)', former);
     ALTER TABLE transactions DROP CONSTRAINT below_boundary;
+    EXECUTE format('COMMENT ON TABLE transactions IS %L', obj_description(newest, 'pg_class'));
     EXECUTE format('ALTER TABLE transactions OWNER TO %I', (SELECT relowner::regrole FROM pg_class WHERE oid = newest));
     -- The new table takes the names of the indexes, and each old one becomes a part of its namesake.
     FOR each IN SELECT c.relname, i.indexrelid::regclass AS name, pg_get_indexdef(i.indexrelid) AS text, i.indisprimary

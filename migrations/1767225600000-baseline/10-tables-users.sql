@@ -8,6 +8,8 @@ CREATE TABLE users (
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_address_key UNIQUE (address)
 );
+COMMENT ON TABLE users IS
+  'Who has signed in, or is an owner: an id for an address. A raised session_generation ends all tokens';
 
 CREATE TABLE nonces (
   nonce text COLLATE "C" NOT NULL,
@@ -16,6 +18,7 @@ CREATE TABLE nonces (
   CONSTRAINT nonces_pkey PRIMARY KEY (nonce)
 );
 CREATE INDEX nonces_expires_at_idx ON nonces (expires_at);
+COMMENT ON TABLE nonces IS 'Nonces of sign-in messages that are not used yet';
 
 CREATE TABLE session_endings (
   session_id uuid,
@@ -39,6 +42,7 @@ CREATE TABLE idempotency_keys (
   CONSTRAINT idempotency_keys_pkey PRIMARY KEY (user_id, key)
 );
 CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at);
+COMMENT ON TABLE idempotency_keys IS 'The answers that repeated requests get again, by user and key';
 
 CREATE TABLE account_deletions (
   address text COLLATE "C" NOT NULL,

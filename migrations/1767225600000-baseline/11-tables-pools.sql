@@ -27,6 +27,7 @@ CREATE TABLE pools (
   CONSTRAINT pools_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users (id)
 ) WITH (fillfactor = 85);
 CREATE INDEX pools_owner_id_idx ON pools (owner_id);
+COMMENT ON TABLE pools IS 'Pools, each with sums that are derived from its transactions, accruals and members';
 
 CREATE TABLE pool_members (
   pool_id uuid NOT NULL,
@@ -43,6 +44,7 @@ CREATE INDEX pool_members_member_idx ON pool_members (indexed, address, type, po
 CREATE INDEX pool_members_indexed_idx ON pool_members (pool_id, address) WHERE indexed;
 COMMENT ON COLUMN pool_members.indexed IS
   'Whether member_streams and member_counts have it: so have the memberships of an address beyond the first few';
+COMMENT ON TABLE pool_members IS 'The owner and the members of each pool';
 
 CREATE VIEW new_pools AS SELECT NULL::uuid[] AS pools, NULL::text[] AS types, NULL::uuid[] AS owner_ids,
   NULL::text[] AS contracts, NULL::boolean[] AS auto_compounds, NULL::text[] AS members,

@@ -41,6 +41,8 @@ CREATE INDEX transactions_gas_idx ON transactions (block_number)
 COMMENT ON COLUMN transactions.owner_id IS 'Of the pool, here too so that one index serves an owner''s list';
 COMMENT ON COLUMN transactions.by_owner IS 'Whether the account is the owner''s';
 CREATE INDEX transactions_expired_idx ON transactions (created_at) WHERE status = 'EXPIRED';
+COMMENT ON TABLE transactions IS
+  'The ledger: a row for every deposit, withdrawal and claim, announced or on the chain';
 
 CREATE TABLE yield_accruals (
   block_number bigint NOT NULL,
@@ -52,6 +54,7 @@ CREATE TABLE yield_accruals (
   CONSTRAINT yield_accruals_pkey PRIMARY KEY (pool_id, block_number, log_index),
   CONSTRAINT yield_accruals_pool_id_fkey FOREIGN KEY (pool_id) REFERENCES pools (id)
 );
+COMMENT ON TABLE yield_accruals IS 'The ledger: a row for every accrual of yield to a pool';
 
 CREATE TABLE submissions (
   transaction_id uuid NOT NULL,

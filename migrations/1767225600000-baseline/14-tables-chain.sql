@@ -23,6 +23,7 @@ CREATE TABLE chain_cursor (
   CONSTRAINT chain_cursor_single_check CHECK (id = 1),
   CONSTRAINT chain_cursor_state_check CHECK (state IN ('synced', 'syncing', 'disconnected', 'halted'))
 ) WITH (fillfactor = 50);
+COMMENT ON TABLE chain_cursor IS 'How far the indexer has read and applied the chain, and its state: one row';
 
 CREATE TABLE chain_contracts (
   type text COLLATE "C" NOT NULL,
@@ -47,7 +48,6 @@ COMMENT ON TABLE chain_contracts IS
   'The contracts that are followed: pool type, position among the contracts of that type (new pools get the last '
   'one), and first block';
 
--- Contracts whose events are read apart from the cursor's, up to a block of their own, until they reach it.
 CREATE TABLE chain_contracts_apart (
   address text COLLATE "C" NOT NULL,
   block_number bigint NOT NULL,
@@ -60,8 +60,9 @@ CREATE TABLE chain_contracts_apart (
   CONSTRAINT chain_contracts_apart_address_check CHECK (is_address(address)),
   CONSTRAINT chain_contracts_apart_state_check CHECK (state IN ('catching_up', 'quarantined'))
 ) WITH (fillfactor = 50);
+COMMENT ON TABLE chain_contracts_apart IS
+  'Contracts whose events are read apart from the cursor''s, up to a block of their own, until they reach it';
 
--- What the indexer read from the chain at startup. The token is null until it has been read.
 CREATE TABLE chain_facts (
   id smallint NOT NULL DEFAULT 1,
   chain_id bigint NOT NULL,
@@ -74,8 +75,9 @@ CREATE TABLE chain_facts (
     num_nulls(token_address, token_symbol, token_decimals) IN (0, 3) AND is_address(token_address)
   )
 );
+COMMENT ON TABLE chain_facts IS
+  'What the indexer read from the chain at startup: one row. The token is null until it has been read';
 
--- Stretches of blocks in which headers and receipts prove that no event of a contract without numbers is missing.
 CREATE TABLE chain_proofs (
   contract text COLLATE "C" NOT NULL,
   from_number bigint NOT NULL,
@@ -84,6 +86,9 @@ CREATE TABLE chain_proofs (
   CONSTRAINT chain_proofs_contract_check CHECK (is_address(contract)),
   CONSTRAINT chain_proofs_order_check CHECK (from_number <= to_number)
 ) WITH (fillfactor = 50);
+COMMENT ON TABLE chain_proofs IS
+  'Stretches of blocks in which headers and receipts prove that no event of a contract without numbers is '
+  'missing';
 
 CREATE TABLE chain_blocks (
   number bigint NOT NULL,
@@ -92,6 +97,8 @@ CREATE TABLE chain_blocks (
   time timestamptz(3) NOT NULL,
   CONSTRAINT chain_blocks_pkey PRIMARY KEY (number)
 );
+COMMENT ON TABLE chain_blocks IS
+  'The last blocks before the cursor, to find the last common one after a reorganisation';
 
 CREATE TABLE chain_events (
   block_number bigint NOT NULL,
@@ -149,6 +156,9 @@ CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
 -- Whose yield is paid in again: the latest of these says it.
 CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
   WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
+COMMENT ON TABLE chain_events IS
+  'Every event that was read, by place on the chain, and what came of it. Everything derived from the chain can '
+  'be made anew from it';
 
 CREATE TABLE pool_names (
   stand_in uuid NOT NULL,

@@ -26,6 +26,8 @@ CREATE TABLE lottery_draws (
 CREATE INDEX lottery_draws_open_idx ON lottery_draws (contract, draw_id) WHERE status IN ('ACTIVE', 'DRAWING');
 CREATE INDEX lottery_draws_completed_idx ON lottery_draws (drawn_at, draw_id, contract)
   WHERE status = 'COMPLETED';
+COMMENT ON TABLE lottery_draws IS
+  'Derived: draws of lottery contracts, from their events, with sums so that a purchase need not add them up';
 
 CREATE TABLE lottery_tickets (
   contract text COLLATE "C" NOT NULL,

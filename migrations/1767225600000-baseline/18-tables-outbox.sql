@@ -15,8 +15,10 @@ CREATE TABLE outbox (
 );
 -- Compressing a batch of events would take half as long again as making them.
 ALTER TABLE outbox ALTER items SET STORAGE EXTERNAL;
+COMMENT ON TABLE outbox IS
+  'What happened to pools, the ledger and draws, for consumers: up to a thousand events a row, written by the '
+  'transaction that made the change';
 
--- A consumer has handled every row before (xid, position), and the first `item` events of that row.
 CREATE TABLE outbox_consumers (
   name text COLLATE "C" NOT NULL,
   xid xid8 NOT NULL,
@@ -32,8 +34,10 @@ CREATE TABLE outbox_consumers (
   retry_at timestamptz(3) NOT NULL DEFAULT '-infinity',
   CONSTRAINT outbox_consumers_pkey PRIMARY KEY (name)
 ) WITH (fillfactor = 50);
+COMMENT ON TABLE outbox_consumers IS
+  'How far each consumer has read: it has handled every row before (xid, position), and the first `item` events '
+  'of that row';
 
--- Events that a consumer could not handle, and went on without. Where `again` is set, it tries once more.
 CREATE TABLE outbox_set_aside (
   consumer text COLLATE "C" NOT NULL,
   event_id text COLLATE "C" NOT NULL,
@@ -45,6 +49,8 @@ CREATE TABLE outbox_set_aside (
 );
 CREATE INDEX outbox_set_aside_created_at_idx ON outbox_set_aside (created_at);
 CREATE INDEX outbox_set_aside_again_idx ON outbox_set_aside (consumer, event_id) WHERE again;
+COMMENT ON TABLE outbox_set_aside IS
+  'Events that a consumer could not handle, and went on without. Where `again` is set, it tries once more';
 
 CREATE TABLE outbox_removed (
   id smallint NOT NULL DEFAULT 1,
@@ -76,7 +82,6 @@ COMMENT ON TABLE outbox_staged IS
 COMMENT ON COLUMN outbox_staged.direction IS
   '1: the chain says so, -1: a reorganisation takes it back, 0: it has no place on the chain';
 
--- Each ticket opens one stream of events. Only its digest is stored, so reading the table opens no stream.
 CREATE TABLE event_tickets (
   digest text COLLATE "C" NOT NULL,
   session jsonb NOT NULL,
@@ -84,3 +89,5 @@ CREATE TABLE event_tickets (
   CONSTRAINT event_tickets_pkey PRIMARY KEY (digest)
 );
 CREATE INDEX event_tickets_expires_at_idx ON event_tickets (expires_at);
+COMMENT ON TABLE event_tickets IS
+  'Each ticket opens one stream of events. Only its digest is stored, so reading the table opens no stream';

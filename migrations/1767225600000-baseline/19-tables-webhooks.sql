@@ -56,8 +56,8 @@ CREATE INDEX webhooks_due_at_idx ON webhooks (lane, due_at, id) WHERE due_at IS 
 CREATE INDEX webhooks_previous_secret_until_idx ON webhooks (previous_secret_until)
   WHERE previous_secret_until IS NOT NULL;
 COMMENT ON COLUMN webhooks.topics IS 'null: all';
+COMMENT ON TABLE webhooks IS 'Receivers of events that users have named';
 
--- The events that are in deliveries, each once, as they are sent.
 CREATE TABLE webhook_events (
   id text COLLATE "C" NOT NULL,
   body text NOT NULL,
@@ -65,8 +65,8 @@ CREATE TABLE webhook_events (
   CONSTRAINT webhook_events_pkey PRIMARY KEY (id)
 );
 CREATE INDEX webhook_events_created_at_idx ON webhook_events (created_at);
+COMMENT ON TABLE webhook_events IS 'The events that are in deliveries, each once, as they are sent';
 
--- An event for more webhooks than are served at once, and the last webhook that it has come to.
 CREATE TABLE webhook_crowds (
   subject text COLLATE "C" NOT NULL,
   event_id text COLLATE "C" NOT NULL,
@@ -77,6 +77,8 @@ CREATE TABLE webhook_crowds (
   CONSTRAINT webhook_crowds_pkey PRIMARY KEY (subject, event_id)
 ) WITH (fillfactor = 50);
 CREATE INDEX webhook_crowds_created_at_idx ON webhook_crowds (created_at);
+COMMENT ON TABLE webhook_crowds IS
+  'An event for more webhooks than are served at once, and the last webhook that it has come to';
 
 -- No foreign key to webhooks: otherwise deleting a webhook would take longer the more was sent to it. Its
 -- remaining deliveries are not sent any more, and are removed when they are old enough.
@@ -101,3 +103,4 @@ CREATE TABLE webhook_deliveries (
 CREATE INDEX webhook_deliveries_pending_idx ON webhook_deliveries (webhook_id, next_attempt_at)
   WHERE status = 'PENDING';
 CREATE INDEX webhook_deliveries_created_at_idx ON webhook_deliveries (created_at);
+COMMENT ON TABLE webhook_deliveries IS 'What was sent or is to be sent to a webhook, with its attempts';

@@ -6,6 +6,9 @@ CREATE TABLE required_migrations (
   name text COLLATE "C" NOT NULL,
   CONSTRAINT required_migrations_pkey PRIMARY KEY (name)
 );
+COMMENT ON TABLE required_migrations IS
+  'Migrations that a version has to know, to work on the schema: those that take away or change what the '
+  'version before used';
 
 CREATE TABLE verify_walks (
   name text COLLATE "C" NOT NULL,

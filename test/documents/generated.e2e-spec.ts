@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { generated, queryFiles } from '../../scripts/generate';
 import { between } from '../../scripts/generated/markdown';
@@ -31,6 +31,14 @@ it('what is generated is as `npm run generate` writes it', () => {
   const stale = [...files].filter(([file, text]) => readFileSync(path.join(ROOT, file), 'utf8') !== text);
   expect(stale.map(([file]) => file)).toEqual([]);
   expect(queryFiles().filter((file) => !files.has(file))).toEqual([]);
+});
+
+it('every table that the service begins with says what it is for', () => {
+  const folder = path.join(ROOT, 'migrations/1767225600000-baseline');
+  const texts = readdirSync(folder).map((file) => readFileSync(path.join(folder, file), 'utf8'));
+  const named = (pattern: RegExp): string[] =>
+    texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name)).sort();
+  expect(named(/^COMMENT ON TABLE (\w+)/gm)).toEqual(named(/^CREATE (?:UNLOGGED )?TABLE (\w+)/gm));
 });
 
 it('every setting is described once', () => {

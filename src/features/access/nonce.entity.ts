@@ -1,6 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-@Entity('nonces')
+@Entity('nonces', {
+  comment: 'Nonces of sign-in messages that are not used yet',
+})
 export class Nonce {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'nonces_pkey', collation: 'C' })
   nonce: string;

@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 
-@Entity('users')
+@Entity('users', {
+  comment:
+    'Who has signed in, or is an owner: an id for an address. A raised session_generation ends all tokens',
+})
 @Unique('users_address_key', ['address'])
 export class User {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' })

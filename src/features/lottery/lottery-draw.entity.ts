@@ -2,7 +2,10 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DrawStatus } from '#values/types';
 
 /** A lottery draw, built from its events on the chain. */
-@Entity('lottery_draws')
+@Entity('lottery_draws', {
+  comment:
+    'Derived: draws of lottery contracts, from their events, with sums so that a purchase need not add them up',
+})
 @Index('lottery_draws_open_idx', ['contract', 'drawId'], { where: `status IN ('ACTIVE', 'DRAWING')` })
 @Index('lottery_draws_completed_idx', ['drawnAt', 'drawId', 'contract'], { where: `status = 'COMPLETED'` })
 @Check('lottery_draws_contract_check', 'is_address(contract)')

@@ -1,7 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** The first answer to a request with an Idempotency-Key header, written in the transaction that did the work. */
-@Entity('idempotency_keys')
+@Entity('idempotency_keys', {
+  comment: 'The answers that repeated requests get again, by user and key',
+})
 export class IdempotencyKey {
   @PrimaryColumn('uuid', { name: 'user_id', primaryKeyConstraintName: 'idempotency_keys_pkey' })
   userId: string;

@@ -3,7 +3,9 @@ import type { PoolType } from '#values/types';
 import { Pool } from './pool.entity';
 
 /** Who may read a pool. By address, so that a wallet that signs in later sees it too. The owner is also listed. */
-@Entity('pool_members')
+@Entity('pool_members', {
+  comment: 'The owner and the members of each pool',
+})
 @Index('pool_members_address_idx', ['address', 'poolId'])
 @Index('pool_members_owner_idx', ['address', 'type', 'poolId'], { where: `role = 'OWNER'` })
 @Index('pool_members_member_idx', ['indexed', 'address', 'type', 'poolId'], { where: `role = 'MEMBER'` })

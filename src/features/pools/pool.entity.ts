@@ -6,7 +6,9 @@ import { User } from '#features/access/user.entity';
  * A savings pool. Amounts are decimal strings in smallest token units. The database derives balance, yield, apr and
  * counts from transactions and accruals, and refuses to let anyone else write them.
  */
-@Entity('pools')
+@Entity('pools', {
+  comment: 'Pools, each with sums that are derived from its transactions, accruals and members',
+})
 export class Pool {
   /** UUIDv7, so that ids sort by creation time. */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'pools_pkey' })

@@ -3,7 +3,9 @@ import type { TransactionStatus, TransactionType } from '#values/types';
 import { Pool } from './pool.entity';
 
 /** A movement of a pool's money. Balances and totals are derived from this ledger. */
-@Entity('transactions')
+@Entity('transactions', {
+  comment: 'The ledger: a row for every deposit, withdrawal and claim, announced or on the chain',
+})
 @Index('transactions_pool_id_idx', ['poolId', 'type', 'id'])
 @Index('transactions_owner_id_idx', ['ownerId', 'type', 'id'])
 @Index('transactions_outside_idx', ['account', 'type', 'id', 'poolId'], { where: 'NOT by_owner' })

@@ -2,7 +2,9 @@ import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn } from 'typeorm';
 import { Pool } from './pool.entity';
 
 /** Yield that the chain credited to a pool. Its total yield and apr are derived from this ledger. */
-@Entity('yield_accruals')
+@Entity('yield_accruals', {
+  comment: 'The ledger: a row for every accrual of yield to a pool',
+})
 export class YieldAccrual {
   @PrimaryColumn('uuid', { name: 'pool_id', primaryKeyConstraintName: 'yield_accruals_pkey' })
   poolId: string;

@@ -5,7 +5,9 @@ import type { Lane } from '#features/receivers/slots';
 import type { DeliveryStatus, DeliveryTopic, WebhookStatus } from './webhooks.dto';
 
 /** A receiver of events that a user has named. */
-@Entity('webhooks')
+@Entity('webhooks', {
+  comment: 'Receivers of events that users have named',
+})
 @Unique('webhooks_slot_key', ['userId', 'slot'])
 @Check('webhooks_slot_check', 'slot BETWEEN 1 AND 10')
 @Check('webhooks_status_check', `status IN ('UNVERIFIED', 'ACTIVE', 'PAUSED', 'DISABLED')`)
@@ -123,7 +125,9 @@ export class Webhook {
 }
 
 /** An event that is in deliveries, as it is sent. */
-@Entity('webhook_events')
+@Entity('webhook_events', {
+  comment: 'The events that are in deliveries, each once, as they are sent',
+})
 export class WebhookEvent {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_events_pkey', collation: 'C' })
   id: string;
@@ -137,7 +141,9 @@ export class WebhookEvent {
 }
 
 /** An event for more webhooks than are served at once, and the last webhook that it has come to. */
-@Entity('webhook_crowds')
+@Entity('webhook_crowds', {
+  comment: 'An event for more webhooks than are served at once, and the last webhook that it has come to',
+})
 export class WebhookCrowd {
   /** A pool, or `all`. Subjects take turns. */
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'webhook_crowds_pkey', collation: 'C' })
@@ -169,7 +175,9 @@ export class WebhookCrowd {
  * An event that is or was sent to a webhook. It has no foreign key: otherwise deleting a webhook would take longer the
  * more was sent to it.
  */
-@Entity('webhook_deliveries')
+@Entity('webhook_deliveries', {
+  comment: 'What was sent or is to be sent to a webhook, with its attempts',
+})
 @Unique('webhook_deliveries_event_key', ['webhookId', 'eventId'])
 @Check('webhook_deliveries_status_check', `status IN ('PENDING', 'DELIVERED', 'FAILED')`)
 @Index('webhook_deliveries_pending_idx', ['webhookId', 'nextAttemptAt'], { where: `status = 'PENDING'` })

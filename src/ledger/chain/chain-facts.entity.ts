@@ -4,7 +4,10 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
  * What the indexer read from the chain at its start: a single row, or none before an indexer has led. The fields of the
  * token are null until the indexer has read all three of them.
  */
-@Entity('chain_facts')
+@Entity('chain_facts', {
+  comment:
+    'What the indexer read from the chain at startup: one row. The token is null until it has been read',
+})
 @Check('chain_facts_single_check', 'id = 1')
 @Check(
   'chain_facts_token_check',

@@ -8,7 +8,9 @@ import path from 'node:path';
 /** What `kubectl kustomize` makes of deploy/. Left out where there is no kubectl, see jest.config.js. */
 
 const DEPLOY = path.join(__dirname, '../../deploy');
-const COMPONENTS = readdirSync(path.join(DEPLOY, 'components'));
+const COMPONENTS = readdirSync(path.join(DEPLOY, 'components'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
 /** What PostgreSQL leaves to others than superusers by default: 100, less three. */
 const DEFAULT_CONNECTIONS = 97;
 

@@ -48,8 +48,11 @@ BEGIN
   FOR belonging IN
     SELECT c.conrelid::regclass AS place, a.attname AS person
     FROM pg_constraint c
+    JOIN pg_class t ON t.oid = c.conrelid
     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
     WHERE c.contype = 'f' AND c.confrelid = 'users'::regclass AND c.confdeltype = 'c'
+      -- Rows of two partitions may have one ctid. Each partition has the constraint too.
+      AND t.relkind = 'r'
   LOOP
     EXECUTE format('DELETE FROM %s WHERE ctid IN (SELECT ctid FROM %1$s WHERE %I = $1 AND created_at <= $2 LIMIT $3)',
       belonging.place, belonging.person) USING deletion.user_id, deletion.requested_at, answers;

@@ -100,11 +100,12 @@ describe('what is kept of people', () => {
     expect(people.map(([table]) => table).filter((table) => !page.includes(`\`${table}\``))).toEqual([]);
   });
 
-  it('of a module has a time, so that a deletion tells what came before it', async () => {
+  it('of a module names its user by id, and has a time, so that a deletion tells what came before it', async () => {
     const without = await app.sql(`
       SELECT conrelid::regclass AS table FROM pg_constraint
-      WHERE contype = 'f' AND confrelid = 'users'::regclass AND confdeltype = 'c' AND NOT EXISTS (
-        SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'created_at')`);
+      WHERE contype = 'f' AND confrelid = 'users'::regclass AND confdeltype = 'c' AND (
+        confkey <> (SELECT conkey FROM pg_constraint WHERE conname = 'users_pkey')
+        OR NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = conrelid AND attname = 'created_at'))`);
     expect(without).toEqual([]);
   });
 
@@ -227,8 +228,12 @@ describe('DELETE /users/me', () => {
       CREATE TABLE shelves (
         keeper uuid NOT NULL REFERENCES users ON DELETE CASCADE, at integer NOT NULL, created_at timestamptz NOT NULL,
         PRIMARY KEY (keeper, at)
-      );
-      ALTER TABLE shelves OWNER TO savings`);
+      ) PARTITION BY RANGE (at);
+      CREATE TABLE shelves_low PARTITION OF shelves FOR VALUES FROM (1) TO (23);
+      CREATE TABLE shelves_high PARTITION OF shelves FOR VALUES FROM (23) TO (100);
+      ALTER TABLE shelves OWNER TO savings;
+      ALTER TABLE shelves_low OWNER TO savings;
+      ALTER TABLE shelves_high OWNER TO savings`);
     const { user, other } = await somebody();
     const fill = (who: SignedIn, from: number, to: number) =>
       app.sql('INSERT INTO shelves SELECT $1, n, now() FROM generate_series($2::integer, $3) n', [
@@ -236,8 +241,10 @@ describe('DELETE /users/me', () => {
         from,
         to,
       ]);
-    await fill(user, 1, 45);
+    // Rows of both at the same places of two partitions.
     await fill(other, 1, 3);
+    await fill(user, 1, 45);
+    await fill(other, 23, 25);
     const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
     expect((await remove(user)).body.data.stays).toBe(true);
     const again = await app.signIn(user.wallet);
@@ -255,7 +262,7 @@ describe('DELETE /users/me', () => {
     await completed();
     expect([await left(user), await left(other)]).toEqual([
       [46, 47],
-      [1, 2, 3],
+      [1, 2, 3, 23, 24, 25],
     ]);
     await app.sql('DROP TABLE shelves');
   });

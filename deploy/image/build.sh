@@ -1,5 +1,5 @@
 #!/bin/bash
-# Builds the image with buildah, without a daemon. The same commit gives the same image, if the base is the same.
+# Builds the image with buildah, without a daemon. The same commit on the same base gives the same layers.
 #
 #   build.sh NAME [arguments of buildah build]
 #   build.sh pooled-savings:1.0.0 --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:…

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { median } from '../../bench/drive';
 import { table } from '../../bench/output';
 
 const BENCH = path.join(__dirname, '../../bench');
@@ -40,6 +41,14 @@ interface Disturbed {
   busy: number;
 }
 
+interface Measured {
+  seconds: number;
+  cpu: number;
+  postgres: number;
+  memory: number;
+  requests: number;
+}
+
 /** bench/RESULTS.md: the figures of the last run of each benchmark, from the files that they write. */
 export const figures = (): string =>
   `# Figures
@@ -65,6 +74,10 @@ ${start()}
 ## Indexer
 
 ${indexer()}
+
+## Indexer beside ponder
+
+${ponder()}
 `;
 
 function requests(): string {
@@ -151,4 +164,23 @@ function indexer(): string {
     table(['events/s', 'viem, getLogs and decode', 'apply step', 'whole indexer'], events),
     table(['events read', 'RSS, MiB', 'heap, MiB'], memory),
   ].join('\n\n');
+}
+
+function ponder(): string {
+  const { events, rounds } = read<{ events: number; rounds: Record<string, Measured>[] }>(
+    'results-ponder.json',
+  );
+  const rows = Object.keys(rounds[0]).map((name) => {
+    const runs = rounds.map((round) => round[name]);
+    const of = (figure: (run: Measured) => number): number => median(runs.map(figure));
+    return [
+      name,
+      count(of(({ seconds }) => events / seconds)),
+      median(rounds.map((round) => round[name].seconds / round.indexer.seconds)).toFixed(2),
+      ...[of(({ cpu }) => cpu), of(({ postgres }) => postgres)].map((seconds) => seconds.toFixed(1)),
+      ...[of(({ memory }) => memory), of(({ requests: asked }) => asked)].map(count),
+    ];
+  });
+  const titles = ['events/s', 'times as long', 'CPU, s', 'PostgreSQL, s', 'memory, MiB', 'requests'];
+  return table([`${count(events)} events, medians`, ...titles], rows);
 }

@@ -94,3 +94,10 @@ SELECT json_build_object('id', d.id, 'webhookId', d.webhook_id, 'eventId', d.eve
        SELECT * FROM webhook_deliveries WHERE webhook_id = w.id
          AND (webhook_id, event_id) > ((($1::text[]))[1]::uuid, (($1::text[]))[2]) ORDER BY event_id LIMIT ($2::integer)) d
      WHERE w.user_id = ($3::uuid) AND w.id >= (($1::text[]))[1]::uuid ORDER BY d.webhook_id, d.event_id LIMIT ($2::integer);
+
+-- src/features/people/unfinished.ts
+PREPARE unfinished AS
+SELECT
+     coalesce(extract(epoch FROM now() - (SELECT min(requested_at) FROM account_deletions)), 0)::float8 AS deletion,
+     coalesce(extract(epoch FROM now() - (
+       SELECT min(begun_at) FROM operator_records WHERE ended_at IS NULL)), 0)::float8 AS operation;

@@ -22,3 +22,11 @@ END $$;
 
 -- Whoever rewinds or replays takes over from an indexer, and ends its connection if it hangs.
 GRANT savings_indexer TO savings_operator;
+
+-- What the runbooks look for: who holds a lock, and since when; and to end it.
+DO $$
+BEGIN
+  GRANT pg_read_all_stats, pg_signal_backend TO savings_operator;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE WARNING 'savings_operator does not see statements of others: a superuser may GRANT pg_read_all_stats, pg_signal_backend';
+END $$;

@@ -52,5 +52,6 @@ CREATE TABLE account_deletions (
   reached uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000',
   CONSTRAINT account_deletions_pkey PRIMARY KEY (address)
 );
+CREATE INDEX account_deletions_requested_at_idx ON account_deletions (requested_at);
 COMMENT ON TABLE account_deletions IS
   'Deletions that are not complete: unpaid pools, memberships and stored answers from before go in small steps';

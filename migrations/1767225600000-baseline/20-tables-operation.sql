@@ -35,5 +35,6 @@ CREATE TABLE operator_records (
   CONSTRAINT operator_records_ended_check CHECK ((ended_at IS NULL) = (outcome IS NULL))
 );
 CREATE INDEX operator_records_begun_at_idx ON operator_records (begun_at);
+CREATE INDEX operator_records_open_idx ON operator_records (begun_at) WHERE ended_at IS NULL;
 COMMENT ON TABLE operator_records IS
   'What operators did: one that has no end is under way, or its process was killed. Rows stay as they are';

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { Gauge, register } from 'prom-client';
+import { getToken } from '@willsoto/nestjs-prometheus';
+import { Database } from '#platform/database/database';
+import { Deletions } from '#features/people/deletions';
+import { Unfinished } from '#features/people/unfinished';
 import { type TestApp, until, useApp } from '../support/app';
 
 describe('metrics', () => {
@@ -31,6 +35,8 @@ describe('metrics', () => {
       ['pools_created_total', 'counter'],
       ['database_connections', 'gauge'],
       ['database_clock_offset_seconds', 'gauge'],
+      ['account_deletion_age_seconds', 'gauge'],
+      ['operator_record_open_seconds', 'gauge'],
       ['event_streams_open', 'gauge'],
       ['savings_build_info', 'gauge'],
       ['standby_reads_total', 'counter'],
@@ -114,6 +120,51 @@ describe('the text', () => {
   it('is given whatever monitors add to the path', async () => {
     for (const query of ['?x=1', '?_=1&target=a&target=b', '?x[y]=1', '?%zz'])
       expect([query, (await app.get(`/metrics${query}`)).status]).toEqual([query, 200]);
+  });
+});
+
+describe('what was begun and has not ended', () => {
+  const app = useApp();
+  const seconds = async (name: string): Promise<number> => {
+    const { text } = await app.get('/metrics');
+    return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+  };
+  /** Without the rest between two questions. */
+  const measure = () =>
+    new Unfinished(
+      app.nest.get(Database),
+      app.nest.get<Gauge>(getToken('account_deletion_age_seconds')),
+      app.nest.get<Gauge>(getToken('operator_record_open_seconds')),
+    ).measure();
+
+  it('is told by its age, after scrapes that do not wait for it', async () => {
+    // Deletions that are not complete, which no process goes on with meanwhile.
+    jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect([
+      await seconds('account_deletion_age_seconds'),
+      await seconds('operator_record_open_seconds'),
+    ]).toEqual([0, 0]);
+    // What the scrape asked for has come.
+    await app.nest.get(Unfinished).measure();
+    await app.sql(`
+      INSERT INTO account_deletions (address, requested_at) VALUES
+        ('0x${'1'.repeat(40)}', now() - interval '2 hours'), ('0x${'2'.repeat(40)}', now() - interval '1 hour');
+      ALTER TABLE operator_records DISABLE TRIGGER keep_operator_records;
+      INSERT INTO operator_records (command, person, begun_at, ended_at, outcome) VALUES
+        ('replay', 'Ada', now() - interval '9 hours', now() - interval '8 hours', 'done'),
+        ('replay', 'Ada', now() - interval '5 hours', NULL, NULL),
+        ('replay', 'Ada', now() - interval '4 hours', NULL, NULL);
+      ALTER TABLE operator_records ENABLE TRIGGER keep_operator_records`);
+    await measure();
+    const ages = await app.metrics();
+    expect(ages).toMatch(/^account_deletion_age_seconds 72\d\d(\.\d+)?$/m);
+    expect(ages).toMatch(/^operator_record_open_seconds 180\d\d(\.\d+)?$/m);
+    await app.sql(`
+      DELETE FROM account_deletions;
+      UPDATE operator_records SET outcome = 'failed' WHERE ended_at IS NULL`);
+    await measure();
+    expect(await app.metrics()).toMatch(/^account_deletion_age_seconds 0$/m);
+    expect(await app.metrics()).toMatch(/^operator_record_open_seconds 0$/m);
   });
 });
 

@@ -33,6 +33,7 @@ import * as pools from '#features/pools/pools.sql';
 import * as unpaid from '#features/pools/unpaid.sql';
 import { DELETE_ACCOUNT, GO_ON_DELETING, STEP } from '#features/people/deletion.sql';
 import { SECTIONS } from '#features/people/export.sql';
+import { UNFINISHED } from '#features/people/unfinished';
 import { LIST_POSITIONS, POOL_POSITION } from '#features/positions/positions.sql';
 import { START } from '#features/start/start.sql';
 import { LIST_DEEP_TRANSACTIONS } from '#features/transactions/deep-transactions.sql';
@@ -221,7 +222,10 @@ const FILL = `
   INSERT INTO users SELECT ${id('user', 'n')}, ${hex('n', 40)}, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO session_endings SELECT ${id('session', 'n')}, ${id('user', 'n')}, (3 + n / 100)::text::xid8,
     now() + make_interval(secs => n - 5000) FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO operator_records (command, person) SELECT 'replay', n::text FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO operator_records (command, person, ended_at, outcome)
+    SELECT 'replay', n::text, now(), 'done' FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO operator_records (command, person) SELECT 'replay', n::text FROM generate_series(1, 100) n;
+  INSERT INTO account_deletions SELECT ${hex('n', 40)}, ${id('user', 'n')}, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO nonces SELECT 'nonce' || n, NULL, now() + make_interval(secs => n - 1000)
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO pools (id, type, owner_id, contract_address, member_count, created_at, last_update)
@@ -442,6 +446,7 @@ describe('a hot statement reads few rows, by index', () => {
   const CASES: Case[] = [
     run(DELETE_ACCOUNT, { address: address(3) }),
     run(GO_ON_DELETING, STEP),
+    run(UNFINISHED, {}),
     run(REMOVE_OLD_RECORDS, { after: null, batch: 20 }),
     ...SECTIONS.flatMap(({ statement, by, first: after }) =>
       [me, heavyMember, heavyOwner].map((who) =>

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { makeGaugeProvider } from '@willsoto/nestjs-prometheus';
 import { expiring } from '#platform/database/expired-rows';
 import { REMOVE_OLD_RECORDS } from '#platform/operating/records.sql';
 import { ChainModule } from '#ledger/chain/chain.module';
@@ -8,12 +9,26 @@ import { PoolsModule } from '#features/pools/pools.module';
 import { PositionsModule } from '#features/positions/positions.module';
 import { WebhooksModule } from '#features/webhooks/webhooks.module';
 import { Deletions } from './deletions';
+import { Unfinished } from './unfinished';
 import { PeopleController } from './people.controller';
 import { PeopleService } from './people.service';
 
 @Module({
   imports: [AccessModule, ChainModule, LotteryModule, PoolsModule, PositionsModule, WebhooksModule],
   controllers: [PeopleController],
-  providers: [Deletions, PeopleService, expiring('operator_records', REMOVE_OLD_RECORDS)],
+  providers: [
+    Deletions,
+    PeopleService,
+    Unfinished,
+    expiring('operator_records', REMOVE_OLD_RECORDS),
+    makeGaugeProvider({
+      name: 'account_deletion_age_seconds',
+      help: 'Age of the oldest deletion of an account that is not complete, 0 if there is none',
+    }),
+    makeGaugeProvider({
+      name: 'operator_record_open_seconds',
+      help: "Age of the oldest record of an operator's command that has no end, 0 if there is none",
+    }),
+  ],
 })
 export class PeopleModule {}

@@ -5,11 +5,13 @@ CREATE TABLE users (
   address address NOT NULL,
   created_at timestamptz(3) NOT NULL,
   session_generation integer NOT NULL DEFAULT 0,
+  has_left boolean NOT NULL DEFAULT false,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_address_key UNIQUE (address)
 );
 COMMENT ON TABLE users IS
   'Who has signed in, or is an owner: an id for an address. A raised session_generation ends all tokens';
+COMMENT ON COLUMN users.has_left IS 'Had the account deleted, and has not signed in since';
 
 CREATE TABLE nonces (
   nonce text COLLATE "C" NOT NULL,

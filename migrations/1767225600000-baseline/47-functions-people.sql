@@ -1,28 +1,22 @@
 -- Deletes accounts: what is the service's own goes, what is the chain's stays.
 
 -- Ends the account of an address at once: its sessions (by the trigger of users) and webhooks. The rest goes by
--- go_on_deleting. The user's row stays only where rows of the ledger name it, and forgets when it was made.
+-- go_on_deleting, the user's row last, and only where nothing of the ledger names it.
 -- Returns whether it stays.
 CREATE FUNCTION delete_account(whose text) RETURNS boolean LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   person uuid;
-  stays boolean;
 BEGIN
   -- Webhooks are made under this lock.
   SELECT id INTO person FROM users WHERE address = whose FOR UPDATE;
   DELETE FROM webhooks WHERE user_id = person;
-  stays := EXISTS (SELECT FROM pools WHERE owner_id = person)
-    OR EXISTS (SELECT FROM cancelled_pools WHERE owner_id = person);
-  IF stays THEN
-    UPDATE users SET session_generation = session_generation + 1, created_at = now() WHERE id = person;
-  ELSE
-    DELETE FROM users WHERE id = person;
-  END IF;
+  UPDATE users SET session_generation = session_generation + 1, created_at = now(), has_left = true WHERE id = person;
   INSERT INTO account_deletions AS d (address, user_id, requested_at) VALUES (whose, person, now())
   ON CONFLICT ON CONSTRAINT account_deletions_pkey DO UPDATE SET user_id = coalesce(excluded.user_id, d.user_id),
     requested_at = excluded.requested_at, reached = DEFAULT;
-  RETURN stays;
+  RETURN EXISTS (SELECT FROM pools WHERE owner_id = person)
+    OR EXISTS (SELECT FROM cancelled_pools WHERE owner_id = person);
 END $$;
 
 -- A step of one deletion: some stored answers, some rows of modules, or some pools. Returns how many rows it looked
@@ -34,9 +28,14 @@ DECLARE
   belonging record;
   member record;
   looked_at integer := 0;
+  from_here CONSTANT text := '0x' || md5(random()::text);
 BEGIN
-  SELECT * INTO deletion FROM account_deletions ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED;
-  IF NOT FOUND THEN RETURN 0; END IF;
+  SELECT * INTO deletion FROM account_deletions WHERE address >= from_here
+  ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    SELECT * INTO deletion FROM account_deletions ORDER BY address LIMIT 1 FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN RETURN 0; END IF;
+  END IF;
 
   DELETE FROM idempotency_keys WHERE (user_id, key) IN (
     SELECT user_id, key FROM idempotency_keys
@@ -44,7 +43,7 @@ BEGIN
   GET DIAGNOSTICS looked_at = ROW_COUNT;
   IF looked_at > 0 THEN RETURN looked_at; END IF;
 
-  -- The user's row may stay, so the rows that would have gone with it are deleted here.
+  -- What goes with the user's row goes before it, as one statement would not be bounded.
   FOR belonging IN
     SELECT c.conrelid::regclass AS place, a.attname AS person
     FROM pg_constraint c
@@ -78,6 +77,12 @@ BEGIN
     END IF;
   END LOOP;
   IF looked_at = 0 THEN
+    BEGIN
+      DELETE FROM users WHERE id = deletion.user_id AND has_left;
+    EXCEPTION WHEN foreign_key_violation THEN
+      -- The ledger names it.
+      NULL;
+    END;
     DELETE FROM account_deletions WHERE address = deletion.address;
     -- Others may be left.
     RETURN 1;

@@ -196,15 +196,45 @@ describe('DELETE /users/me', () => {
     const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
     expect((await remove(user)).body.data.stays).toBe(false);
     const again = await app.signIn(user.wallet);
-    expect(again.user.id).not.toBe(user.user.id);
+    const twice = await app.signIn(user.wallet);
+    expect(again.user.createdAt > user.user.createdAt).toBe(true);
+    expect(twice.user.createdAt).toBe(again.user.createdAt);
     const made = await app.createPool(again);
     step.mockRestore();
     await app.nest.get(Deletions).complete();
     await completed();
+    expect((await app.get('/users/me', again)).status).toBe(200);
     expect((await app.get(`/pools/${made.id}`, again)).status).toBe(200);
     expect((await app.get(`/pools/${invited.id}`, again)).status).toBe(403);
-    const places = await holding(user.user.id);
-    expect(places.filter((place) => fateOf(place) !== 'expires')).toEqual([]);
+    expect((await remove(again)).body.data.stays).toBe(true);
+  });
+
+  it('takes the row of who has no pool, and comes back after it', async () => {
+    const user = await app.signIn();
+    const step = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect((await remove(user)).body.data.stays).toBe(false);
+    step.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
+    for (const who of [user.address, user.user.id]) {
+      const places = await holding(who);
+      expect(places.filter((place) => fateOf(place) !== 'expires')).toEqual([]);
+    }
+    expect((await app.signIn(user.wallet)).user.id).not.toBe(user.user.id);
+  });
+
+  it('leaves a row that something else names, and ends', async () => {
+    const user = await app.signIn();
+    await app.sql(`CREATE TABLE contracts_signed (user_id uuid NOT NULL REFERENCES users);
+      ALTER TABLE contracts_signed OWNER TO savings`);
+    await app.sql('INSERT INTO contracts_signed VALUES ($1)', [user.user.id]);
+    await remove(user);
+    await completed();
+    expect(await app.sql('SELECT has_left AS left FROM users WHERE id = $1', [user.user.id])).toEqual([
+      { left: true },
+    ]);
+    await app.sql('DROP TABLE contracts_signed');
+    expect((await app.signIn(user.wallet)).user.id).toBe(user.user.id);
   });
 
   it('goes on after a process that was killed, and holds nobody up', async () => {
@@ -235,6 +265,7 @@ describe('DELETE /users/me', () => {
       ALTER TABLE shelves_low OWNER TO savings;
       ALTER TABLE shelves_high OWNER TO savings`);
     const { user, other } = await somebody();
+    const without = await app.signIn();
     const fill = (who: SignedIn, from: number, to: number) =>
       app.sql('INSERT INTO shelves SELECT $1, n, now() FROM generate_series($2::integer, $3) n', [
         who.user.id,
@@ -264,6 +295,18 @@ describe('DELETE /users/me', () => {
       [46, 47],
       [1, 2, 3, 23, 24, 25],
     ]);
+
+    await fill(without, 1, 45);
+    const pause = jest.spyOn(app.nest.get(Deletions), 'complete').mockResolvedValue();
+    expect((await remove(without)).body.data.stays).toBe(false);
+    expect(await left(without)).toHaveLength(45);
+    await app.sql('SELECT go_on_deleting(20, 20)');
+    expect(await left(without)).toHaveLength(25);
+    pause.mockRestore();
+    await app.nest.get(Deletions).complete();
+    await completed();
+    expect(await left(without)).toEqual([]);
+    expect(await app.sql('SELECT FROM users WHERE id = $1', [without.user.id])).toEqual([]);
     await app.sql('DROP TABLE shelves');
   });
 

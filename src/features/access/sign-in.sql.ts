@@ -71,11 +71,13 @@ export const SIGN_IN = statement<SignIns, SignedInUser & { signIn: string; gener
       WHERE used.address IS NULL OR used.address = call.address ORDER BY nonce
     ), known AS MATERIALIZED (
       SELECT u.id, u.address, u.created_at, u.session_generation FROM valid JOIN users u USING (address)
+      WHERE NOT u.has_left
     ), added AS (
       INSERT INTO users (id, address, created_at)
       SELECT DISTINCT ON (address) id, address, now() FROM valid
       WHERE address NOT IN (SELECT known.address FROM known) ORDER BY address
-      ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address
+      ON CONFLICT ON CONSTRAINT users_address_key DO UPDATE SET address = excluded.address,
+        has_left = false, created_at = CASE WHEN users.has_left THEN excluded.created_at ELSE users.created_at END
       RETURNING id, address, created_at, session_generation
     )
     SELECT valid.id AS "signIn", u.id, u.address, iso(u.created_at) AS "createdAt", u.session_generation AS generation

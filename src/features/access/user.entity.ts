@@ -19,4 +19,13 @@ export class User {
   /** Rises when the user ends all sessions. Each token names the generation in which it was issued. */
   @Column({ type: 'integer', name: 'session_generation', default: 0 })
   sessionGeneration: number;
+
+  /** The next sign-in ends it, and begins anew. */
+  @Column({
+    type: 'boolean',
+    name: 'has_left',
+    default: false,
+    comment: 'Had the account deleted, and has not signed in since',
+  })
+  hasLeft: boolean;
 }

@@ -44,7 +44,11 @@ it('the tests also run on the Node.js of the image', () => {
   const images = [...dockerfile.matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
   expect(images).toEqual(['${NODE_IMAGE}', 'build', '${NODE_IMAGE}']);
   expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24-/m);
-  for (const tests of ['tests test:recipe', '"${on_image[@]}" test:faults', '"${on_image[@]}" test:cluster'])
+  for (const tests of [
+    'tests npm run test:recipe',
+    '"${on_image[@]}" test:faults',
+    '"${on_image[@]}" test:cluster',
+  ])
     expect(read('.ci/run')).toContain(tests);
   expect(read('scripts/recipe.ts')).toContain('npm run test:node24');
 });

@@ -15,6 +15,9 @@ export interface FleetOptions {
   indexed?: boolean;
 }
 
+/** An indexer gives way to everything else on a busy machine. */
+const FOLLOWS_MS = 120_000;
+
 /** API replicas on one database, as production runs them. */
 export class Fleet {
   stopped = false;
@@ -107,7 +110,7 @@ export class Fleet {
     const block = `${await client.getBlockNumber({ cacheTime: 0 })}`;
     const found = 'SELECT FROM chain_cursor WHERE block_number >= $1';
     // After a fault the server may refuse connections for a moment.
-    await eventually(async () => (await this.sql(found, [block]).catch(() => [])).length === 1);
+    await eventually(async () => (await this.sql(found, [block]).catch(() => [])).length === 1, FOLLOWS_MS);
   }
 
   /** Blocks every statement on the table until `work` is done. */

@@ -208,3 +208,37 @@ describe('the image', () => {
     for (const module of modules) expect(existsSync(path.join(DEPLOY, '..', `${module}.ts`))).toBe(true);
   });
 });
+
+describe('compose', () => {
+  const { services } = yaml.load(readFileSync(path.join(DEPLOY, 'compose.yaml'), 'utf8')) as {
+    services: Record<string, { environment: Record<string, string>; volumes: string[] }>;
+  };
+  const accountOf = (service: string): URL => new URL(services[service].environment.DATABASE_URL);
+  const scripts = services.postgres.volumes
+    .filter((volume) => volume.includes('/docker-entrypoint-initdb.d/'))
+    .map((volume) => volume.split(':'))
+    .sort(([, one], [, other]) => one.localeCompare(other))
+    .map(([file]) => readFileSync(path.join(DEPLOY, file), 'utf8'));
+
+  it('gives each part its account, so that only migrations may change definitions', () => {
+    expect(['migrate', 'api', 'indexer'].map((service) => accountOf(service).username)).toEqual([
+      'savings',
+      'savings_api',
+      'savings_indexer',
+    ]);
+  });
+
+  it('makes these accounts with their passwords, and the database, before anything connects', () => {
+    const [roles, accounts] = scripts;
+    const made = [...roles.matchAll(/'(savings\w*)'/g)].map(([, name]) => name);
+    expect(made).toContain('savings_operator');
+    const passwords = [...accounts.matchAll(/^ALTER ROLE (\w+) PASSWORD '(\w+)';$/gm)];
+    expect(passwords.map(([, role]) => role)).toEqual(made);
+    for (const service of ['migrate', 'api', 'indexer']) {
+      const { username, password, pathname } = accountOf(service);
+      expect(passwords.map(([, ...pair]) => pair)).toContainEqual([username, password]);
+      expect(accounts).toContain(`CREATE DATABASE ${pathname.slice(1)} OWNER savings;`);
+    }
+    expect(Object.keys(services.postgres.environment)).toEqual(['POSTGRES_PASSWORD']);
+  });
+});

@@ -121,6 +121,10 @@ describe('what is kept of people', () => {
         [invited.id, 'MEMBER'],
       ]),
     );
+    const pools = new Map(of('membership').map(({ poolId, pool }) => [poolId, pool]));
+    expect(pools.get(paid.id)).toMatchObject({ memberCount: 1, members: [other.address] });
+    // Who is invited need not tell who else is.
+    expect(pools.get(invited.id)).toBeNull();
     expect(of('cancelled_pool').map(({ id }) => id)).toEqual([cancelled.id]);
     expect(of('transaction')).toContainEqual(
       expect.objectContaining({ id: paid.depositId, amount: '10000000000000000000', status: 'CONFIRMED' }),

@@ -113,6 +113,8 @@ export const SECTIONS: readonly Section[] = [
      'pool', CASE WHEN m.role = 'OWNER' THEN json_build_object('contractAddress', p.contract_address,
        'balance', p.balance::text, 'pendingBalance', p.pending_balance::text, 'totalYield', p.total_yield::text,
        'claimedYield', p.claimed_yield::text, 'autoCompound', p.auto_compound, 'memberCount', p.member_count,
+       'members', (SELECT coalesce(json_agg(o.address ORDER BY o.address), '[]') FROM pool_members o
+         WHERE o.pool_id = m.pool_id AND o.role = 'MEMBER'),
        'createdAt', iso(p.created_at), 'lastUpdate', iso(p.last_update)) END,
      'circle', (SELECT json_build_object('place', c.place, 'joinedAt', iso(c.joined_at),
          'collateral', c.collateral::text, 'paid', c.paid::text, 'missed', c.missed, 'won', c.won::text,

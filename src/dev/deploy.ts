@@ -86,10 +86,10 @@ export async function execute(
   functionName: string,
   args: unknown[] = [],
 ): Promise<TransactionReceipt> {
-  return mined(
-    client,
-    await client.writeContract({ abi: artifacts[contract].abi, address, functionName, args }),
-  );
+  const call = { abi: artifacts[contract].abi, address, functionName, args };
+  // Some more than the estimate, as wallets give: what is written can cost more a second later.
+  const gas = ((await client.estimateContractGas(call)) * 5n) / 4n;
+  return mined(client, await client.writeContract({ ...call, gas }));
 }
 
 export async function deploy(

@@ -9,23 +9,25 @@ const ROOT = path.join(__dirname, '..');
 
 /**
  * Tests that the copy leaves to `npm test`, as recipes bring tests of the little that they change there: pages in
- * Chromium, contracts and their keeper on a chain, what `npm start` provides, the client, the indexer, and connections
- * that are lost or wait. The faults show the last three on the Node of the image. `house/recipe.spec.ts` holds that no
- * test of what recipes change is among them.
+ * Chromium, contracts and their keeper on a chain, what `npm start` provides, the client, sign-in, limits, what becomes
+ * of money, the indexer, and connections that are lost or wait. The faults show the last three on the Node of the image.
+ * `house/recipe.spec.ts` holds that no test of what recipes change is among them.
  */
 export const LEFT_OUT = [
   '/node_modules/',
-  '/test/(browser|circles|client|contracts|keeper|dev|verify)/',
+  '/test/(browser|circles|client|contracts|dev|keeper|verify)/',
   // The copy is no repository of git. Recipes, and what calls them, are about the repository before.
   '/test/(house/(recipe|ci)|documents/links|deploy/release)',
   '/test/indexer/(?!indexer-module|contracts/(account-savings|contract-kinds))',
   '/src/indexer/(agreement|blocks|leading|proving|reading|reporting|requests|submissions)/',
   '/test/\\w+/(positions-contract|statement-pools|outage|standby-|shutdown|refused-writes|health)',
+  '/test/(auth/(auth-(?!token)|session)|lottery/(lottery|money)|ledger/(totals|ledger-)|transactions/(payments|transaction-lists))',
+  '/test/(limits/|operation/(operator-records|alerts))',
   // Order, turns and repetition, whatever the topic. What asks for all topics stays, as do sockets, TLS and streams.
   '/test/events/(event-catch-up|event-places|outbox-order|outbox-set-aside)',
-  '/test/webhooks/webhook-(challenge|changes|fairness|sessions|states|tests)',
+  '/test/webhooks/(webhooks\\.|webhook-(challenge|changes|fairness|fan-out|sessions|states|tests))',
   // Statements that no recipe edits, and times of theirs.
-  '/test/(transactions/transaction-cursors|statements/(slow-reads|transactions-in-time)|schema/restores)',
+  '/test/(transactions/transaction-cursors|statements/(slow-reads|transactions-in-time)|schema/(restores|migrating))',
 ];
 
 const RECIPES = path.join(ROOT, 'docs/recipes');

@@ -118,6 +118,15 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/require-await': 'off',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'CallExpression[callee.object.name="jest"][callee.property.name=/^(do)?[mM]ock$|^resetModules$/]',
+          message:
+            'Test files share the modules of the service (test/support/run): use jest.spyOn, or overrides of useApp.',
+        },
+      ],
     },
   },
   { files: ['**/*.{js,mjs,cjs}'], extends: [tseslint.configs.disableTypeChecked] },

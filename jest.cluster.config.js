@@ -8,6 +8,8 @@ if (missing) process.stderr.write(`\n${missing}\ntest/cluster is left out.\n`);
 /** @type {import('jest').Config} */
 module.exports = {
   ...base,
+  runtime: undefined,
+  testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testRegex: '\\.cluster-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/', ...(missing ? ['\\.cluster-spec\\.ts$'] : [])],

@@ -39,7 +39,8 @@ module.exports = {
     // Sources of the client name each other as they are called once built.
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
-  testEnvironment: 'node',
+  runtime: '<rootDir>/test/support/run/shared-modules.js',
+  testEnvironment: '<rootDir>/test/support/run/one-context.js',
   testTimeout: 120_000,
   // Tests wait half of their time. Each worker has some twenty connections of the 200 that the server takes.
   maxWorkers: Math.min(Math.ceil(1.5 * availableParallelism()), 8),

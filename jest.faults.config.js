@@ -4,6 +4,8 @@ const base = require('./jest.config.js');
 /** @type {import('jest').Config} */
 module.exports = {
   ...base,
+  runtime: undefined,
+  testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testRegex: '\\.fault-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/'],

@@ -8,6 +8,8 @@ if (missing) process.stderr.write(`\n${missing}\ntest/image is left out.\n`);
 /** @type {import('jest').Config} */
 module.exports = {
   ...base,
+  runtime: undefined,
+  testEnvironment: 'node',
   roots: ['<rootDir>/test'],
   testRegex: '\\.image-spec\\.ts$',
   testPathIgnorePatterns: ['/node_modules/', ...(missing ? ['\\.image-spec\\.ts$'] : [])],

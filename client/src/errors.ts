@@ -42,6 +42,7 @@ const STATUSES = {
   already_done: 409,
   too_late: 409,
   nothing_in_circle: 409,
+  pool_exists: 409,
   pool_not_empty: 409,
   webhook_not_active: 409,
   webhook_test_pending: 409,

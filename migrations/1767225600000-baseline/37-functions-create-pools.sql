@@ -2,11 +2,34 @@
 -- each array is of pool n; `members` holds arrays as text. The rows are known beforehand, so their totals are kept and
 -- their events are written here in one statement, which costs less than the triggers of other writers.
 
+-- Where a contract knows pools by account, an account has one pool there: one more would never get a payment.
+-- Waits for others that make a pool of the same account there, in one order, before any other lock of create_pools.
+CREATE FUNCTION hold_accounts(owner_ids uuid[], contracts text[]) RETURNS void LANGUAGE plpgsql
+SET search_path = public, pg_temp AS $$
+DECLARE
+  accounts CONSTANT text[] := ARRAY(SELECT owner_id || ' ' || contract FROM unnest(owner_ids, contracts) AS n(owner_id, contract)
+    WHERE EXISTS (SELECT FROM chain_contracts k WHERE k.pools_by = 'account' AND k.address = contract));
+BEGIN
+  PERFORM pg_advisory_xact_lock(key)
+  FROM (SELECT DISTINCT hashtextextended('pool of ' || account, 0) AS key FROM unnest(accounts) AS account ORDER BY 1) k;
+  -- A statement of its own, so that it sees what those have made.
+  IF cardinality(accounts) > (SELECT count(DISTINCT account) FROM unnest(accounts) AS account) OR EXISTS (
+    SELECT FROM unnest(accounts) AS account
+    JOIN pools p ON p.owner_id = split_part(account, ' ', 1)::uuid AND p.contract_address = split_part(account, ' ', 2))
+  THEN
+    RAISE EXCEPTION 'the account has a pool at this contract'
+      USING ERRCODE = 'unique_violation', CONSTRAINT = 'pools_one_of_account';
+  END IF;
+END $$;
+
 CREATE FUNCTION create_pools() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   crowded boolean;
 BEGIN
+  IF EXISTS (SELECT FROM chain_contracts k WHERE k.pools_by = 'account' AND k.address = ANY(NEW.contracts)) THEN
+    PERFORM hold_accounts(NEW.owner_ids, NEW.contracts);
+  END IF;
   -- Backends that share a shard would lock its rows, one for each type, in different orders.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
   -- Only a superuser may declare a setting of that kind with the function.

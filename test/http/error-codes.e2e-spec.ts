@@ -146,6 +146,14 @@ const PRODUCERS: Record<ErrorCode, () => Promise<Response>> = {
     await app.sql('DELETE FROM chain_contracts');
     return answer;
   },
+  pool_exists: async () => {
+    await app.sql(`INSERT INTO chain_contracts (type, address, position, from_block, pools_by)
+      SELECT type, contract_address, 0, 0, 'account' FROM pools WHERE id = '${poolId}'`);
+    const { type } = (await send(`/pools/${poolId}`, { as: user })).body.data as { type: string };
+    const answer = await create({ type });
+    await app.sql('DELETE FROM chain_contracts');
+    return answer;
+  },
   validation_failed: () => create({ type: 'none' }),
   invalid_json: () => post('/pools', '{', { as: user }),
   malformed_path: () => send('/pools/%zz'),

@@ -27,7 +27,7 @@ export interface Operation {
     string,
     {
       description: string;
-      headers?: Record<string, { $ref: string }>;
+      headers?: Record<string, { $ref?: string }>;
       content?: Record<string, Content>;
     }
   >;
@@ -89,8 +89,8 @@ export class DocumentValidator {
     const documented = operation?.responses[status];
     if (operation && !documented) complain('this status is not in the document');
     if (!operation && !UNKNOWN_PATH.includes(status)) complain('no such operation in the document');
-    for (const name of Object.keys(documented?.headers ?? {}))
-      if (this.document.components.headers[name].required && !headers[name.toLowerCase()])
+    for (const [name, { $ref }] of Object.entries(documented?.headers ?? {}))
+      if ($ref && this.document.components.headers[name].required && !headers[name.toLowerCase()])
         complain(`no ${name}`);
     if (operation && status === 304) return text === '' ? undefined : complain('a body');
     // What its body would be: over a socket Node leaves it out, injected requests show it for some.

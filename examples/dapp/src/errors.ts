@@ -36,6 +36,7 @@ const BY_CODE: Partial<Record<ErrorCode | SavingsError['code'] | 'wallet', strin
   nothing_in_circle: 'There is nothing for you to take at the moment.',
   nothing_to_claim: 'There is no yield to claim.',
   nothing_to_refund: 'Your money is back already.',
+  pool_exists: 'You have a pool of this kind already, and its contract keeps one for each account.',
   pool_not_empty: 'Money was paid into this pool, so it stays.',
   too_early: 'It is too early for that.',
   token_expired: 'Your session has ended. Please sign in again.',

@@ -137,16 +137,24 @@ function headersOf(
   status: string,
   { content }: ResponseObject,
   { responses }: OperationObject,
-): Record<string, ReferenceObject> {
+): Record<string, ReferenceObject | HeaderObject> {
   // Answered before a request exists.
   if (status === '431') return {};
   const inProgress: ErrorCode = 'idempotency_in_progress';
-  const waits = ['429', '503'].includes(status) || inProgress in (content?.[JSON_TYPE]?.examples ?? {});
+  const codes = Object.keys(content?.[JSON_TYPE]?.examples ?? {});
+  const waits = ['429', '503'].includes(status);
   const names = ['X-Request-Id', ...(waits ? ['Retry-After'] : [])];
   if ('429' in responses) names.push(...LIMITED);
-  return Object.fromEntries(names.map((name) => [name, refTo(name)]));
+  const always = Object.fromEntries(names.map((name) => [name, refTo(name)]));
+  return codes.includes(inProgress) ? { ...always, 'Retry-After': WHILE_IN_PROGRESS } : always;
 }
 
+/** Other errors of the status have none. */
+const WHILE_IN_PROGRESS: HeaderObject = {
+  description: 'With `idempotency_in_progress`: seconds to wait',
+  schema: integer,
+  example: 1,
+};
 const refTo = (header: string): ReferenceObject => ({ $ref: `#/components/headers/${header}` });
 
 /** Optional parameters get no example: pages that fill in the examples would filter by them. */

@@ -51,7 +51,17 @@ export class PoolsController {
     description:
       'Makes the pool and announces its first deposit, which stays pending until it is seen on the chain. The caller owns the pool; the members may read it. After 503, or no answer at all, send the same request with the same Idempotency-Key again, when the seconds in Retry-After have passed: that makes one pool at most, and gets the first answer as soon as it is known, and 409 `idempotency_in_progress` until then, or 422 `pool_cancelled` when the pool was cancelled since. 503 `unavailable` means that no pool was made and none will be. 503 `outcome_unknown` means that the connection to the database was lost on the way, or its standby did not confirm: there may be a pool, or may be one later, and only the key tells.',
     status: 201,
-    errors: [400, 'deposit_below_minimum', 401, 'idempotency_in_progress', 'pool_cancelled', 413, 415, 422],
+    errors: [
+      400,
+      'deposit_below_minimum',
+      401,
+      'idempotency_in_progress',
+      'pool_exists',
+      'pool_cancelled',
+      413,
+      415,
+      422,
+    ],
   })
   create(
     @CurrentUser() user: AuthenticatedUser,

@@ -96,7 +96,8 @@ export class PoolsService {
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours
-   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running; 422 when
+   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running, and for
+   * a second pool at a contract that has one for each account; 422 when
    * the key was used for another request, or its pool was cancelled
    */
   async create(
@@ -182,13 +183,17 @@ export class PoolsService {
     return { id: pool };
   }
 
-  /** @throws ApiError 401 when the user was deleted after the token was issued */
+  /**
+   * @throws ApiError 401 when the user was deleted after the token was issued; 409 for a second pool at a contract that
+   * has one for each account
+   */
   private async written<T>(writing: Promise<T>): Promise<T> {
     try {
       return await writing;
     } catch (error) {
-      if ((error as { constraint?: unknown }).constraint === 'pools_owner_id_fkey')
-        throw invalidToken('token_revoked');
+      const { constraint } = error as { constraint?: unknown };
+      if (constraint === 'pools_owner_id_fkey') throw invalidToken('token_revoked');
+      if (constraint === 'pools_one_of_account') throw namedError('pool_exists');
       throw error;
     }
   }

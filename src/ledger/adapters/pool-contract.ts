@@ -33,8 +33,8 @@ export interface PoolContractOptions {
  * - `reference`: by the service's own id, 16 bytes: `poolId`.
  * - `number`: by a number that the contract makes: `poolNumber`. The pool that `PoolOpened` names is the first pool that
  *   its account has made in the service for this contract, and that has no number yet.
- * - `account`: an account has one pool at the contract: `poolAccount`. It is the account's first one in the service for
- *   this contract.
+ * - `account`: an account has one pool at the contract: `poolAccount`. It is the account's only one in the service for
+ *   this contract: a second one is refused.
  */
 export type PoolsBy = 'reference' | 'number' | 'account';
 

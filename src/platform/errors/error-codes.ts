@@ -121,6 +121,11 @@ export const ERRORS = {
     'There is nothing to claim from the circle',
     'No pot of the circle and nothing that it gives back is due to the caller',
   ),
+  pool_exists: named(
+    409,
+    'The account has a pool there already',
+    'The contract has one pool for each account, and the caller has made it',
+  ),
   pool_not_empty: named(409, 'The pool was paid into', 'Money was paid into the pool, so it stays'),
   webhook_not_active: named(
     409,

@@ -41,6 +41,7 @@ module.exports = {
   },
   runtime: '<rootDir>/test/support/run/shared-modules.js',
   testEnvironment: '<rootDir>/test/support/run/one-context.js',
+  testSequencer: '<rootDir>/test/support/run/longest-first.js',
   testTimeout: 120_000,
   // Tests wait half of their time. Each worker has some twenty connections of the 200 that the server takes.
   maxWorkers: Math.min(Math.ceil(1.5 * availableParallelism()), 8),

@@ -121,6 +121,12 @@ describe('schema', () => {
     expect(await source.showMigrations()).toBe(false);
   });
 
+  it('has no unlogged sequence: on a standby that is promoted it can be a page of zeros', async () => {
+    const unlogged = `SELECT relname FROM pg_class WHERE relkind = 'S' AND relpersistence = 'u'`;
+    const source = await open(await freshDatabase());
+    expect(await source.query(unlogged)).toEqual([]);
+  });
+
   it('can be undone, one migration after the other, and redone with the same result', async () => {
     const source = await open(await emptyDatabase());
     const states: unknown[] = [await objects(source)];

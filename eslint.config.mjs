@@ -54,6 +54,18 @@ const NOT_AN_ANSWER = {
   regex: NOT_EXPORTED.regex.replace('(entity|sql|settings)', '(entity|sql|settings|dto)'),
 };
 
+const FEW_DEPENDENCIES = {
+  selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
+  message: 'A class with more than five dependencies does too much.',
+};
+
+const NO_MODULE_MOCKS = {
+  selector:
+    'CallExpression[callee.object.name="jest"][callee.property.name=/^((do|set)?[mM]ock|resetModules|isolateModules)$/]',
+  message:
+    'Test files share the modules of the service (test/support/run): use jest.spyOn, or overrides of useApp.',
+};
+
 const boundaries = [
   ...STOREYS.slice(0, -1).map((storey) =>
     boundary([`src/${storey}/**/*.ts`], [above(storey), ...(storey === 'features' ? [NOT_EXPORTED] : [])]),
@@ -86,13 +98,7 @@ export default defineConfig(
     rules: {
       'max-lines': ['error', { max: 250, skipBlankLines: false, skipComments: false }],
       'no-restricted-imports': ['error', { paths: [NO_FORWARD_REF] }],
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>5]',
-          message: 'A class with more than five dependencies does too much.',
-        },
-      ],
+      'no-restricted-syntax': ['error', FEW_DEPENDENCIES],
     },
   },
   ...boundaries,
@@ -118,15 +124,7 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/require-await': 'off',
-      'no-restricted-syntax': [
-        'error',
-        {
-          selector:
-            'CallExpression[callee.object.name="jest"][callee.property.name=/^(do)?[mM]ock$|^resetModules$/]',
-          message:
-            'Test files share the modules of the service (test/support/run): use jest.spyOn, or overrides of useApp.',
-        },
-      ],
+      'no-restricted-syntax': ['error', FEW_DEPENDENCIES, NO_MODULE_MOCKS],
     },
   },
   { files: ['**/*.{js,mjs,cjs}'], extends: [tseslint.configs.disableTypeChecked] },

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import * as types from '#values/types';
 
@@ -31,5 +33,38 @@ describe('a test file', () => {
     await jest.isolateModulesAsync(async () => void (second = await import('#values/types')));
     expect(second!.POOL_TYPES).toEqual(types.POOL_TYPES);
     expect(second!.POOL_TYPES).not.toBe(types.POOL_TYPES);
+  });
+
+  it('loads packages that name files of their own with #', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'package-'));
+    const own = join(folder, 'node_modules/own');
+    try {
+      mkdirSync(own, { recursive: true });
+      const imports = { '#values/types': './inner.js' };
+      writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'own', main: 'main.js', imports }));
+      writeFileSync(join(own, 'main.js'), "module.exports = require('#values/types');");
+      writeFileSync(join(own, 'inner.js'), "module.exports = 'inner';");
+      expect(require(own)).toBe('inner');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('leaves to the next one what it has found: environment, exit code, console, and what it spied on', async () => {
+    type Environment = new (...given: object[]) => { moduleMocker: typeof jest; teardown(): Promise<void> };
+    const OneContext = jest.requireActual<Environment>('../support/run/one-context.js');
+    const projectConfig = { testEnvironmentOptions: {}, globals: {}, fakeTimers: {} };
+    const { PATH, HOME } = process.env;
+    const { exit, exitCode } = process;
+    const { log } = console;
+    const file = new OneContext({ globalConfig: {}, projectConfig }, {});
+    file.moduleMocker.spyOn(console, 'log').mockReturnValue(undefined);
+    process.env.OWN = 'own';
+    process.env.PATH = 'own';
+    delete process.env.HOME;
+    Object.assign(process, { exit: () => undefined, exitCode: 7 });
+    await file.teardown();
+    expect([process.env.OWN, process.env.PATH, process.env.HOME]).toEqual([undefined, PATH, HOME]);
+    expect([process.exit, process.exitCode, console.log]).toEqual([exit, exitCode, log]);
   });
 });

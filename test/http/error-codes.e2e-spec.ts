@@ -275,6 +275,9 @@ describe('codes of errors', () => {
       status,
       expect.objectContaining({ success: false, error: text, code }),
     ]);
+    // As the document says; of 429 and 503 every answer is checked for it.
+    if (status === 409)
+      expect(answer.headers['retry-after']).toBe(code === 'idempotency_in_progress' ? '1' : undefined);
     const logged = lines.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(logged).toContainEqual(expect.objectContaining({ msg: 'request', status, code }));
   });

@@ -149,7 +149,7 @@ function headersOf(
   return codes.includes(inProgress) ? { ...always, 'Retry-After': WHILE_IN_PROGRESS } : always;
 }
 
-/** Other errors of the status have none. */
+/** No other error of status 409 has it. */
 const WHILE_IN_PROGRESS: HeaderObject = {
   description: 'With `idempotency_in_progress`: seconds to wait',
   schema: integer,

@@ -6,7 +6,8 @@ const isOfJest = (key) => typeof key === 'symbol' || key === 'expect';
 
 /**
  * Tests run among the globals of their process, as production does, and not in a context of their own: else nothing that
- * is shared could tell its errors and arrays from theirs. What a file mocks is put back behind it.
+ * is shared could tell its errors and arrays from theirs. What a file mocks or sets in the environment is put back behind
+ * it.
  */
 class OneContext extends TestEnvironment {
   constructor(config, context) {
@@ -18,15 +19,18 @@ class OneContext extends TestEnvironment {
     // Of globals that it takes for the process's own, it would replace node:timers too, with which the tests wait.
     const global = new Proxy(globalThis, {});
     this.fakeTimersModern = new this.fakeTimersModern.constructor({ config: projectConfig, global });
-    this.before = { keys: new Set(Reflect.ownKeys(globalThis)), exit: process.exit, console };
+    const { exit, exitCode, env } = process;
+    this.before = { keys: new Set(Reflect.ownKeys(globalThis)), exit, exitCode, env: { ...env }, console };
   }
 
   async teardown() {
-    const { keys, exit, console: own } = this.before;
+    const { keys, exit, exitCode, env, console: own } = this.before;
     this.moduleMocker.restoreAllMocks();
     register.resetMetrics();
     await super.teardown();
-    process.exit = exit;
+    Object.assign(process, { exit, exitCode });
+    for (const name of Object.keys(process.env)) if (!(name in env)) delete process.env[name];
+    Object.assign(process.env, env);
     globalThis.console = own;
     for (const key of Reflect.ownKeys(globalThis))
       if (!keys.has(key) && isOfJest(key)) Reflect.deleteProperty(globalThis, key);

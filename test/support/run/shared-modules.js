@@ -21,9 +21,14 @@ const sourceMaps = new Map();
 
 Module._extensions['.ts'] = (module, file) => module._compile(compile(file), file);
 const resolve = Module._resolveFilename;
-/** Without the condition `source`, which processes that tests start would inherit. */
-Module._resolveFilename = (name, ...more) =>
-  resolve(name.startsWith('#') ? `${SOURCE}${name.slice(1)}.ts` : name, ...more);
+/**
+ * `#` of this project, without the condition `source`, which processes that tests start would inherit. Packages may have
+ * such names of their own.
+ */
+Module._resolveFilename = (name, parent, ...more) => {
+  const isOurs = name.startsWith('#') && !parent?.filename?.includes(PACKAGES);
+  return resolve(isOurs ? `${SOURCE}${name.slice(1)}.ts` : name, parent, ...more);
+};
 
 /**
  * Loads the service and its packages once in a process, and the tests themselves for each file: loading all of it took

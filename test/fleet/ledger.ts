@@ -18,6 +18,8 @@ export class Depositors {
   /** Amount by pool id. */
   readonly acknowledged: Map<string, string>;
   readonly failures: Answer[] = [];
+  /** Those of requests that had not been sent before. */
+  readonly firstFailures: Answer[] = [];
   /** URLs of the replicas, in order. */
   readonly acknowledgedBy: number[];
   requests = 0;
@@ -87,6 +89,7 @@ export class Depositors {
           break;
         }
         this.failures.push(answer);
+        if (!earlier.length) this.firstFailures.push(answer);
         earlier.push(answer);
         await wait(BACKOFF_MS);
       }

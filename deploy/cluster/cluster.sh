@@ -139,9 +139,12 @@ healthy() {
   [ "$(PGPASSWORD=$SUPER_PASSWORD PGCONNECT_TIMEOUT=3 psql -X -At -h 127.0.0.1 -p "$RW_PORT" -U postgres -c 'SELECT pg_is_in_recovery()' 2>/dev/null)" = f ]
 }
 create_database() {
-  local l; l=$(who primary)
-  [ -z "$(psql_node "$l" -Atc "SELECT 1 FROM pg_roles WHERE rolname = 'savings'")" ] || return 0
-  psql_node "$l" -qc "CREATE ROLE savings LOGIN PASSWORD '$APP_PASSWORD'"
+  local l role; l=$(who primary)
+  [ -z "$(psql_node "$l" -Atc "SELECT 1 FROM pg_database WHERE datname = 'savings'")" ] || return 0
+  psql_node "$l" -q -v ON_ERROR_STOP=1 -f ../postgres/roles.sql
+  for role in savings savings_api savings_indexer savings_operator savings_read_only; do
+    psql_node "$l" -qc "ALTER ROLE $role PASSWORD '$APP_PASSWORD'"
+  done
   psql_node "$l" -qc "CREATE DATABASE savings OWNER savings"
 }
 
@@ -235,7 +238,7 @@ case ${1:-} in
     alive haproxy || start_haproxy
     until_true 120 healthy || fail "the nodes do not find together, see $STATE/log"
     create_database
-    ctl list; echo "leader: node$(who primary); the service connects to $RW_URL" ;;
+    ctl list; echo "leader: node$(who primary); migrations connect to $RW_URL, the API to $API_URL, the indexer to $INDEXER_URL" ;;
   down)
     stop_process haproxy
     for n in $NODES; do signal -CONT "$n"; done

@@ -8,7 +8,6 @@ cd "$(dirname "$0")"
 # shellcheck source=cluster.env
 . ./cluster.env
 : "${SVC:=$(cd ../.. && pwd)}"         # a built checkout of the service
-: "${API_URL:=$RW_URL}" "${INDEXER_URL:=$RW_URL}"
 : "${RPC_URL:=http://127.0.0.1:$ANVIL_PORT}"
 : "${CHAIN_ID:=1}"
 CLUSTER=$STATE; STATE=$STATE/service

@@ -5,8 +5,11 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { urlAs } from '#dev/settings';
 
 const FOLDER = join(__dirname, '../../deploy/cluster');
+/** APP_PASSWORD of cluster.env. */
+const PASSWORD = 'savings';
 /** Offsets of the ports that cluster.env takes from BASE_PORT on. */
 const OFFSETS = [1, 2, 11, 12, 13, 21, 22, 23, 30, 31, 39, 40];
 /** Below the ports that the kernel gives to outgoing connections. */
@@ -47,8 +50,14 @@ export class Cluster {
     return cluster;
   }
 
+  /** For the account that owns the schema. */
   get url(): string {
-    return `postgres://savings:savings@127.0.0.1:${Number(this.env.BASE_PORT) + 30}/savings`;
+    return `postgres://savings:${PASSWORD}@127.0.0.1:${Number(this.env.BASE_PORT) + 30}/savings`;
+  }
+
+  /** For the processes of the service, which cannot change a definition. */
+  get urls(): { api: string; indexer: string } {
+    return { api: urlAs(this.url, 'api', PASSWORD), indexer: urlAs(this.url, 'indexer', PASSWORD) };
   }
 
   /** A command of cluster.sh. @returns what it prints @throws when it fails, with what it says */

@@ -49,7 +49,7 @@ describe('the PostgreSQL cluster fails under load', () => {
     cluster = await Cluster.up({ TTL: `${TTL_S}` });
     await migrate(cluster.url);
     const database = { url: cluster.url, drop: () => Promise.resolve() };
-    fleet = await Fleet.start({ database, indexed: true });
+    fleet = await Fleet.start({ database, urls: cluster.urls, indexed: true });
     accounts = await payers(fleet);
   }, SETUP_MS);
   afterAll(async () => {

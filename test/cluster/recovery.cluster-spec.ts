@@ -25,7 +25,7 @@ describe('recovery to just before a mistake', () => {
   beforeAll(async () => {
     cluster = await Cluster.up();
     await migrate(cluster.url);
-    service = await SmallService.prepare(cluster.url);
+    service = await SmallService.prepare(cluster.url, cluster.urls);
     await service.start();
     await service.followsChain();
     await recover('backup');

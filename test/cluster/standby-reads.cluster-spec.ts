@@ -96,10 +96,14 @@ describe('reads on standbys', () => {
     // Every standby serves, also one that is not synchronous, and none has replayed what is acknowledged.
     cluster = await Cluster.up({ SYNC_COUNT: '1', SYNC_COMMIT: 'on', RO_CHECK: '/replica' });
     await migrate(cluster.url);
-    const standbys = new URL(cluster.url);
+    const standbys = new URL(cluster.urls.api);
     standbys.port = `${Number(standbys.port) + 1}`;
     const database = { url: cluster.url, drop: () => Promise.resolve() };
-    fleet = await Fleet.start({ database, settings: { DATABASE_READ_URL: standbys.href } });
+    fleet = await Fleet.start({
+      database,
+      urls: cluster.urls,
+      settings: { DATABASE_READ_URL: standbys.href },
+    });
     load = new Witnesses(fleet.urls);
     await load.start();
   });

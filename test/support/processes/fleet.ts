@@ -11,6 +11,8 @@ export interface FleetOptions {
   settings?: NodeJS.ProcessEnv;
   /** Database to use instead of a fresh one. */
   database?: TestDatabase;
+  /** By which API and indexer reach that database, where that is not its own URL. */
+  urls?: Record<'api' | 'indexer', string>;
   /** Also starts a chain, a leading indexer, and one on standby. */
   indexed?: boolean;
 }
@@ -32,13 +34,14 @@ export class Fleet {
     readonly deployment?: Deployment,
   ) {}
 
-  static async start({ replicas = 2, settings, database, indexed }: FleetOptions = {}): Promise<Fleet> {
+  static async start({ replicas = 2, settings, database, urls, indexed }: FleetOptions = {}): Promise<Fleet> {
     const shared = database ?? (await freshDatabase());
     const chain = indexed ? await startAnvil() : undefined;
     const deployment = chain && (await deployContracts(chain.url));
     const contracts = deployment?.contracts ?? CONTRACTS;
     // A server that was given may have no accounts but its own.
-    const as = (role: 'api' | 'indexer'): string => (database ? shared.url : urlAs(shared.url, role));
+    const as = (role: 'api' | 'indexer'): string =>
+      urls?.[role] ?? (database ? shared.url : urlAs(shared.url, role));
     const environment = {
       NODE_ENV: 'production',
       HOST: '127.0.0.1',

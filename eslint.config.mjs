@@ -124,8 +124,12 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/require-await': 'off',
-      'no-restricted-syntax': ['error', FEW_DEPENDENCIES, NO_MODULE_MOCKS],
+      'no-restricted-syntax': ['error', NO_MODULE_MOCKS],
     },
+  },
+  {
+    files: ['src/**/*.spec.ts'],
+    rules: { 'no-restricted-syntax': ['error', FEW_DEPENDENCIES, NO_MODULE_MOCKS] },
   },
   { files: ['**/*.{js,mjs,cjs}'], extends: [tseslint.configs.disableTypeChecked] },
   { files: ['**/*.{js,cjs}'], rules: { '@typescript-eslint/no-require-imports': 'off' } },

@@ -35,7 +35,7 @@ describe('a test file', () => {
     expect(second!.POOL_TYPES).not.toBe(types.POOL_TYPES);
   });
 
-  it('loads packages that name files of their own with #', () => {
+  it('loads packages that name files of their own with #', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'package-'));
     const own = join(folder, 'node_modules/own');
     try {
@@ -44,7 +44,7 @@ describe('a test file', () => {
       writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'own', main: 'main.js', imports }));
       writeFileSync(join(own, 'main.js'), "module.exports = require('#values/types');");
       writeFileSync(join(own, 'inner.js'), "module.exports = 'inner';");
-      expect(require(own)).toBe('inner');
+      expect(await import(own)).toMatchObject({ default: 'inner' });
     } finally {
       rmSync(folder, { recursive: true });
     }
@@ -55,8 +55,12 @@ describe('a test file', () => {
     const OneContext = jest.requireActual<Environment>('../support/run/one-context.js');
     const projectConfig = { testEnvironmentOptions: {}, globals: {}, fakeTimers: {} };
     const { PATH, HOME } = process.env;
-    const { exit, exitCode } = process;
-    const { log } = console;
+    const kept = (): unknown[] => [
+      Reflect.get(process, 'exit'),
+      process.exitCode,
+      Reflect.get(console, 'log'),
+    ];
+    const before = kept();
     const file = new OneContext({ globalConfig: {}, projectConfig }, {});
     file.moduleMocker.spyOn(console, 'log').mockReturnValue(undefined);
     process.env.OWN = 'own';
@@ -65,6 +69,6 @@ describe('a test file', () => {
     Object.assign(process, { exit: () => undefined, exitCode: 7 });
     await file.teardown();
     expect([process.env.OWN, process.env.PATH, process.env.HOME]).toEqual([undefined, PATH, HOME]);
-    expect([process.exit, process.exitCode, console.log]).toEqual([exit, exitCode, log]);
+    expect(kept()).toEqual(before);
   });
 });

@@ -128,14 +128,14 @@ const derived = (heavy: boolean): Record<string, string> => ({
     INSERT INTO yield_accruals (block_number, log_index, pool_id, amount, apr_bps, accrued_at)
     SELECT 1000000, 0, id, total_yield, apr_bps, created_at FROM pools`,
   'account days': `
-    INSERT INTO account_days (address, day, writer, deposited, pending, claimed, deposits, withdrawals, claims)
-    SELECT account, (created_at AT TIME ZONE 'UTC')::date, 1,
-      coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED'), 0),
+    INSERT INTO account_days (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
+    SELECT account, (t.created_at AT TIME ZONE 'UTC')::date, p.contract_address, 1,
+      coalesce(sum(amount) FILTER (WHERE t.type = 'DEPOSIT' AND status <> 'EXPIRED'), 0),
       coalesce(sum(amount) FILTER (WHERE status = 'PENDING'), 0),
-      coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
-      count(*) FILTER (WHERE type = 'DEPOSIT'), count(*) FILTER (WHERE type = 'WITHDRAWAL'),
-      count(*) FILTER (WHERE type = 'YIELD_CLAIM')
-    FROM transactions GROUP BY 1, 2 ORDER BY 1, 2`,
+      coalesce(sum(amount) FILTER (WHERE t.type = 'YIELD_CLAIM'), 0),
+      count(*) FILTER (WHERE t.type = 'DEPOSIT'), count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
+      count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
+    FROM transactions t JOIN pools p ON p.id = t.pool_id GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   'member streams': `
     INSERT INTO member_streams (pool_id, address, type, status, first_id, last_id)
     SELECT m.pool_id, m.address, t.type, t.status, min(t.id::text)::uuid, max(t.id::text)::uuid
@@ -147,19 +147,16 @@ const derived = (heavy: boolean): Record<string, string> => ({
       ('YIELD_CLAIM', p.claim_count)) AS c(type, count)
     WHERE m.indexed GROUP BY 1, 2`,
   'owner totals': `
-    INSERT INTO owner_totals (owner_id, type, writer, pools, active, yield, apr_bps)
-    SELECT p.owner_id, p.type, 1, count(*), count(*) FILTER (WHERE p.balance > 0), sum(p.total_yield), sum(p.apr_bps)
-    FROM pools p GROUP BY 1, 2 ORDER BY 1, 2`,
+    INSERT INTO owner_totals (owner_id, type, contract, writer, pools, active, yield, apr_bps)
+    SELECT p.owner_id, p.type, p.contract_address, 1, count(*), count(*) FILTER (WHERE p.balance > 0), sum(p.total_yield), sum(p.apr_bps)
+    FROM pools p GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   'pool totals': `
-    UPDATE pool_totals t SET pools = s.pools, deposited = s.deposited, pending = s.pending, yield = s.yield, apr_bps = s.apr_bps
-    FROM (
-      SELECT p.type, count(*) AS pools, sum(p.total_yield) AS yield, sum(p.apr_bps) AS apr_bps, sum(d.amount) AS deposited,
-        sum(p.pending_balance) AS pending
-      FROM pools p
-      JOIN (SELECT pool_id, sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED') AS amount
-        FROM transactions GROUP BY pool_id) d ON d.pool_id = p.id
-      GROUP BY p.type
-    ) s WHERE t.shard = 1 AND t.type = s.type`,
+    INSERT INTO pool_totals (shard, type, contract, pools, deposited, pending, yield, apr_bps)
+    SELECT 1, p.type, p.contract_address, count(*), sum(d.amount), sum(p.pending_balance), sum(p.total_yield), sum(p.apr_bps)
+    FROM pools p
+    JOIN (SELECT pool_id, sum(amount) FILTER (WHERE type = 'DEPOSIT' AND status <> 'EXPIRED') AS amount
+      FROM transactions GROUP BY pool_id) d ON d.pool_id = p.id
+    GROUP BY p.type, p.contract_address`,
   'chain cursor': `
     INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, beat_at)
     VALUES (1, '', 20000000, '', now(), 20000000, now())`,

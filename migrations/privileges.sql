@@ -67,6 +67,7 @@ BEGIN
       ('chain_contracts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_contracts_apart', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_facts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('chain_tokens', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_proofs', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_blocks', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_events', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),

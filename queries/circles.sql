@@ -6,7 +6,7 @@ PREPARE circle_to_call AS
   SELECT (m.account IS NOT NULL OR EXISTS (SELECT FROM pool_members m WHERE m.pool_id = p.id AND m.address = ($1::text))) AS readable, u.address = ($1::text) AS "isOwner", p.contract_address AS contract,
     (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
 
-coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*,
+coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles", chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = p.contract_address) AS "isCurrent",
     c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = ($1::text) AS "isOrganiser",
     m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,
@@ -21,7 +21,7 @@ LEFT JOIN circles c ON c.pool_id = p.id AND c.contract = p.contract_address
 LEFT JOIN circle_rounds r ON r.contract = c.contract AND r.circle_id = c.circle_id AND r.round = c.rounds_ended
 LEFT JOIN circle_members m ON m.contract = c.contract AND m.circle_id = c.circle_id AND m.account = ($1::text)
 LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
-  LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN
+  LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
    OR progress_at < now() - interval '20 seconds') AS "isAtHead",
    extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true

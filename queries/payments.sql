@@ -2,8 +2,8 @@
 
 -- src/features/payments/calls.sql.ts
 PREPARE draw_to_call AS
-SELECT chain.*, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
-FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true
+SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = d.contract) AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+FROM (SELECT) one LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
 LEFT JOIN (
 SELECT d.* FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') c CROSS JOIN LATERAL (
   SELECT * FROM lottery_draws WHERE contract = c.address AND status IN ('ACTIVE', 'DRAWING')
@@ -20,10 +20,11 @@ PREPARE pool_to_pay AS
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
 EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
   AS "hasOwnCalls", chain.*,
+    (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
   FROM submissions s WHERE s.transaction_id = t.id) END IS NOT NULL, false) AS "isSubmitted"
-  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true
+  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true
   LEFT JOIN transactions t ON t.id = ($2::uuid) AND t.pool_id = p.id AND t.type = 'DEPOSIT'
   WHERE p.id = ($3::uuid);
 
@@ -36,6 +37,7 @@ PREPARE pool_to_pay_out AS
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
 EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
   AS "hasOwnCalls", chain.*,
+    (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable, 0)::text AS claimable,
 coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
@@ -47,7 +49,7 @@ coalesce((SELECT e.kind = 'CompoundingStarted' FROM chain_events e
 EXISTS (SELECT FROM transactions t JOIN submissions s ON s.transaction_id = t.id
   WHERE t.pool_id = p.id AND t.status IN ('PENDING', 'EXPIRED') AND t.account = ($1::text)) AS "isCurrent",
     coalesce(head."foundAt", 0) AS "foundAt", extract(epoch FROM now())::float8 AS now
-  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN
+  FROM pools p LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
    OR progress_at < now() - interval '20 seconds') AS "isAtHead",
    extract(epoch FROM progress_at)::float8 AS "foundAt" FROM chain_cursor) head ON true
@@ -63,14 +65,14 @@ coalesce(div((o.balance * f.time - o.weight_offset) * f.per_weight, 340282366920
 -- src/features/payments/draw-calls.sql.ts
 -- $1 contract text, $2 drawId bigint, $3 caller text
 PREPARE draw_of_call AS
-  SELECT chain.*, c.address AS contract, d.status, d.paid, CASE
+  SELECT chain.*, (SELECT k.token FROM chain_tokens k WHERE k.contract = c.address) AS token, c.address AS contract, d.status, d.paid, CASE
   WHEN d.status = 'DRAWING' AND last.number >= d.pick_block THEN 'complete'
   WHEN d.status = 'ACTIVE' AND last.time >= d.draw_time + interval '7 days' THEN 'cancel' END AS due,
     (CASE d.status WHEN 'CANCELLED' THEN greatest(t.paid_in - t.refunded, 0) ELSE 0 END)::text AS refundable,
     coalesce(head."isAtHead", false) AND NOT EXISTS (SELECT FROM chain_contracts_apart a WHERE a.address = c.address) AS "isCurrent"
   FROM (SELECT * FROM (SELECT address, position FROM chain_contracts WHERE type = 'lottery') all_of WHERE address = coalesce(($1::text), address)
     ORDER BY position DESC LIMIT 1) c
-  LEFT JOIN (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain ON true LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
+  LEFT JOIN (SELECT chain_id AS "chainId" FROM chain_facts) chain ON true LEFT JOIN (SELECT block_number AS number, block_time AS time FROM chain_cursor) last ON true
   LEFT JOIN
 (SELECT state = 'synced' AND applied_number >= head_number AND NOT (beat_at < now() - interval '15 seconds'
    OR progress_at < now() - interval '20 seconds') AS "isAtHead",
@@ -89,7 +91,7 @@ WITH stray AS MATERIALIZED (
       OR NOT EXISTS (SELECT FROM pools p WHERE p.id = e.pool_id AND p.contract_address = e.contract))
   GROUP BY 1, 2 HAVING sum(CASE e.kind WHEN 'Deposited' THEN e.amount WHEN 'Withdrawn' THEN -e.amount END) > 0
 )
-SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM (SELECT chain_id AS "chainId", token_address AS token FROM chain_facts) chain) AS "chainId",
+SELECT (SELECT count(*)::int FROM stray) AS total, (SELECT chain."chainId" FROM (SELECT chain_id AS "chainId" FROM chain_facts) chain) AS "chainId",
   coalesce(json_agg(json_build_object('contract', s.contract, 'poolId', s.pool_id, 'amount', s.amount::text)), '[]')
     AS data
 FROM (SELECT * FROM stray ORDER BY contract, pool_id LIMIT ($2::bigint) OFFSET ($3::bigint)) s;

@@ -13,35 +13,57 @@ PREPARE start AS
   SELECT json_build_object(
 'id', u.id, 'address', u.address,
 'poolCount', (SELECT coalesce(sum(pools), 0) FROM owner_totals WHERE owner_id = u.id AND true),
-'totalDeposits', (SELECT coalesce(sum(deposited), 0) FROM account_days WHERE address = u.address)::text,
+'totalDeposits', (SELECT coalesce(sum(deposited), 0) FROM account_days WHERE address = u.address AND contract <> ALL(
+ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address)))::text,
 'createdAt', iso(u.created_at), 'tokenExpiresAt', ($1::text), 'chainId', ($2::bigint))::text AS data
   FROM users u WHERE u.id = ($3::uuid)) profile
   CROSS JOIN (
   SELECT json_build_object(
-    'totalDeposited', d.deposited::text,
-    'pendingDeposits', d.pending::text,
-    'totalYield', p.yield::text,
-    'yieldEarned', d.claimed::text,
-    'activePoolsCount', p.active,
-    'averageAPR', p.apr,
+    'activePoolsCount', p.all_active,
     'joinedAt', iso(u.created_at),
-    'chartData', json_build_object('deposits', d.deposits, 'yields', d.yields))::text AS data
-  FROM users u
-  CROSS JOIN LATERAL (
-    SELECT coalesce(sum(deposited), 0) AS deposited, coalesce(sum(pending), 0) AS pending,
-      coalesce(sum(claimed), 0) AS claimed,
-      coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,
-      coalesce(json_agg(json_build_object('date', day, 'amount', claimed::text)) FILTER (WHERE claimed > 0), '[]') AS yields
-    FROM (
-      SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
-      FROM account_days WHERE address = u.address GROUP BY day ORDER BY day
-    ) days
-  ) d
-  CROSS JOIN LATERAL (
-    SELECT coalesce(sum(yield), 0) AS yield, coalesce(sum(active), 0) AS active,
-      coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr
-    FROM owner_totals WHERE owner_id = u.id
-  ) p
+
+'totalDeposited', d.deposited, 'pendingDeposits', d.pending, 'totalYield', p.yield, 'yieldEarned', d.claimed,
+'averageAPR', p.apr, 'chartData', json_build_object('deposits', d.deposits, 'yields', d.yields),
+    'otherTokens', CASE others.contracts WHEN '{}' THEN '[]' ELSE (
+      SELECT coalesce(json_agg(json_build_object('token', o.token, 'symbol', o.symbol, 'decimals', o.decimals, 'activePoolsCount', p.active,
+'totalDeposited', d.deposited, 'pendingDeposits', d.pending, 'totalYield', p.yield, 'yieldEarned', d.claimed,
+'averageAPR', p.apr, 'chartData', json_build_object('deposits', d.deposits, 'yields', d.yields)) ORDER BY o.token), '[]')
+      FROM
+(SELECT k.token, min(k.symbol) AS symbol, min(k.decimals) AS decimals, array_agg(k.contract) AS contracts
+ FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address GROUP BY k.token) o CROSS JOIN LATERAL
+(SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
+  coalesce(sum(claimed), 0)::text AS claimed,
+  coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,
+  coalesce(json_agg(json_build_object('date', day, 'amount', claimed::text)) FILTER (WHERE claimed > 0), '[]') AS yields,
+  count(*) AS days
+ FROM (
+  SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
+  FROM account_days WHERE address = u.address AND contract = ANY(o.contracts) GROUP BY day ORDER BY day
+ ) days) d CROSS JOIN LATERAL
+(SELECT coalesce(sum(yield) FILTER (WHERE contract = ANY(o.contracts)), 0)::text AS yield,
+  coalesce(sum(active) FILTER (WHERE contract = ANY(o.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
+
+coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract = ANY(o.contracts)) / nullif(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id) p
+      WHERE d.days > 0 OR p.pools > 0) END)::text AS data
+  FROM users u CROSS JOIN (SELECT
+ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
+(SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
+  coalesce(sum(claimed), 0)::text AS claimed,
+  coalesce(json_agg(json_build_object('date', day, 'amount', deposited::text)) FILTER (WHERE deposited > 0), '[]') AS deposits,
+  coalesce(json_agg(json_build_object('date', day, 'amount', claimed::text)) FILTER (WHERE claimed > 0), '[]') AS yields,
+  count(*) AS days
+ FROM (
+  SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
+  FROM account_days WHERE address = u.address AND contract <> ALL(others.contracts) GROUP BY day ORDER BY day
+ ) days) d CROSS JOIN LATERAL
+(SELECT coalesce(sum(yield) FILTER (WHERE contract <> ALL(others.contracts)), 0)::text AS yield,
+  coalesce(sum(active) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
+
+coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract <> ALL(others.contracts)) / nullif(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id) p
   WHERE u.id = ($3::uuid)) analytics
   CROSS JOIN
 (SELECT present.xid::text, present.position::text, present.item, (

@@ -2295,6 +2295,13 @@ export interface components {
             data: components["schemas"]["StrayDepositItem"][];
             pagination: components["schemas"]["Pagination"];
         };
+        TokenInfo: {
+            address: string;
+            /** @description Empty if the token has none */
+            symbol: string;
+            /** @description Of one token there are 10^decimals units */
+            decimals: number;
+        };
         ChainCurrency: {
             /** @example Ether */
             name: string;
@@ -2321,13 +2328,6 @@ export interface components {
              * @example https://explorer.example.org
              */
             explorerUrl: string | null;
-        };
-        TokenInfo: {
-            address: string;
-            /** @description Empty if the token has none */
-            symbol: string;
-            /** @description Of one token there are 10^decimals units */
-            decimals: number;
         };
         PoolContracts: {
             individual: string;
@@ -2368,13 +2368,35 @@ export interface components {
             chainId: number | null;
             /** @description What a wallet needs that does not know the chain (EIP-3085). null until the indexer has read it from the chain */
             chain: components["schemas"]["ChainInfo"] | null;
-            /** @description null until the indexer has read it from the chain */
+            /** @description The first of the contracts, in which sums are. null until the indexer has read it from the chain */
             token: components["schemas"]["TokenInfo"] | null;
+            /**
+             * @description By the address of each contract, its token, once the indexer has read it
+             * @example {
+             *       "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": {
+             *         "address": "0x5fbdb2315678afecb367f032d93f642f64180aa3",
+             *         "symbol": "USDC",
+             *         "decimals": 6
+             *       }
+             *     }
+             */
+            contractTokens: {
+                [key: string]: components["schemas"]["TokenInfo"];
+            };
             /** @description Of new pools */
             contracts: components["schemas"]["PoolContracts"];
             formerContracts: components["schemas"]["FormerContracts"];
             /** @description Smallest first deposit of a pool, in smallest token units */
             minimumDeposit: string;
+            /**
+             * @description The same, by address, of contracts where it is another
+             * @example {
+             *       "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "10000000"
+             *     }
+             */
+            minimumDeposits: {
+                [key: string]: string;
+            };
             /** @description Smallest deposit that the contracts take, and smallest withdrawal that leaves something */
             contractMinimums: components["schemas"]["ContractMinimums"];
             /**
@@ -2426,16 +2448,35 @@ export interface components {
             lottery: number;
             rotating: number;
         };
-        PoolAnalytics: {
+        PoolsOfToken: {
+            token: string;
+            /** @description Empty if the token has none */
+            symbol: string;
+            /** @description Of one token there are 10^decimals units */
+            decimals: number;
             totalPools: number;
             /** @description Sum of all deposits, pending included */
             totalDeposits: string;
             /** @description The part of totalDeposits that is not on the chain yet */
             pendingDeposits: string;
             totalYield: string;
-            /** @description Percent, plain mean over all pools */
+            /** @description Percent, plain mean over the pools of the token */
             averageAPR: number;
+        };
+        PoolAnalytics: {
+            /** @description Of all tokens */
+            totalPools: number;
+            /** @description Sum of all deposits, pending included */
+            totalDeposits: string;
+            /** @description The part of totalDeposits that is not on the chain yet */
+            pendingDeposits: string;
+            totalYield: string;
+            /** @description Percent, plain mean over the pools of the token */
+            averageAPR: number;
+            /** @description Of all tokens */
             byType: components["schemas"]["PoolCounts"];
+            /** @description Where contracts have several tokens: the amounts of all but the first, which is the one in /config */
+            otherTokens: components["schemas"]["PoolsOfToken"][];
         };
         PoolAnalyticsEnvelope: {
             /** @enum {boolean} */
@@ -2453,7 +2494,12 @@ export interface components {
             /** @description Yield claimed by UTC day, ascending */
             yields: components["schemas"]["ChartPoint"][];
         };
-        UserAnalytics: {
+        UserOfToken: {
+            token: string;
+            /** @description Empty if the token has none */
+            symbol: string;
+            /** @description Of one token there are 10^decimals units */
+            decimals: number;
             /** @description Deposits made by the caller, pending included */
             totalDeposited: string;
             /** @description The part of totalDeposited that is not on the chain yet */
@@ -2464,11 +2510,28 @@ export interface components {
             yieldEarned: string;
             /** @description Own pools with a balance */
             activePoolsCount: number;
-            /** @description Percent, plain mean over own pools */
+            /** @description Percent, plain mean over own pools of the token */
             averageAPR: number;
+            chartData: components["schemas"]["ChartData"];
+        };
+        UserAnalytics: {
+            /** @description Deposits made by the caller, pending included */
+            totalDeposited: string;
+            /** @description The part of totalDeposited that is not on the chain yet */
+            pendingDeposits: string;
+            /** @description Accrued on the caller's own pools */
+            totalYield: string;
+            /** @description Yield claimed by the caller */
+            yieldEarned: string;
+            /** @description Own pools with a balance, of all tokens */
+            activePoolsCount: number;
+            /** @description Percent, plain mean over own pools of the token */
+            averageAPR: number;
+            chartData: components["schemas"]["ChartData"];
             /** Format: date-time */
             joinedAt: string;
-            chartData: components["schemas"]["ChartData"];
+            /** @description Where the caller has several tokens: what there is of all but the first, which is the one in /config */
+            otherTokens: components["schemas"]["UserOfToken"][];
         };
         UserAnalyticsEnvelope: {
             /** @enum {boolean} */
@@ -9607,6 +9670,13 @@ export interface operations {
                      *           "symbol": "SAVE",
                      *           "decimals": 18
                      *         },
+                     *         "contractTokens": {
+                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": {
+                     *             "address": "0x5fbdb2315678afecb367f032d93f642f64180aa3",
+                     *             "symbol": "USDC",
+                     *             "decimals": 6
+                     *           }
+                     *         },
                      *         "contracts": {
                      *           "individual": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *           "cooperative": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
@@ -9620,6 +9690,9 @@ export interface operations {
                      *           "rotating": []
                      *         },
                      *         "minimumDeposit": "25000000000000000000",
+                     *         "minimumDeposits": {
+                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "10000000"
+                     *         },
                      *         "contractMinimums": {
                      *           "individual": "25000000000000000000",
                      *           "cooperative": "25000000000000000000",
@@ -9872,7 +9945,19 @@ export interface operations {
                      *           "cooperative": 1,
                      *           "lottery": 1,
                      *           "rotating": 1
-                     *         }
+                     *         },
+                     *         "otherTokens": [
+                     *           {
+                     *             "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "symbol": "SAVE",
+                     *             "decimals": 18,
+                     *             "totalPools": 4,
+                     *             "totalDeposits": "25000000000000000000",
+                     *             "pendingDeposits": "0",
+                     *             "totalYield": "1312500000000000000",
+                     *             "averageAPR": 5.25
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
@@ -10003,7 +10088,6 @@ export interface operations {
                      *         "yieldEarned": "1000000000000000000",
                      *         "activePoolsCount": 1,
                      *         "averageAPR": 5.25,
-                     *         "joinedAt": "2026-11-21T05:09:49.118Z",
                      *         "chartData": {
                      *           "deposits": [
                      *             {
@@ -10017,7 +10101,35 @@ export interface operations {
                      *               "amount": "25000000000000000000"
                      *             }
                      *           ]
-                     *         }
+                     *         },
+                     *         "joinedAt": "2026-11-21T05:09:49.118Z",
+                     *         "otherTokens": [
+                     *           {
+                     *             "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *             "symbol": "SAVE",
+                     *             "decimals": 18,
+                     *             "totalDeposited": "25000000000000000000",
+                     *             "pendingDeposits": "0",
+                     *             "totalYield": "1312500000000000000",
+                     *             "yieldEarned": "1000000000000000000",
+                     *             "activePoolsCount": 1,
+                     *             "averageAPR": 5.25,
+                     *             "chartData": {
+                     *               "deposits": [
+                     *                 {
+                     *                   "date": "2026-11-21",
+                     *                   "amount": "25000000000000000000"
+                     *                 }
+                     *               ],
+                     *               "yields": [
+                     *                 {
+                     *                   "date": "2026-11-21",
+                     *                   "amount": "25000000000000000000"
+                     *                 }
+                     *               ]
+                     *             }
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
@@ -11971,7 +12083,6 @@ export interface operations {
                      *           "yieldEarned": "1000000000000000000",
                      *           "activePoolsCount": 1,
                      *           "averageAPR": 5.25,
-                     *           "joinedAt": "2026-11-21T05:09:49.118Z",
                      *           "chartData": {
                      *             "deposits": [
                      *               {
@@ -11985,7 +12096,35 @@ export interface operations {
                      *                 "amount": "25000000000000000000"
                      *               }
                      *             ]
-                     *           }
+                     *           },
+                     *           "joinedAt": "2026-11-21T05:09:49.118Z",
+                     *           "otherTokens": [
+                     *             {
+                     *               "token": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+                     *               "symbol": "SAVE",
+                     *               "decimals": 18,
+                     *               "totalDeposited": "25000000000000000000",
+                     *               "pendingDeposits": "0",
+                     *               "totalYield": "1312500000000000000",
+                     *               "yieldEarned": "1000000000000000000",
+                     *               "activePoolsCount": 1,
+                     *               "averageAPR": 5.25,
+                     *               "chartData": {
+                     *                 "deposits": [
+                     *                   {
+                     *                     "date": "2026-11-21",
+                     *                     "amount": "25000000000000000000"
+                     *                   }
+                     *                 ],
+                     *                 "yields": [
+                     *                   {
+                     *                     "date": "2026-11-21",
+                     *                     "amount": "25000000000000000000"
+                     *                   }
+                     *                 ]
+                     *               }
+                     *             }
+                     *           ]
                      *         },
                      *         "pools": {
                      *           "data": [

@@ -1,8 +1,10 @@
--- What the ledger's triggers keep, so that readers need not add it up.
+-- What the ledger's triggers keep, so that readers need not add it up. Amounts are summed for each contract, because a
+-- contract has one token, and amounts of two tokens never meet in one sum.
 
 CREATE TABLE account_days (
   address text COLLATE "C" NOT NULL,
   day date NOT NULL,
+  contract text COLLATE "C" NOT NULL,
   writer smallint NOT NULL,
   deposited numeric NOT NULL DEFAULT 0,
   pending numeric NOT NULL DEFAULT 0,
@@ -10,11 +12,12 @@ CREATE TABLE account_days (
   deposits integer NOT NULL DEFAULT 0,
   withdrawals integer NOT NULL DEFAULT 0,
   claims integer NOT NULL DEFAULT 0,
-  CONSTRAINT account_days_pkey PRIMARY KEY (address, day, writer)
+  CONSTRAINT account_days_pkey PRIMARY KEY (address, day, contract, writer)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE account_days IS
-  'Derived: per UTC day what an address deposited and claimed, and how many transactions it may list as owner or as '
-  'an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other';
+  'Derived: per UTC day and contract what an address deposited and claimed, and how many transactions it may list as '
+  'owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for '
+  'each other';
 
 CREATE TABLE member_streams (
   pool_id uuid NOT NULL,
@@ -43,30 +46,29 @@ COMMENT ON TABLE member_counts IS
 CREATE TABLE owner_totals (
   owner_id uuid NOT NULL,
   type text COLLATE "C" NOT NULL,
+  contract text COLLATE "C" NOT NULL,
   writer smallint NOT NULL,
   pools integer NOT NULL DEFAULT 0,
   active integer NOT NULL DEFAULT 0,
   yield numeric NOT NULL DEFAULT 0,
   apr_bps bigint NOT NULL DEFAULT 0,
-  CONSTRAINT owner_totals_pkey PRIMARY KEY (owner_id, type, writer)
+  CONSTRAINT owner_totals_pkey PRIMARY KEY (owner_id, type, contract, writer)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE owner_totals IS
-  'Derived: per owner and type how many pools he has, how many of them have a balance, and sums of their yield and '
+  'Derived: per owner, type and contract how many pools he has, how many of them have a balance, and sums of their yield and '
   'rate; a row each for the indexer (0) and all others (1), so that they never wait for each other';
 
 CREATE TABLE pool_totals (
   shard smallint NOT NULL,
   type text COLLATE "C" NOT NULL,
+  contract text COLLATE "C" NOT NULL,
   pools bigint NOT NULL DEFAULT 0,
   deposited numeric NOT NULL DEFAULT 0,
   pending numeric NOT NULL DEFAULT 0,
   yield numeric NOT NULL DEFAULT 0,
   apr_bps bigint NOT NULL DEFAULT 0,
-  CONSTRAINT pool_totals_pkey PRIMARY KEY (shard, type)
+  CONSTRAINT pool_totals_pkey PRIMARY KEY (shard, type, contract)
 ) WITH (fillfactor = 10);
 COMMENT ON TABLE pool_totals IS
-  'Derived: global totals, split over shards so that writers do not queue behind one row; a total is the sum of its '
-  'shards';
-INSERT INTO pool_totals (shard, type)
-  SELECT shard, type FROM generate_series(0, 31) shard,
-    unnest(ARRAY['individual', 'cooperative', 'lottery', 'rotating']) type;
+  'Derived: totals of a type of pools at a contract, split over shards so that writers do not queue behind one row; a '
+  'total is the sum of its shards';

@@ -76,7 +76,19 @@ CREATE TABLE chain_facts (
   )
 );
 COMMENT ON TABLE chain_facts IS
-  'What the indexer read from the chain at startup: one row. The token is null until it has been read';
+  'What the indexer read from the chain at startup: one row. The token is the first of the contracts'', in which sums '
+  'over pools are told, and null until it has been read';
+
+CREATE TABLE chain_tokens (
+  contract text COLLATE "C" NOT NULL,
+  token text COLLATE "C" NOT NULL,
+  symbol text NOT NULL,
+  decimals smallint NOT NULL,
+  CONSTRAINT chain_tokens_pkey PRIMARY KEY (contract),
+  CONSTRAINT chain_tokens_address_check CHECK (is_address(contract) AND is_address(token))
+);
+COMMENT ON TABLE chain_tokens IS
+  'The token of each contract that is or was followed, as the indexer read it from the chain';
 
 CREATE TABLE chain_proofs (
   contract text COLLATE "C" NOT NULL,

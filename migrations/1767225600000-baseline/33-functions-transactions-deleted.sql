@@ -48,53 +48,57 @@ BEGIN
         SELECT max(x.created_at) FROM transactions x WHERE x.pool_id = p.id AND x.type = 'YIELD_CLAIM') END,
       last_update = changed_at(p.last_update)
     FROM changed c WHERE p.id = c.pool_id AND p.owner_id = c.owner_id
-    RETURNING p.id, p.type, c.deposited, c.pending, p.owner_id,
+    RETURNING p.id, p.type, p.contract_address AS contract, c.deposited, c.pending, p.owner_id,
       (p.balance > 0)::int - (p.balance - c.deposited + c.withdrawn > 0)::int AS active
   ), owners AS (
-    INSERT INTO owner_totals AS t (owner_id, type, writer, active)
-    SELECT owner_id, type, writer(), sum(active)
-    FROM (SELECT owner_id, type, active FROM updated WHERE active <> 0) c
-    GROUP BY owner_id, type ORDER BY owner_id, type
+    INSERT INTO owner_totals AS t (owner_id, type, contract, writer, active)
+    SELECT owner_id, type, contract, writer(), sum(active)
+    FROM (SELECT owner_id, type, contract, active FROM updated WHERE active <> 0) c
+    GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
     ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
       active = t.active + excluded.active
   ), totals AS (
-    UPDATE pool_totals t SET deposited = t.deposited + u.deposited, pending = t.pending + u.pending
-    FROM (SELECT type, sum(deposited) AS deposited, sum(pending) AS pending FROM updated GROUP BY type) u
-    WHERE t.shard = pool_totals_shard() AND t.type = u.type AND (u.deposited <> 0 OR u.pending <> 0)
+    INSERT INTO pool_totals AS t (shard, type, contract, deposited, pending)
+    SELECT pool_totals_shard(), type, contract, sum(deposited), sum(pending) FROM updated
+    GROUP BY type, contract HAVING sum(deposited) <> 0 OR sum(pending) <> 0 ORDER BY type, contract
+    ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
+      deposited = t.deposited + excluded.deposited, pending = t.pending + excluded.pending
   )
   SELECT (SELECT count(*) FROM changed) - (SELECT count(*) FROM updated), ARRAY(
     SELECT u.id FROM updated u CROSS JOIN LATERAL (
       SELECT FROM pool_members m WHERE m.pool_id = u.id AND m.indexed LIMIT 1) m)
   INTO missing, crowded;
   INSERT INTO account_days AS a
-    (address, day, writer, deposited, pending, claimed, deposits, withdrawals, claims)
-  SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, writer(),
+    (address, day, contract, writer, deposited, pending, claimed, deposits, withdrawals, claims)
+  SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, writer(),
     coalesce(sum(amount) FILTER (WHERE type = 'DEPOSIT'), 0), sum(pending),
     coalesce(sum(amount) FILTER (WHERE type = 'YIELD_CLAIM'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'DEPOSIT'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'WITHDRAWAL'), 0),
     coalesce(sum(count) FILTER (WHERE type = 'YIELD_CLAIM'), 0)
   FROM (
-    SELECT r.account AS address, r.created_at, r.type, r.amount, r.pending,
+    SELECT r.account AS address, r.contract, r.created_at, r.type, r.amount, r.pending,
       CASE WHEN r.by_owner OR NOT EXISTS (
         SELECT FROM pool_members m WHERE m.pool_id = r.pool_id AND m.address = r.account)
       THEN r.count ELSE 0 END AS count
     FROM (
       SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
+        p.contract_address::text AS contract,
         -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
         -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-      FROM removed r
+      FROM removed r JOIN pools p ON p.id = r.pool_id
     ) r
     UNION ALL
-    SELECT u.address, r.created_at, r.type, 0, 0, r.count
+    SELECT u.address, r.contract, r.created_at, r.type, 0, 0, r.count
     FROM (
       SELECT r.id, r.pool_id, r.owner_id, r.by_owner, r.account, r.type, r.created_at,
+        p.contract_address::text AS contract,
         -(CASE r.status WHEN 'EXPIRED' THEN 0 ELSE r.amount END) AS amount,
         -(CASE WHEN r.status = 'PENDING' AND r.type = 'DEPOSIT' THEN r.amount ELSE 0 END) AS pending, -1 AS count
-      FROM removed r
+      FROM removed r JOIN pools p ON p.id = r.pool_id
     ) r JOIN users u ON u.id = r.owner_id WHERE NOT r.by_owner
   ) changes
-  GROUP BY address, day ORDER BY address, day
+  GROUP BY address, day, contract ORDER BY address, day, contract
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
     deposited = a.deposited + excluded.deposited,
     pending = a.pending + excluded.pending,

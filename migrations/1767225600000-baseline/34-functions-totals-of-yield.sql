@@ -15,18 +15,20 @@ BEGIN
     UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
       last_update = changed_at(p.last_update)
     FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
-    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+    RETURNING p.type, p.contract_address AS contract, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
   ), owners AS (
-    INSERT INTO owner_totals AS t (owner_id, type, writer, yield, apr_bps)
-    SELECT owner_id, type, writer(), sum(yield), sum(apr_bps)
-    FROM (SELECT owner_id, type, amount AS yield, apr_bps FROM updated) c
-    GROUP BY owner_id, type ORDER BY owner_id, type
+    INSERT INTO owner_totals AS t (owner_id, type, contract, writer, yield, apr_bps)
+    SELECT owner_id, type, contract, writer(), sum(yield), sum(apr_bps)
+    FROM (SELECT owner_id, type, contract, amount AS yield, apr_bps FROM updated) c
+    GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
     ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
       yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps
   )
-  UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
-  FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
-  WHERE t.shard = pool_totals_shard() AND t.type = u.type;
+  INSERT INTO pool_totals AS t (shard, type, contract, yield, apr_bps)
+  SELECT pool_totals_shard(), type, contract, sum(amount), sum(apr_bps) FROM updated
+  GROUP BY type, contract ORDER BY type, contract
+  ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
+    yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps;
   RETURN NULL;
 END $$;
 
@@ -45,17 +47,19 @@ BEGIN
     UPDATE pools p SET total_yield = p.total_yield + c.amount, apr_bps = c.apr_bps,
       last_update = changed_at(p.last_update)
     FROM changed c JOIN before b ON b.id = c.pool_id WHERE p.id = c.pool_id
-    RETURNING p.type, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
+    RETURNING p.type, p.contract_address AS contract, c.amount, c.apr_bps - b.apr_bps AS apr_bps, p.owner_id
   ), owners AS (
-    INSERT INTO owner_totals AS t (owner_id, type, writer, yield, apr_bps)
-    SELECT owner_id, type, writer(), sum(yield), sum(apr_bps)
-    FROM (SELECT owner_id, type, amount AS yield, apr_bps FROM updated) c
-    GROUP BY owner_id, type ORDER BY owner_id, type
+    INSERT INTO owner_totals AS t (owner_id, type, contract, writer, yield, apr_bps)
+    SELECT owner_id, type, contract, writer(), sum(yield), sum(apr_bps)
+    FROM (SELECT owner_id, type, contract, amount AS yield, apr_bps FROM updated) c
+    GROUP BY owner_id, type, contract ORDER BY owner_id, type, contract
     ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
       yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps
   )
-  UPDATE pool_totals t SET yield = t.yield + u.amount, apr_bps = t.apr_bps + u.apr_bps
-  FROM (SELECT type, sum(amount) AS amount, sum(apr_bps) AS apr_bps FROM updated GROUP BY type) u
-  WHERE t.shard = pool_totals_shard() AND t.type = u.type;
+  INSERT INTO pool_totals AS t (shard, type, contract, yield, apr_bps)
+  SELECT pool_totals_shard(), type, contract, sum(amount), sum(apr_bps) FROM updated
+  GROUP BY type, contract ORDER BY type, contract
+  ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET
+    yield = t.yield + excluded.yield, apr_bps = t.apr_bps + excluded.apr_bps;
   RETURN NULL;
 END $$;

@@ -11,11 +11,11 @@ BEGIN
     IS DISTINCT FROM (0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL) THEN
     RAISE EXCEPTION 'derived columns of a new pool must have their defaults' USING ERRCODE = 'restrict_violation';
   END IF;
-  UPDATE pool_totals SET pools = pools + 1 WHERE shard = pool_totals_shard() AND type = NEW.type;
-  INSERT INTO owner_totals AS t (owner_id, type, writer, pools)
-  SELECT owner_id, type, writer(), sum(pools)
-  FROM (SELECT NEW.owner_id AS owner_id, NEW.type AS type, 1 AS pools) c
-  GROUP BY owner_id, type ORDER BY owner_id, type
+  INSERT INTO pool_totals AS t (shard, type, contract, pools)
+  VALUES (pool_totals_shard(), NEW.type, NEW.contract_address, 1)
+  ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET pools = t.pools + excluded.pools;
+  INSERT INTO owner_totals AS t (owner_id, type, contract, writer, pools)
+  VALUES (NEW.owner_id, NEW.type, NEW.contract_address, writer(), 1)
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     pools = t.pools + excluded.pools;
   RETURN NULL;
@@ -28,14 +28,12 @@ BEGIN
     RAISE EXCEPTION 'the pool has transactions'
       USING ERRCODE = 'foreign_key_violation', CONSTRAINT = 'transactions_pool_id_fkey';
   END IF;
-  UPDATE pool_totals t SET pools = t.pools - r.pools
-  FROM (SELECT type, count(*) AS pools FROM removed GROUP BY type) r
-  WHERE t.shard = pool_totals_shard() AND t.type = r.type;
+  INSERT INTO pool_totals AS t (shard, type, contract, pools)
+  SELECT pool_totals_shard(), type, contract_address, -count(*) FROM removed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+  ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET pools = t.pools + excluded.pools;
   -- Without transactions and accruals it had neither a balance nor yield.
-  INSERT INTO owner_totals AS t (owner_id, type, writer, pools)
-  SELECT owner_id, type, writer(), sum(pools)
-  FROM (SELECT owner_id, type, -1 AS pools FROM removed) c
-  GROUP BY owner_id, type ORDER BY owner_id, type
+  INSERT INTO owner_totals AS t (owner_id, type, contract, writer, pools)
+  SELECT owner_id, type, contract_address, writer(), -count(*) FROM removed GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET
     pools = t.pools + excluded.pools;
   RETURN NULL;

@@ -56,12 +56,13 @@ END $$;
 -- pool.
 CREATE FUNCTION move_outside(pool uuid, member text, sign integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO account_days AS a (address, day, writer, deposits, withdrawals, claims)
-  SELECT member, (t.created_at AT TIME ZONE 'UTC')::date AS day, writer(),
+  INSERT INTO account_days AS a (address, day, contract, writer, deposits, withdrawals, claims)
+  SELECT member, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address, writer(),
     sign * count(*) FILTER (WHERE t.type = 'DEPOSIT'), sign * count(*) FILTER (WHERE t.type = 'WITHDRAWAL'),
     sign * count(*) FILTER (WHERE t.type = 'YIELD_CLAIM')
-  FROM transactions t WHERE t.account = member AND NOT t.by_owner AND t.pool_id = pool
-  GROUP BY day ORDER BY day
+  FROM transactions t JOIN pools p ON p.id = t.pool_id
+  WHERE t.account = member AND NOT t.by_owner AND t.pool_id = pool
+  GROUP BY day, p.contract_address ORDER BY day
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
     deposits = a.deposits + excluded.deposits,
     withdrawals = a.withdrawals + excluded.withdrawals,

@@ -30,7 +30,7 @@ BEGIN
   IF EXISTS (SELECT FROM chain_contracts k WHERE k.pools_by = 'account' AND k.address = ANY(NEW.contracts)) THEN
     PERFORM hold_accounts(NEW.owner_ids, NEW.contracts);
   END IF;
-  -- Backends that share a shard would lock its rows, one for each type, in different orders.
+  -- Backends that share a shard would lock its rows in different orders.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
   -- Only a superuser may declare a setting of that kind with the function.
   PERFORM set_config('savings.creating', 'on', true);
@@ -57,15 +57,16 @@ BEGIN
     SELECT deposit, id, owner_id, true, 'DEPOSIT', 'PENDING', owner, amount, amount, created_at FROM new
   ), day AS (
     -- In one order in all transactions, because several may write the same days.
-    INSERT INTO account_days AS a (address, day, writer, deposited, pending, deposits)
-    SELECT owner, (created_at AT TIME ZONE 'UTC')::date, 1, sum(amount), sum(amount), count(*)
-    FROM new GROUP BY 1, 2 ORDER BY 1, 2
+    INSERT INTO account_days AS a (address, day, contract, writer, deposited, pending, deposits)
+    SELECT owner, (created_at AT TIME ZONE 'UTC')::date, contract, 1, sum(amount), sum(amount), count(*)
+    FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET deposited = a.deposited + excluded.deposited,
       pending = a.pending + excluded.pending, deposits = a.deposits + excluded.deposits
   ), owned AS (
     -- Before the days, as in other writers: of parts that nothing reads the last one runs first.
-    INSERT INTO owner_totals AS o (owner_id, type, writer, pools, active)
-    SELECT owner_id, type, 1, count(*), count(*) FILTER (WHERE amount > 0) FROM new GROUP BY 1, 2 ORDER BY 1, 2
+    INSERT INTO owner_totals AS o (owner_id, type, contract, writer, pools, active)
+    SELECT owner_id, type, contract, 1, count(*), count(*) FILTER (WHERE amount > 0)
+    FROM new GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
     ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET pools = o.pools + excluded.pools,
       active = o.active + excluded.active
   ), event AS (
@@ -73,10 +74,11 @@ BEGIN
       'topic', 'pool.created', 'occurredAt', iso(created_at), 'poolId', id, 'transactionId', deposit,
       'transactionType', 'DEPOSIT', 'account', owner, 'amount', amount::text)) FROM new
   ), totals AS (
-    UPDATE pool_totals t
-    SET pools = t.pools + n.pools, deposited = t.deposited + n.amount, pending = t.pending + n.amount
-    FROM (SELECT type, count(*) AS pools, sum(amount) AS amount FROM new GROUP BY type) n
-    WHERE t.shard = pool_totals_shard() AND t.type = n.type
+    INSERT INTO pool_totals AS t (shard, type, contract, pools, deposited, pending)
+    SELECT pool_totals_shard(), type, contract, count(*), sum(amount), sum(amount)
+    FROM new GROUP BY type, contract ORDER BY type, contract
+    ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET pools = t.pools + excluded.pools,
+      deposited = t.deposited + excluded.deposited, pending = t.pending + excluded.pending
   )
   SELECT bool_or(indexed) INTO crowded FROM members;
   IF crowded THEN

@@ -47,8 +47,8 @@ BEGIN
     deposit.id, deposit.requested_amount, gone.created_at, now());
   -- As create_pools does.
   PERFORM pg_advisory_xact_lock(hashtextextended('pool totals', pool_totals_shard()));
-  PERFORM FROM owner_totals o WHERE o.owner_id = gone.owner_id AND o.type = gone.type AND o.writer = writer()
-  FOR UPDATE;
+  PERFORM FROM owner_totals o WHERE o.owner_id = gone.owner_id AND o.type = gone.type
+    AND o.contract = gone.contract_address AND o.writer = writer() FOR UPDATE;
   DELETE FROM transactions WHERE id = deposit.id;
   DELETE FROM pools WHERE id = pool;
   INSERT INTO outbox (count, items) SELECT 1, json_build_array(json_strip_nulls(json_build_object(

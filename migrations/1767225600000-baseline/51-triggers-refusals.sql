@@ -7,7 +7,7 @@ CREATE TRIGGER yield_accruals_fixed BEFORE UPDATE ON yield_accruals
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
 CREATE TRIGGER pool_members_fixed BEFORE UPDATE ON pool_members
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('counts would not follow');
-CREATE TRIGGER pools_fixed BEFORE UPDATE OF id, type, owner_id, created_at ON pools
+CREATE TRIGGER pools_fixed BEFORE UPDATE OF id, type, owner_id, contract_address, created_at ON pools
   FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_write('totals would not follow');
 CREATE TRIGGER pools_derived BEFORE UPDATE OF balance, pending_balance, total_yield, claimed_yield, apr_bps,
   member_count, deposit_count, withdrawal_count, claim_count, last_deposit_id, last_withdrawal_id, last_claim_id,

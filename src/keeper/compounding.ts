@@ -34,8 +34,8 @@ export class Compounding {
   /** By contract, pool and account, when a transaction with it was sent. */
   private readonly sent = new Map<string, number>();
 
-  /** @param least yield in smallest token units that is worth the gas; the contract's minimum holds besides */
-  constructor(private readonly least: bigint) {}
+  /** @param least yield at a contract, in smallest token units, that is worth the gas; its minimum holds besides */
+  constructor(private readonly least: (contract: string) => bigint) {}
 
   /** Of each contract one batch at most. Contracts that cannot compound are passed over. */
   async find(node: KeeperNode, contracts: Contracts, attempts: Attempts): Promise<Task[]> {
@@ -54,9 +54,10 @@ export class Compounding {
     const answer = await node.read(contract, encodeFunctionData({ abi, functionName: 'compounders', args }));
     if (!answer) return undefined;
     const [found, amounts] = decodeFunctionResult({ abi, functionName: 'compounders', data: answer });
+    const least = this.least(contract);
     const goOn = (): void => void this.places.set(contract, found.length < PAGE ? 0 : place + PAGE);
     const due = found.filter(
-      (each, i) => amounts[i] > 0n && amounts[i] >= this.least && !this.sent.has(keyOf(contract, each)),
+      (each, i) => amounts[i] > 0n && amounts[i] >= least && !this.sent.has(keyOf(contract, each)),
     );
     const batch = alternating(due).slice(0, BATCH);
     if (batch.length === 0) {

@@ -21,9 +21,9 @@ type Job = (node: KeeperNode, contracts: Contracts, attempts: Attempts) => Promi
 
 /**
  * Every kind of work. A new one is a line here, and in JobKind.
- * @param least yield that is worth paying in again, in smallest token units
+ * @param least yield at a contract that is worth paying in again, in smallest token units
  */
-export const jobs = (least: bigint): Record<JobKind, Job> => ({
+export const jobs = (least: (contract: string) => bigint): Record<JobKind, Job> => ({
   complete_draw: ofCurrentDraws('complete_draw', 'completeDraw', ({ status }) =>
     Promise.resolve(status === DRAWING),
   ),

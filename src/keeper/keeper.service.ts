@@ -44,7 +44,9 @@ export class Keeper implements OnApplicationBootstrap, BeforeApplicationShutdown
     this.node = new KeeperNode(new ChainRpc(rpcEndpoints(settings.RPC_URL!)));
     this.account = privateKeyToAccount(settings.KEEPER_KEY!);
     this.spending = new Spending(parseEther(settings.KEEPER_BUDGET));
-    this.jobs = jobs(BigInt(settings.KEEPER_LEAST_YIELD));
+    this.jobs = jobs((contract) =>
+      BigInt(settings.KEEPER_LEAST_YIELDS.get(contract) ?? settings.KEEPER_LEAST_YIELD),
+    );
   }
 
   get address(): string {

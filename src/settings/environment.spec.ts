@@ -278,6 +278,14 @@ const WRONG: Record<string, string[]> = {
   RATE_LIMIT_AUTH: ['0', 'none'],
   RATE_LIMIT_WINDOW: ['0', '86401', '15m'],
   MIN_DEPOSIT: ['-1', '1e19', '1.5', '0x10', '1'.repeat(78)],
+  MIN_DEPOSITS: [
+    '10',
+    `${address('1')}`,
+    `${address('1')}=1.5`,
+    `${address('1')}=1,${address('1')}=2`,
+    `0x12=1`,
+    `${address('1')}=${'1'.repeat(78)}`,
+  ],
   METRICS_TOKEN: ['hidden'],
   METRICS_PREVIOUS_TOKEN: ['hidden'],
   OPERATOR: ['x'.repeat(101)],
@@ -319,6 +327,7 @@ const WRONG: Record<string, string[]> = {
   KEEPER_KEY: ['0x1234', `${'ab'.repeat(32)}`, `0x${'zz'.repeat(32)}`],
   KEEPER_BUDGET: ['-1', '1e-3', '0,05', '.5', '5 ether'],
   KEEPER_LEAST_YIELD: ['-1', '1.5', '1e18', '9'.repeat(79)],
+  KEEPER_LEAST_YIELDS: ['7', `${address('1')}=-1`],
   KEEPER_PORT: ['-1', '65536', 'x'],
   POOL_CONTRACTS: [
     POOL_TYPES.join(),
@@ -400,6 +409,15 @@ describe('parsing', () => {
     expect(load({ POOL_CONTRACTS: several }).POOL_CONTRACTS.get('lottery')).toEqual(
       ['3', '9', '1'].map(address),
     );
+  });
+
+  it('gives MIN_DEPOSITS by contract, lower-cased, with spaces', () => {
+    const [own, other] = [`0x${'aB'.repeat(20)}`, address('2')];
+    expect([...load({ MIN_DEPOSITS: `${own}=010, ${other}=7` }).MIN_DEPOSITS]).toEqual([
+      [own.toLowerCase(), '10'],
+      [other, '7'],
+    ]);
+    expect([...load({}).MIN_DEPOSITS]).toEqual([]);
   });
 
   it('gives the adapters that POOL_CONTRACTS names, by address', () => {

@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
 import { Integer } from '#platform/config/settings';
 import { ChainSettings } from '#ledger/chain/chain.settings';
+import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
 import { Setting } from '#platform/config/setting';
 
 /** Of the process that sends transactions nobody else may care to send. */
@@ -27,6 +28,15 @@ export class KeeperSettings extends ChainSettings {
   )
   @Matches(/^\d{1,78}$/, { message: 'must be an amount in smallest token units' })
   KEEPER_LEAST_YIELD = '0';
+
+  @Setting('The same for contracts where it is another: those of a token with other decimals.', {
+    readBy: ['keeper'],
+    form: '`0x…=units`, separated by commas',
+    unset: '`KEEPER_LEAST_YIELD` at all',
+    example: '',
+  })
+  @AmountsByContract()
+  KEEPER_LEAST_YIELDS = new ContractAmounts();
 
   @Setting("Port of the keeper's own `/health`, `/health/live` and `/metrics`.", {
     readBy: ['keeper'],

@@ -22,6 +22,7 @@ import { type Response, type SignedIn, TestApp, until, indexerSettings } from '.
 import { ChainBench } from '../support/chain/chain-bench';
 import { urlAs } from '../support/database';
 import type { Wallet } from '../support/wallet';
+import { REPAIRING } from '../support/ledger';
 
 const HOUR = 3600;
 const CONTRIBUTION = 10n ** 19n;
@@ -327,10 +328,9 @@ it('terms that the contract would refuse are refused with the field', async () =
   const other = (await app.createPool(people[0], { type: 'cooperative' })) as { id: string };
   expect(await codeOf(app.get(`/pools/${other.id}/rounds`, people[0]))).toBe('no_circle');
   expect(await codeOf(ask(other.id, 'open', people[0], good))).toBe('no_circle');
-  await app.sql('UPDATE pools SET contract_address = $1 WHERE id = $2', [
-    bench.deployment.contracts.rotating.toLowerCase(),
-    id,
-  ]);
+  await app.sql(`BEGIN; ${REPAIRING};
+    UPDATE pools SET contract_address = '${bench.deployment.contracts.rotating.toLowerCase()}' WHERE id = '${id}';
+    COMMIT`);
   expect(await rounds(id, people[0])).toMatchObject({ circle: null, can: [] });
   expect(await codeOf(ask(id, 'open', people[0], good))).toBe('no_circle');
   expect(await codeOf(app.get(`/pools/${id}/calls/deposit?amount=100`, people[0]))).toEqual([

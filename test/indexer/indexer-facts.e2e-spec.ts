@@ -122,22 +122,51 @@ describe('facts of the chain', () => {
     await bench.rpc('anvil_setCode', address, '0x');
   });
 
-  it('contracts with several tokens are refused, and the ledger is left as it is', async () => {
+  it('contracts may have several tokens: each is told, and sums are in the first, which stays the first', async () => {
     await follow();
-    const before = JSON.stringify(await bench.actual());
     const { address: token } = await deploy(bench.owner, artifacts.TestToken);
     const args = [token, bench.owner.account.address, 1n];
     const { address } = await deploy(bench.owner, artifacts.SavingsPool, args);
+    const tokens = () =>
+      bench.sql('SELECT contract, token, symbol, decimals FROM chain_tokens ORDER BY contract');
+    const former = await tokens();
+    expect(new Set(former.map((row) => row.token))).toEqual(new Set([test().token]));
     bench.further.push(['rotating', address]);
+    await follow();
+    const another = {
+      contract: address.toLowerCase(),
+      token: token.toLowerCase(),
+      symbol: 'TEST',
+      decimals: 18,
+    };
+    expect(await tokens()).toEqual(
+      [...former, another].sort((a, b) => (String(a.contract) < String(b.contract) ? -1 : 1)),
+    );
+    expect(await facts()).toEqual(test());
+    // Also where another contract comes first.
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [another.token]);
+    await follow();
+    expect(await facts()).toEqual({ ...test(), token: another.token });
+    await bench.sql('UPDATE chain_facts SET token_address = $1', [test().token]);
+    // A contract that is not followed any more had its token all the same.
+    bench.further.length = 0;
+    await follow();
+    expect(await tokens()).toContainEqual(another);
+  });
+
+  it('a contract of the ledger may not get another token, and the ledger is left as it is', async () => {
+    await follow();
+    const before = JSON.stringify(await bench.actual());
+    const former = `0x${'3'.repeat(40)}`;
+    const [{ contract }] = await bench.sql<{ contract: string }>('SELECT contract FROM chain_events LIMIT 1');
+    await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [former, contract]);
     const { ended } = (await start()).get(Indexer);
     await expect(ended).rejects.toThrow(WrongChain);
     await expect(ended).rejects.toThrow(
-      new RegExp(
-        `must have one token.*cooperative=\\w+ is ${test().token}.*rotating=${address} is ${token}`,
-        'i',
-      ),
+      new RegExp(`amounts of the token ${former}, but the contract ${contract} now has ${test().token}`, 'i'),
     );
     expect([JSON.stringify(await bench.actual()), await facts()]).toEqual([before, test()]);
+    await bench.sql('UPDATE chain_tokens SET token = $1 WHERE contract = $2', [test().token, contract]);
   });
 
   it('another token than that of the ledger is refused, also when it can be read only later', async () => {
@@ -161,7 +190,7 @@ describe('facts of the chain', () => {
     const { ended } = (await start()).get(Indexer);
     await expect(ended).rejects.toThrow(
       new RegExp(
-        `amounts of the token ${former}, but .* have ${test().token}.*rewind --to ${first - 1}$`,
+        `amounts of the token ${former}, but .* now have ${test().token}.*rewind --to ${first - 1}$`,
         'i',
       ),
     );

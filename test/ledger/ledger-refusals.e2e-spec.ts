@@ -39,11 +39,13 @@ describe('the database refuses what totals would not follow', () => {
     ...['address', 'role', 'type', 'pool_id'].map(
       (column) => `UPDATE pool_members SET ${column} = ${column}`,
     ),
-    ...['id', 'type', 'owner_id', 'created_at'].map((column) => `UPDATE pools SET ${column} = ${column}`),
+    ...['id', 'type', 'owner_id', 'contract_address', 'created_at'].map(
+      (column) => `UPDATE pools SET ${column} = ${column}`,
+    ),
     ...[...DERIVED, ...COUNTS, ...NEWEST].map((column) => `UPDATE pools SET ${column} = ${column}`),
     'UPDATE account_days SET deposited = 0',
     'DELETE FROM account_days',
-    `INSERT INTO account_days (address, day, writer) SELECT address, '2000-01-01', 1 FROM users`,
+    `INSERT INTO account_days (address, day, contract, writer) SELECT address, '2000-01-01', address, 1 FROM users`,
     'UPDATE member_counts SET count = 0',
     'DELETE FROM member_counts',
     `INSERT INTO member_counts (address, type, writer) VALUES ('', 'lottery', 1)`,
@@ -53,10 +55,10 @@ describe('the database refuses what totals would not follow', () => {
     'UPDATE pool_members SET indexed = true',
     'UPDATE owner_totals SET active = active',
     'DELETE FROM owner_totals',
-    `INSERT INTO owner_totals (owner_id, type, writer) SELECT id, 'lottery', 1 FROM users`,
+    `INSERT INTO owner_totals (owner_id, type, contract, writer) SELECT id, 'lottery', address, 1 FROM users`,
     'UPDATE pool_totals SET pools = 0',
     'DELETE FROM pool_totals',
-    `INSERT INTO pool_totals (shard, type) VALUES (99, 'lottery')`,
+    `INSERT INTO pool_totals (shard, type, contract) VALUES (99, 'lottery', '')`,
     ...TABLES.map((table) => `TRUNCATE ${table} CASCADE`),
     `UPDATE users SET address = '0x${'9'.repeat(40)}'`,
     `DELETE FROM pool_members WHERE role = 'OWNER'`,
@@ -66,9 +68,7 @@ describe('the database refuses what totals would not follow', () => {
   });
 
   it('lets the settings of a pool be changed, and the gas of a transaction', async () => {
-    await app.sql(
-      `UPDATE pools SET auto_compound = NOT auto_compound, contract_address = '${CONTRACTS.lottery}'`,
-    );
+    await app.sql('UPDATE pools SET auto_compound = NOT auto_compound');
     await app.sql('UPDATE transactions SET gas_used = 21000, gas_price = 7');
   });
 

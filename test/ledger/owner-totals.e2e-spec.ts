@@ -154,8 +154,11 @@ describe('reading costs the same however many pools the caller owns', () => {
     const [{ Plan: plan }] = row['QUERY PLAN'];
     return Number(plan['Shared Hit Blocks']) + Number(plan['Shared Read Blocks']);
   }
-  const ofBoth = (read: (user: SignedIn) => Promise<number>): Promise<number[]> =>
-    Promise.all([light, heavy].map(read));
+  /** On one connection, which has its catalogue by then: the first reading counts that as well. */
+  const ofBoth = async (read: (user: SignedIn) => Promise<number>): Promise<number[]> => {
+    await read(heavy);
+    return [await read(light), await read(heavy)];
+  };
 
   it('GET /analytics/user', async () => {
     const [few, many] = await ofBoth(({ user }) =>

@@ -157,8 +157,7 @@ it('totals equal a recount after concurrent writes, rollbacks and killed connect
       async (programs) => {
         await app.sql(`
           BEGIN; ${REPAIRING};
-          TRUNCATE pools, transactions, idempotency_keys, account_days, owner_totals, member_streams, member_counts CASCADE;
-          UPDATE pool_totals SET pools = 0, deposited = 0, pending = 0, yield = 0, apr_bps = 0;
+          TRUNCATE pools, transactions, idempotency_keys, account_days, owner_totals, pool_totals, member_streams, member_counts CASCADE;
           COMMIT`);
         answers.clear();
         for (const owner of users) await app.createPool(owner, { members: [users[0].address] });

@@ -21,6 +21,7 @@ export const KEPT: Record<string, Record<string, Fate>> = {
   chain_contracts_apart: { address: 'nobody' },
   chain_events: { account: 'ledger' },
   chain_facts: { token_address: 'nobody' },
+  chain_tokens: { contract: 'nobody', token: 'nobody' },
   circle_members: { account: 'ledger' },
   circle_rounds: { account: 'ledger' },
   circles: { organiser: 'ledger' },

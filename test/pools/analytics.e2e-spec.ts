@@ -24,6 +24,7 @@ describe('over all pools', () => {
       totalYield: '0',
       averageAPR: 0,
       byType: byPoolType(() => 0),
+      otherTokens: [],
     });
   });
 
@@ -59,6 +60,7 @@ describe('over all pools', () => {
       totalYield: sum(start.totalYield as string, '111'),
       averageAPR: expect.any(Number),
       byType: { individual: individual + 1, lottery: lottery + 2, ...others },
+      otherTokens: [],
     };
     expect(await totals(user)).toEqual(expected);
     expect(await totals(other)).toEqual(expected);
@@ -138,6 +140,7 @@ describe('of a user', () => {
       averageAPR: 0,
       joinedAt: user.user.createdAt,
       chartData: { deposits: [], yields: [] },
+      otherTokens: [],
     });
   });
 

@@ -29,10 +29,6 @@ describe('every pool type', () => {
            regexp_matches(pg_get_constraintdef(oid), '''(\\w+)''', 'g') word
          WHERE contypid = 'pool_type'::regtype ORDER BY 1) AS found`,
       ],
-      [
-        'by the totals of each writer',
-        `SELECT DISTINCT array_agg(type::text ORDER BY type) AS found FROM pool_totals GROUP BY shard`,
-      ],
     ])('%s', async (_, text) => {
       expect(await query(text)).toEqual([{ found: ALL }]);
     });

@@ -282,10 +282,10 @@ const FILL = `
     SELECT id, account, ${hex('0', 64)}, now(), now() FROM transactions ORDER BY status DESC LIMIT 60000;
   INSERT INTO cancelled_pools SELECT ${id('cancelled', 'n')}, 'lottery', ${id('user', 'n')}, ${hex('n', 40)},
     ${hex('1', 40)}, false, '{}', NULL, NULL, now(), now() FROM generate_series(1, ${ROWS}) n;
-  INSERT INTO account_days (address, day, writer, deposited, deposits)
-    SELECT account, created_at::date, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
-  INSERT INTO owner_totals (owner_id, type, writer, pools, active)
-    SELECT owner_id, type, 1, count(*), count(*) FROM pools GROUP BY 1, 2;
+  INSERT INTO account_days (address, day, contract, writer, deposited, deposits)
+    SELECT account, created_at::date, ${hex('1', 40)}, 1, 10, count(*) FROM transactions GROUP BY 1, 2;
+  INSERT INTO owner_totals (owner_id, type, contract, writer, pools, active)
+    SELECT owner_id, type, contract_address, 1, count(*), count(*) FROM pools GROUP BY 1, 2, 3;
   INSERT INTO yield_accruals SELECT n, 0, ${id('pool', 'n')}, 1, 500, now() FROM generate_series(1, ${ROWS}) n;
   INSERT INTO idempotency_keys SELECT ${id('user', 'n')}, 'key' || n, '', '{}', now() - make_interval(secs => 3 * n)
     FROM generate_series(1, ${ROWS}) n;
@@ -343,6 +343,7 @@ const CONSTANT = [
   'chain_contracts',
   'chain_contracts_apart',
   'chain_facts',
+  'chain_tokens',
   'chain_proofs',
   'lottery_totals',
   'set_aside_counts',

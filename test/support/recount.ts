@@ -31,53 +31,52 @@ const OWNERS = `
   SELECT t.id, p.owner_id, u.address = t.account AS by_owner
   FROM transactions t JOIN pools p ON p.id = t.pool_id JOIN users u ON u.id = p.owner_id`;
 
-const DAY = `(created_at AT TIME ZONE 'UTC')::date`;
 const counts = (type: string): string => `sum(CASE type WHEN '${type}' THEN listed ELSE 0 END)::int`;
 const sums = (type: string): string => `sum(CASE type WHEN '${type}' THEN own ELSE 0 END)`;
 /** Listed in one's own right: what one's pools hold, and one's payments into pools that one has no part in. */
 const DAYS = `
-  SELECT address, day, ${sums('DEPOSIT')} AS deposited, sum(pending) AS pending, ${sums('YIELD_CLAIM')} AS claimed,
+  SELECT address, day, contract, ${sums('DEPOSIT')} AS deposited, sum(pending) AS pending, ${sums('YIELD_CLAIM')} AS claimed,
     ${counts('DEPOSIT')} AS deposits, ${counts('WITHDRAWAL')} AS withdrawals, ${counts('YIELD_CLAIM')} AS claims
   FROM (
-    SELECT t.account AS address, ${DAY} AS day, type, ${COUNTED} AS own, ${PENDING} AS pending,
+    SELECT t.account AS address, (t.created_at AT TIME ZONE 'UTC')::date AS day, p.contract_address::text AS contract, t.type, ${COUNTED} AS own, ${PENDING} AS pending,
       (NOT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = t.account))::int AS listed
-    FROM transactions t
+    FROM transactions t JOIN pools p ON p.id = t.pool_id
     UNION ALL
-    SELECT u.address, (t.created_at AT TIME ZONE 'UTC')::date, t.type, 0, 0, 1
+    SELECT u.address, (t.created_at AT TIME ZONE 'UTC')::date, p.contract_address, t.type, 0, 0, 1
     FROM transactions t JOIN pools p ON p.id = t.pool_id JOIN users u ON u.id = p.owner_id
-  ) parts GROUP BY address, day`;
-const DAY_COLUMNS = 'address, day, deposited, pending, claimed, deposits, withdrawals, claims';
+  ) parts GROUP BY address, day, contract`;
+const DAY_COLUMNS = 'address, day, contract, deposited, pending, claimed, deposits, withdrawals, claims';
 const KEPT_DAYS = `
-  SELECT address, day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed,
+  SELECT address, day, contract, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed,
     sum(deposits)::int AS deposits, sum(withdrawals)::int AS withdrawals, sum(claims)::int AS claims
-  FROM account_days GROUP BY address, day`;
+  FROM account_days GROUP BY address, day, contract`;
 
 const TOTALS = `
-  SELECT type, count(*) AS pools, coalesce(sum((SELECT sum(${COUNTED}) FROM transactions t
+  SELECT type, p.contract_address::text AS contract, count(*) AS pools, coalesce(sum((SELECT sum(${COUNTED}) FROM transactions t
       WHERE t.pool_id = p.id AND t.type = 'DEPOSIT')), 0) AS deposited,
     coalesce(sum((SELECT sum(${PENDING}) FROM transactions t WHERE t.pool_id = p.id)), 0) AS pending,
     coalesce(sum((SELECT sum(amount) FROM yield_accruals y WHERE y.pool_id = p.id)), 0) AS yield,
     sum(coalesce((SELECT y.apr_bps FROM yield_accruals y WHERE y.pool_id = p.id
       ORDER BY y.block_number DESC, y.log_index DESC LIMIT 1), 0)) AS apr_bps
-  FROM pools p GROUP BY type`;
+  FROM pools p GROUP BY 1, 2`;
 
 /** What addresses own, by the recounted pools. */
 const OWNED = `
-  SELECT p.owner_id, p.type::text, count(*)::int AS pools, (count(*) FILTER (WHERE r.balance > 0))::int AS active,
+  SELECT p.owner_id, p.type::text, p.contract_address::text AS contract, count(*)::int AS pools, (count(*) FILTER (WHERE r.balance > 0))::int AS active,
     sum(r.total_yield) AS yield, sum(r.apr_bps)::bigint AS apr_bps
-  FROM pools p JOIN (${POOLS}) r ON r.id = p.id GROUP BY 1, 2`;
+  FROM pools p JOIN (${POOLS}) r ON r.id = p.id GROUP BY 1, 2, 3`;
 const KEPT_OWNED = `
-  SELECT owner_id, type, sum(pools)::int AS pools, sum(active)::int AS active, sum(yield) AS yield,
+  SELECT owner_id, type, contract, sum(pools)::int AS pools, sum(active)::int AS active, sum(yield) AS yield,
     sum(apr_bps)::bigint AS apr_bps
-  FROM owner_totals GROUP BY 1, 2 HAVING sum(pools) <> 0 OR sum(active) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
+  FROM owner_totals GROUP BY 1, 2, 3 HAVING sum(pools) <> 0 OR sum(active) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
 
 /** A day or a type whose amounts and counts are all zero says the same as none. */
 const NOTHING_DAY =
   'deposited = 0 AND pending = 0 AND claimed = 0 AND deposits = 0 AND withdrawals = 0 AND claims = 0';
 const KEPT_TOTALS = `
-  SELECT type, sum(pools) AS pools, sum(deposited) AS deposited, sum(pending) AS pending, sum(yield) AS yield,
+  SELECT type, contract, sum(pools) AS pools, sum(deposited) AS deposited, sum(pending) AS pending, sum(yield) AS yield,
     sum(apr_bps) AS apr_bps
-  FROM pool_totals GROUP BY type
+  FROM pool_totals GROUP BY type, contract
   HAVING sum(pools) <> 0 OR sum(deposited) <> 0 OR sum(pending) <> 0 OR sum(yield) <> 0 OR sum(apr_bps) <> 0`;
 
 /** Of the memberships that are indexed; which those are, no other table says. */
@@ -136,7 +135,7 @@ export async function recountedAnalytics(app: TestApp): Promise<Record<string, u
   const sum = (field: 'pools' | 'deposited' | 'pending' | 'yield' | 'apr_bps'): bigint =>
     rows.reduce((total, row) => total + BigInt(row[field]), 0n);
   const byType: Record<string, number> = byPoolType(() => 0);
-  for (const { type, pools } of rows) byType[type] = Number(pools);
+  for (const { type, pools } of rows) byType[type] += Number(pools);
   const pools = sum('pools');
   // In hundredths of a percent, rounded half away from zero.
   const mean = pools === 0n ? 0n : (2n * sum('apr_bps') + pools) / (2n * pools);
@@ -147,5 +146,6 @@ export async function recountedAnalytics(app: TestApp): Promise<Record<string, u
     totalYield: sum('yield').toString(),
     averageAPR: Number(mean) / 100,
     byType,
+    otherTokens: [],
   };
 }

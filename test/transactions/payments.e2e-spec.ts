@@ -9,7 +9,7 @@ import { createIndexer } from '#indexer/indexer.setup';
 import { type DevClient, connect, devAccount, execute, read, receiptOf } from '#dev/deploy';
 import { type Response, type SignedIn, TEN, TestApp, until, useApp, indexerSettings } from '../support/app';
 import { ChainBench } from '../support/chain/chain-bench';
-import { addTransaction } from '../support/ledger';
+import { REPAIRING, addTransaction } from '../support/ledger';
 import type { Wallet } from '../support/wallet';
 
 const MAX = 2n ** 256n - 1n;
@@ -242,7 +242,8 @@ describe('calls', () => {
   it('goes to the contract of the pool, whichever new pools get', async () => {
     const { individual: other } = bench.deployment.contracts;
     const { id, depositId } = await newPool();
-    await app.sql('UPDATE pools SET contract_address = $2 WHERE id = $1', [id, other.toLowerCase()]);
+    await app.sql(`BEGIN; ${REPAIRING};
+      UPDATE pools SET contract_address = '${other.toLowerCase()}' WHERE id = '${id}'; COMMIT`);
     const goesThere = async (call: string): Promise<void> => {
       const { body } = await calls(id, call);
       expect((body.data.calls as Call[]).at(-1)!.to).toBe(other.toLowerCase());
@@ -461,6 +462,8 @@ describe('the configuration', () => {
       contractCalls: {},
       contracts: newest,
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },
+      contractTokens: {},
+      minimumDeposits: {},
       minimumDeposit: '10',
       signIn: {
         domains: ['app.example.org'],

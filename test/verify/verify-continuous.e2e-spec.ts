@@ -215,7 +215,7 @@ describe('continuous verification', () => {
 
   it.each([
     ['positions.balance', `UPDATE positions SET balance = 5 WHERE address = '${account(9)}'`],
-    ['pool_totals.deposited', 'UPDATE pool_totals SET deposited = deposited + 1 WHERE shard = 3'],
+    ['pool_totals.deposited', 'UPDATE pool_totals SET deposited = deposited + 1'],
     ['set_aside_counts.count', `INSERT INTO set_aside_counts VALUES ('FAILED', 4)`],
     [
       'lottery_draws.status',

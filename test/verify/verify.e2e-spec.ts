@@ -122,7 +122,7 @@ describe('verification of what is derived', () => {
     ],
     [
       'a day of nobody',
-      `INSERT INTO account_days (address, day, writer, claims) VALUES ('0x${'ee'.repeat(20)}', now(), 0, 3)`,
+      `INSERT INTO account_days (address, day, contract, writer, claims) VALUES ('0x${'ee'.repeat(20)}', now(), '', 0, 3)`,
       ['account_days.claims'],
     ],
     ...['first_id', 'last_id'].map((column): [string, string, string[]] => [
@@ -155,7 +155,7 @@ describe('verification of what is derived', () => {
     ],
     [
       'sums of a type that he has no pools of',
-      `INSERT INTO owner_totals (owner_id, type, writer, pools) SELECT id, 'rotating', 0, 3 FROM users`,
+      `INSERT INTO owner_totals (owner_id, type, contract, writer, pools) SELECT id, 'rotating', '', 0, 3 FROM users`,
       ['owner_totals.pools'],
     ],
     ...['pools', 'active', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
@@ -165,18 +165,13 @@ describe('verification of what is derived', () => {
     ]),
     ...['pools', 'deposited', 'pending', 'yield', 'apr_bps'].map((column): [string, string, string[]] => [
       `pool_totals.${column}`,
-      `UPDATE pool_totals SET ${column} = ${column} + 1 WHERE shard = 3 AND type = 'lottery'`,
+      `UPDATE pool_totals SET ${column} = ${column} + 1`,
       [`pool_totals.${column}`],
     ]),
     [
-      'a lost shard',
+      'lost totals',
       `DELETE FROM pool_totals WHERE pools > 0 OR yield > 0`,
-      ['apr_bps', 'deposited', 'pending', 'pools', 'shard', 'yield'].map((column) => `pool_totals.${column}`),
-    ],
-    [
-      'lost rows that were empty',
-      `DELETE FROM pool_totals WHERE shard > 2 AND type = 'rotating'`,
-      ['pool_totals.shard'],
+      ['apr_bps', 'deposited', 'pending', 'pools', 'yield'].map((column) => `pool_totals.${column}`),
     ],
     [
       'hashes that were told of deposits which are paid, or gone',
@@ -298,7 +293,7 @@ describe('verification of what is derived', () => {
           `UPDATE member_counts SET count = 7`,
           `UPDATE member_streams SET last_id = first_id`,
           `UPDATE owner_totals SET active = active - 1, yield = 7`,
-          `UPDATE pool_totals SET deposited = 3 WHERE shard = 0`,
+          `UPDATE pool_totals SET deposited = 3`,
         );
         expect(exitCode(await verified())).toBe(1);
         expect(exitCode(await verified(true))).toBe(0);
@@ -381,7 +376,7 @@ describe('verification of what is derived', () => {
           `UPDATE account_days SET deposited = deposited + 3, withdrawals = 1`,
           `UPDATE member_counts SET count = count - 1`,
           `DELETE FROM member_streams WHERE status = 'CONFIRMED'`,
-          `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 WHERE shard IN (0, 7)`,
+          `UPDATE pool_totals SET pending = pending + 1, pools = pools - 1 `,
         );
         const { listed, notChecked } = await verified(true);
         expect({ notChecked, left: listed.filter(({ mended }) => !mended) }).toEqual({

@@ -1,12 +1,12 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * What an address did on a UTC day, and how many transactions it has in its own list that day: those of its own
+ * What an address did on a UTC day at a contract, and how many transactions it has in its own list that day: those of its own
  * pools, and its payments into pools of others where it is not a member. The database writes these rows.
  */
 @Entity('account_days', {
   comment:
-    'Derived: per UTC day what an address deposited and claimed, and how many transactions it may list as owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other',
+    'Derived: per UTC day and contract what an address deposited and claimed, and how many transactions it may list as owner or as an outsider who paid; a row each for the indexer (0) and all others (1), so that they never wait for each other',
 })
 export class AccountDay {
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'account_days_pkey', collation: 'C' })
@@ -15,7 +15,11 @@ export class AccountDay {
   @PrimaryColumn('date', { primaryKeyConstraintName: 'account_days_pkey' })
   day: string;
 
-  /** 0: written by the indexer, 1: by everyone else. A day's total is the sum of both rows. */
+  /** Lower case. It has one token, so amounts of two tokens never meet in one row. */
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'account_days_pkey', collation: 'C' })
+  contract: string;
+
+  /** 0: written by the indexer, 1: by everyone else. A total is the sum of both rows. */
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'account_days_pkey' })
   writer: number;
 

@@ -2,11 +2,11 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '#values/types';
 
 /**
- * A shard of the totals over all pools of a type. A total is the sum of its shards. The database writes these rows.
+ * A shard of the totals over all pools of a type at a contract. A total is the sum of its shards. The database writes these rows.
  */
 @Entity('pool_totals', {
   comment:
-    'Derived: global totals, split over shards so that writers do not queue behind one row; a total is the sum of its shards',
+    'Derived: totals of a type of pools at a contract, split over shards so that writers do not queue behind one row; a total is the sum of its shards',
 })
 export class PoolTotal {
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'pool_totals_pkey' })
@@ -14,6 +14,10 @@ export class PoolTotal {
 
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pool_totals_pkey', collation: 'C' })
   type: PoolType;
+
+  /** Lower case. It has one token, so amounts of two tokens never meet in one row. */
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'pool_totals_pkey', collation: 'C' })
+  contract: string;
 
   @Column('bigint', { default: 0 })
   pools: string;

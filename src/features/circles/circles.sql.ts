@@ -1,7 +1,7 @@
 import { type CircleState, TYPE_WITH_CIRCLES, type TransactionStatus } from '#values/types';
 import type { ReadableRow } from '#platform/errors/readable';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, HOLDS_CIRCLES, KNOWN_CHAIN, LAST_BLOCK, isApart } from '#ledger/chain/chain.sql';
+import { HEAD, HOLDS_CIRCLES, KNOWN_CHAIN, LAST_BLOCK, isApart, tokenOf } from '#ledger/chain/chain.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED } from '#features/pools/unpaid.sql';
 
@@ -109,7 +109,7 @@ export const CIRCLE_TO_CALL = statement<
   `
     SELECT ${READABLE} AS readable, u.address = :caller AS "isOwner", p.contract_address AS contract,
       (SELECT k.minimum::text FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address) AS minimum,
-      ${HOLDS_CIRCLES} AS "holdsCircles", chain.*,
+      ${HOLDS_CIRCLES} AS "holdsCircles", chain.*, ${tokenOf('p.contract_address')} AS token,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')} AS "isCurrent",
       c.circle_id AS "circleId", c.state, c.contribution::text, c.collateral::text, c.organiser = :caller AS "isOrganiser",
       m.account IS NOT NULL AS "isMember", m.joined_at IS NOT NULL AS joined, coalesce(m.paid > 0, false) AS paid,

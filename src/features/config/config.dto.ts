@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { AMOUNT } from '#ledger/chain/amount';
 import { CONTRACT_CALLS, type ContractCallKind } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
@@ -63,6 +63,7 @@ export class SignInRules {
   @ApiProperty({ type: 'integer' }) tokenLifetimeSeconds: number;
 }
 
+@ApiExtraModels(TokenInfo)
 export class ClientConfig {
   @ApiProperty({
     type: 'integer',
@@ -80,13 +81,34 @@ export class ClientConfig {
   @ApiProperty({
     type: TokenInfo,
     nullable: true,
-    description: 'null until the indexer has read it from the chain',
+    description:
+      'The first of the contracts, in which sums are. null until the indexer has read it from the chain',
   })
   token: TokenInfo | null;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { $ref: getSchemaPath(TokenInfo) },
+    example: {
+      '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': {
+        address: '0x5fbdb2315678afecb367f032d93f642f64180aa3',
+        symbol: 'USDC',
+        decimals: 6,
+      },
+    },
+    description: 'By the address of each contract, its token, once the indexer has read it',
+  })
+  contractTokens: Record<string, TokenInfo>;
   @ApiProperty({ type: PoolContracts, description: 'Of new pools' }) contracts: PoolContracts;
   @ApiProperty({ type: FormerContracts }) formerContracts: FormerContracts;
   @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
   minimumDeposit: string;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string', pattern: AMOUNT },
+    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': '10000000' },
+    description: 'The same, by address, of contracts where it is another',
+  })
+  minimumDeposits: Record<string, string>;
   @ApiProperty({
     type: ContractMinimums,
     description: 'Smallest deposit that the contracts take, and smallest withdrawal that leaves something',

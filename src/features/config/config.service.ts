@@ -13,13 +13,13 @@ export class ClientConfigService implements OnApplicationBootstrap {
   private readonly logger = new Logger(ClientConfigService.name);
   private readonly settings: Omit<
     ClientConfig,
-    'chainId' | 'chain' | 'token' | 'contractMinimums' | 'contractCalls'
+    'chainId' | 'chain' | 'token' | 'contractTokens' | 'contractMinimums' | 'contractCalls'
   >;
 
   constructor(
     private readonly chain: WalletChain,
     { POOL_CONTRACTS: contracts }: ChainSettings,
-    { MIN_DEPOSIT }: PoolsSettings,
+    { MIN_DEPOSIT, MIN_DEPOSITS }: PoolsSettings,
     { SIWE_DOMAINS, CHAIN_ID }: AuthSettings,
     { PUBLIC_STATISTICS }: AccessSettings,
   ) {
@@ -28,6 +28,7 @@ export class ClientConfigService implements OnApplicationBootstrap {
       contracts: byPoolType((type) => contracts.get(type)!.at(-1)!),
       formerContracts: byPoolType((type) => contracts.get(type)!.slice(0, -1)),
       minimumDeposit: BigInt(MIN_DEPOSIT).toString(),
+      minimumDeposits: Object.fromEntries(MIN_DEPOSITS),
       signIn: {
         domains: SIWE_DOMAINS,
         chainId: CHAIN_ID ?? null,

@@ -23,20 +23,24 @@ export class WalletChain {
   }
 
   async read(): Promise<
-    Pick<ClientConfig, 'chainId' | 'chain' | 'token' | 'contractMinimums' | 'contractCalls'>
+    Pick<
+      ClientConfig,
+      'chainId' | 'chain' | 'token' | 'contractTokens' | 'contractMinimums' | 'contractCalls'
+    >
   > {
     const facts = await this.database.read(CHAIN_FACTS, {});
     const contractMinimums = byPoolType((type) => facts?.minimums?.[type] ?? null);
     const contractCalls = facts?.calls ?? {};
-    if (!facts) return { chainId: null, chain: null, token: null, contractMinimums, contractCalls };
+    const contractTokens = facts?.tokens ?? {};
+    const ofContracts = { contractTokens, contractMinimums, contractCalls };
+    if (!facts) return { chainId: null, chain: null, token: null, ...ofContracts };
     const { address, symbol, decimals } = facts;
     const chainId = Number(facts.chainId);
     return {
       chainId,
       chain: chainInfo(chainId, this.told, this.localUrl),
       token: address ? { address, symbol, decimals } : null,
-      contractMinimums,
-      contractCalls,
+      ...ofContracts,
     };
   }
 }

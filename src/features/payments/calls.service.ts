@@ -93,8 +93,9 @@ export class CallsService {
    */
   async tickets(count: string): Promise<ContractCalls> {
     const draw = (await this.database.read(DRAW_TO_CALL, {}))!;
-    const [chainId, token] = [chainIdOf(draw), tokenOf(draw)];
+    const chainId = chainIdOf(draw);
     if (draw.drawId === null) throw new ApiError(404, 'No draw is open', { code: 'no_open_draw' });
+    const token = tokenOf(draw);
     const [tickets, contract] = [BigInt(count), draw.contract as Address];
     const cost = tickets * BigInt(draw.ticketPrice!);
     if (cost > MAX_AMOUNT) throw validationFailed({ field: 'count', message: 'costs more than 2^256-1' });

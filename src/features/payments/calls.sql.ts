@@ -7,13 +7,14 @@ import {
   LAST_BLOCK_TIME,
   isApart,
   isCompounding,
+  tokenOf,
 } from '#ledger/chain/chain.sql';
 import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
 import { ACCRUED } from '#features/positions/positions.sql';
 
-/** Both are null until an indexer has read them from the chain. */
+/** Both are null until an indexer has read them from the chain. The token is the contract's. */
 export interface ChainRow {
   chainId: string | null;
   token: string | null;
@@ -66,6 +67,7 @@ export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
+      ${tokenOf('p.contract_address')} AS token,
       t.account, t.status, t.amount, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN transactions t ON t.id = :transaction AND t.pool_id = p.id AND t.type = 'DEPOSIT'
@@ -79,6 +81,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
   { pool: 'uuid', caller: 'text' },
   `
     SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
+      ${tokenOf('p.contract_address')} AS token,
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(y.claimable, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,
       coalesce(head."isAtHead", false) AND NOT ${isApart('p.contract_address')}
@@ -106,7 +109,7 @@ export const DRAW_TO_CALL = statement<object, DrawRow>(
   'draw_to_call',
   {},
   `
-    SELECT chain.*, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
+    SELECT chain.*, ${tokenOf('d.contract')} AS token, d.contract, d.draw_id AS "drawId", d.ticket_price AS "ticketPrice"
     FROM (SELECT) one LEFT JOIN ${KNOWN_CHAIN} chain ON true
     LEFT JOIN ${OPEN_DRAW} d ON d.status = 'ACTIVE' AND d.draw_time > ${LAST_BLOCK_TIME}`,
 );

@@ -1,6 +1,6 @@
 import { type DrawStatus, TYPE_WITH_DRAWS } from '#values/types';
 import { statement } from '#platform/postgres/statement';
-import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf, isApart } from '#ledger/chain/chain.sql';
+import { HEAD, KNOWN_CHAIN, LAST_BLOCK, contractsOf, isApart, tokenOf } from '#ledger/chain/chain.sql';
 import { DUE_TO_MOVE_ON, REFUNDABLE } from '#features/lottery/lottery.sql';
 import type { ChainRow } from './calls.sql';
 
@@ -23,7 +23,7 @@ export const DRAW_OF_CALL = statement<{ drawId: number; contract: string | null;
   'draw_of_call',
   { drawId: 'bigint', contract: 'text', caller: 'text' },
   `
-    SELECT chain.*, c.address AS contract, d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
+    SELECT chain.*, ${tokenOf('c.address')} AS token, c.address AS contract, d.status, d.paid, ${DUE_TO_MOVE_ON} AS due,
       (${REFUNDABLE})::text AS refundable,
       coalesce(head."isAtHead", false) AND NOT ${isApart('c.address')} AS "isCurrent"
     FROM (SELECT * FROM ${contractsOf(TYPE_WITH_DRAWS)} all_of WHERE address = coalesce(:contract, address)

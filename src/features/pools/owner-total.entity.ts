@@ -1,10 +1,10 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { PoolType } from '#values/types';
 
-/** What a user owns of a type of pools. The database writes these rows. */
+/** What a user owns of a type of pools at a contract. The database writes these rows. */
 @Entity('owner_totals', {
   comment:
-    'Derived: per owner and type how many pools he has, how many of them have a balance, and sums of their yield and rate; a row each for the indexer (0) and all others (1), so that they never wait for each other',
+    'Derived: per owner, type and contract how many pools he has, how many of them have a balance, and sums of their yield and rate; a row each for the indexer (0) and all others (1), so that they never wait for each other',
 })
 export class OwnerTotal {
   @PrimaryColumn('uuid', { name: 'owner_id', primaryKeyConstraintName: 'owner_totals_pkey' })
@@ -12,6 +12,10 @@ export class OwnerTotal {
 
   @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'owner_totals_pkey', collation: 'C' })
   type: PoolType;
+
+  /** Lower case. It has one token, so amounts of two tokens never meet in one row. */
+  @PrimaryColumn({ type: 'text', primaryKeyConstraintName: 'owner_totals_pkey', collation: 'C' })
+  contract: string;
 
   /** 0: written by the indexer, 1: by everyone else. A total is the sum of both rows. */
   @PrimaryColumn('smallint', { primaryKeyConstraintName: 'owner_totals_pkey' })

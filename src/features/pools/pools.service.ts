@@ -106,16 +106,19 @@ export class PoolsService {
     key?: string,
   ): Promise<JsonText<CreatedPool>> {
     const amount = canonicalAmount(request.initialDeposit)!;
-    if (BigInt(amount) < BigInt(this.settings.MIN_DEPOSIT)) throw namedError('deposit_below_minimum');
     const members = new Set(request.members.map((member) => member.toLowerCase()));
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
 
+    const contractAddress = this.chain.POOL_CONTRACTS.get(request.type)!.at(-1)!;
+    const { MIN_DEPOSIT, MIN_DEPOSITS } = this.settings;
+    if (BigInt(amount) < BigInt(MIN_DEPOSITS.get(contractAddress) ?? MIN_DEPOSIT))
+      throw namedError('deposit_below_minimum');
     const now = Date.now();
     const pool: CreatedPool = {
       id: this.newId(now),
       type: request.type,
-      contractAddress: this.chain.POOL_CONTRACTS.get(request.type)!.at(-1)!,
+      contractAddress,
       balance: amount,
       createdAt: new Date(now).toISOString(),
       depositId: this.newId(now),

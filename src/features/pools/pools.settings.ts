@@ -1,5 +1,6 @@
 import { Matches } from 'class-validator';
 import { Setting } from '#platform/config/setting';
+import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
 
 export class PoolsSettings {
   static readonly title = 'Pools';
@@ -7,4 +8,13 @@ export class PoolsSettings {
   @Setting('Smallest first deposit.', { readBy: ['API'], form: 'smallest token units' })
   @Matches(/^\d{1,77}$/, { message: 'must be a whole number of smallest token units' })
   MIN_DEPOSIT = '10000000000000000000';
+
+  @Setting('Smallest first deposit at contracts where it is another: those of a token with other decimals.', {
+    readBy: ['API'],
+    form: '`0x…=units`, separated by commas',
+    unset: '`MIN_DEPOSIT` at all',
+    example: '',
+  })
+  @AmountsByContract()
+  MIN_DEPOSITS = new ContractAmounts();
 }

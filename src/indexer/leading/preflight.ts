@@ -12,15 +12,15 @@ import type { Lead } from './lead-connection';
 import { type ContractFacts, readContractFacts } from './contract-facts';
 import { IndexerTelemetry } from '#indexer/reporting/telemetry';
 import { contractsWithoutCode } from './missing-code';
-import { type Token, readToken } from './token';
+import { type ContractToken, readTokens } from './token';
 
 /** Checks that settings, database and chain fit each other before anything is read. */
 @Injectable()
 export class Preflight {
   private readonly logger = new Logger(Preflight.name);
-  private token?: Token;
+  private tokens?: ContractToken[];
   private contracts?: ContractFacts[];
-  /** The chain's token is another than that of the ledger, as a later attempt found. */
+  /** A token is another than that of the ledger, as a later attempt found. */
   refusal?: WrongChain;
   private tried = false;
   private epoch = 0;
@@ -56,8 +56,8 @@ export class Preflight {
 
   /** Whether anything could not be read at the start, and still has not been; also a contract that was not there. */
   get lacksFacts(): boolean {
-    const { token, contracts, telemetry } = this;
-    return this.tried && (token === undefined || contracts === undefined || telemetry.missing.size > 0);
+    const { tokens, contracts, telemetry } = this;
+    return this.tried && (tokens === undefined || contracts === undefined || telemetry.missing.size > 0);
   }
 
   /** Tries again to read what could not be read at the start. It writes only while this process leads. */
@@ -91,14 +91,20 @@ export class Preflight {
     const first = !this.tried;
     const heard = this.endpoints.all.filter((each) => each === reader || each.heard);
     await this.lookForContracts(heard);
-    this.token = await readToken(heard, this.environment.POOL_CONTRACTS);
+    this.tokens = await readTokens(heard, this.environment.POOL_CONTRACTS);
     this.contracts = await readContractFacts(heard, this.endpoints.contracts);
     this.tried = true;
-    if (this.token) await refuseChange(client, this.token);
+    if (this.tokens) await refuseChange(client, this.tokens);
     else if (first)
       this.logger.warn('the token of the contracts cannot be read; trying again from time to time');
-    const { address = null, symbol = null, decimals = null } = this.token ?? {};
-    await client.query(KEEP, [this.epoch, address, symbol, decimals]);
+    const tokens = this.tokens ?? [];
+    await client.query(KEEP, [
+      this.epoch,
+      tokens.map(({ contract }) => contract),
+      tokens.map(({ address }) => address),
+      tokens.map(({ symbol }) => symbol),
+      tokens.map(({ decimals }) => decimals),
+    ]);
     if (this.contracts)
       await client.query(KEEP_CONTRACTS, [
         this.epoch,
@@ -109,10 +115,23 @@ export class Preflight {
   }
 }
 
-/** One statement, so that only the cursor's own leader writes. */
+/**
+ * One statement, so that only the cursor's own leader writes. The first token stays the first while a contract has it.
+ */
 const KEEP = `
+  WITH told AS (
+    SELECT t.*, f.token_address IS NOT DISTINCT FROM t.token AS former
+    FROM unnest($2::text[], $3::text[], $4::text[], $5::smallint[]) WITH ORDINALITY AS t(contract, token, symbol, decimals, place)
+    LEFT JOIN chain_facts f ON true
+  ), kept AS (
+    INSERT INTO chain_tokens (contract, token, symbol, decimals)
+    SELECT contract, token, symbol, decimals FROM told WHERE EXISTS (SELECT FROM chain_cursor WHERE epoch = $1)
+    ON CONFLICT ON CONSTRAINT chain_tokens_pkey DO UPDATE SET
+      token = excluded.token, symbol = excluded.symbol, decimals = excluded.decimals
+  )
   INSERT INTO chain_facts AS f (chain_id, token_address, token_symbol, token_decimals)
-  SELECT chain_id, $2, $3, $4::smallint FROM chain_cursor WHERE epoch = $1
+  SELECT chain_id, t.token, t.symbol, t.decimals
+  FROM chain_cursor LEFT JOIN (SELECT * FROM told ORDER BY former DESC, place LIMIT 1) t ON true WHERE epoch = $1
   ON CONFLICT ON CONSTRAINT chain_facts_pkey DO UPDATE SET
     chain_id = excluded.chain_id,
     token_address = coalesce(excluded.token_address, f.token_address),
@@ -125,17 +144,28 @@ const KEEP_CONTRACTS = `
   WHERE c.address = m.address AND (c.minimum, c.circles) IS DISTINCT FROM (m.minimum, m.circles)
     AND EXISTS (SELECT FROM chain_cursor WHERE epoch = $1)`;
 
-/** @throws WrongChain when the ledger holds amounts of another token */
-async function refuseChange(client: Client, { address }: Token): Promise<void> {
-  const { rows } = await client.query<{ token: string; first: string }>(
-    `SELECT token_address AS token, (SELECT min(block_number) FROM chain_events) AS first FROM chain_facts
-     WHERE token_address <> $1 AND EXISTS (SELECT FROM chain_events)`,
-    [address],
+/** @throws WrongChain when the ledger holds amounts of a contract in another token, or sums in one that none has now */
+async function refuseChange(client: Client, tokens: ContractToken[]): Promise<void> {
+  const columns = [tokens.map(({ contract }) => contract), tokens.map(({ address }) => address)];
+  const { rows } = await client.query<{ token: string; place: string; now: string; first: string }>(
+    CHANGED,
+    columns,
   );
   if (!rows[0]) return;
-  const { token, first } = rows[0];
+  const { token, place, now, first } = rows[0];
   throw new WrongChain(
-    `the ledger holds amounts of the token ${token}, but the contracts of POOL_CONTRACTS now have ${address}. Name ` +
+    `the ledger holds amounts of the token ${token}, but ${place} now ${now}. Name ` +
       `contracts of the former token, or take all events back: rewind --to ${Number(first) - 1}`,
   );
 }
+
+const CHANGED = `
+  WITH told AS (SELECT * FROM unnest($1::text[], $2::text[]) AS t(contract, token))
+  SELECT c.*, (SELECT min(block_number) FROM chain_events) AS first FROM (
+    SELECT k.token, 'the contract ' || k.contract AS place, 'has ' || t.token AS now
+    FROM chain_tokens k JOIN told t USING (contract)
+    WHERE k.token <> t.token AND EXISTS (SELECT FROM chain_events e WHERE e.contract = k.contract)
+    UNION ALL
+    SELECT f.token_address, 'the contracts of POOL_CONTRACTS', 'have ' || (SELECT string_agg(DISTINCT token, ', ') FROM told)
+    FROM chain_facts f WHERE f.token_address NOT IN (SELECT token FROM told)
+  ) c WHERE EXISTS (SELECT FROM chain_events) LIMIT 1`;

@@ -2,7 +2,7 @@ import { encodeAbiParameters, pad, stringToHex } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
 import { type Call, RpcError, RpcUnavailable } from '#indexer/reading/rpc';
-import { readToken } from './token';
+import { readTokens } from './token';
 
 const [POOL, LOTTERY, TOKEN, OTHER] = ['1', '2', 'A', 'b'].map((digit) => `0x${digit.repeat(40)}`);
 const CONTRACTS = new PoolContracts([
@@ -42,30 +42,29 @@ const lying = {
   [`${OTHER} ${decimals}`]: word('0x12'),
 };
 const DAI = { address: lower, symbol: 'DAI', decimals: 18 };
+const ofBoth = (token: object): object[] => [POOL, LOTTERY].map((contract) => ({ contract, ...token }));
+const ofOne = (contract: string): object[] => [{ contract, ...DAI }];
 const readOf = (contracts: PoolContracts, ...answers: object[]) =>
-  readToken(
+  readTokens(
     answers.map((each) => endpoint(each as Record<string, unknown>)),
     contracts,
   );
 const read = (...answers: object[]) => readOf(CONTRACTS, ...answers);
 
-describe('the token of the contracts', () => {
+describe('the token of a contract', () => {
   it('is read with symbol and decimals', async () => {
-    expect(await read(honest)).toEqual(DAI);
+    expect(await read(honest)).toEqual(ofBoth(DAI));
   });
 
   it('is the asset of a contract without token()', async () => {
     const vault = { ...honest, [`${POOL} ${token}`]: reverted, [`${POOL} ${asset}`]: word(TOKEN) };
-    expect(await read(vault)).toEqual(DAI);
-    await expect(read({ ...vault, [`${POOL} ${asset}`]: word(OTHER) })).rejects.toThrow(
-      'must have one token',
-    );
+    expect(await read(vault)).toEqual(ofBoth(DAI));
   });
 
   it('is had by each contract that an adapter is named for', async () => {
     const contracts = new PoolContracts(CONTRACTS);
     const without = { ...honest, [`${POOL} ${token}`]: reverted };
-    expect(await readOf(contracts, without)).toEqual(DAI);
+    expect(await readOf(contracts, without)).toEqual(ofOne(LOTTERY));
     contracts.adapters.set(POOL, 'vault');
     await expect(readOf(contracts, without)).rejects.toThrow(`${POOL} of POOL_CONTRACTS has neither`);
   });
@@ -82,7 +81,7 @@ describe('the token of the contracts', () => {
     ['no UTF-8', pad('0xff41', { dir: 'right', size: 32 }), '\ufffdA'],
   ])('symbol: %s', async (_, answer, expected) => {
     const found = await read({ ...honest, [`${lower} ${symbol}`]: answer });
-    expect(found).toEqual({ ...DAI, symbol: expected });
+    expect(found).toEqual(ofBoth({ ...DAI, symbol: expected }));
   });
 
   it.each([
@@ -100,7 +99,7 @@ describe('the token of the contracts', () => {
     ['answers with zero', word('0x0')],
     ['answers with something else', text('token')],
   ])('ignores a contract that %s', async (_, answer) => {
-    expect(await read({ ...honest, [`${LOTTERY} ${token}`]: answer })).toEqual(DAI);
+    expect(await read({ ...honest, [`${LOTTERY} ${token}`]: answer })).toEqual(ofOne(POOL));
   });
 
   it('is not known when no contract has one', async () => {
@@ -112,21 +111,24 @@ describe('the token of the contracts', () => {
     expect(await read({ ...honest, [`${LOTTERY} ${token}`]: lacking })).toBeUndefined();
     expect(await read({ ...honest, [`${lower} ${symbol}`]: lacking })).toBeUndefined();
     const failing = endpoint({}, new RpcUnavailable('timeout'));
-    expect(await readToken([failing], CONTRACTS)).toBeUndefined();
-    expect(await readToken([failing, endpoint(honest)], CONTRACTS)).toEqual(DAI);
+    expect(await readTokens([failing], CONTRACTS)).toBeUndefined();
+    expect(await readTokens([failing, endpoint(honest)], CONTRACTS)).toEqual(ofBoth(DAI));
   });
 
-  it('has to be one', async () => {
-    await expect(read({ ...honest, [`${LOTTERY} ${token}`]: word(OTHER) })).rejects.toThrow(
-      `the contracts of POOL_CONTRACTS must have one token, but that of cooperative=${POOL} is ${lower}, ` +
-        `of lottery=${LOTTERY} is ${OTHER}`,
-    );
+  it('is told for each contract, where they have several', async () => {
+    const euro = { [`${OTHER} ${symbol}`]: text('EURC'), [`${OTHER} ${decimals}`]: word('0x6') };
+    const both = { ...honest, ...euro, [`${LOTTERY} ${token}`]: word(OTHER) };
+    expect(await read(both)).toEqual([
+      { contract: POOL, ...DAI },
+      { contract: LOTTERY, address: OTHER, symbol: 'EURC', decimals: 6 },
+    ]);
+    expect(await read({ ...both, [`${OTHER} ${decimals}`]: reverted })).toBeUndefined();
   });
 
   it('is what the majority says: no endpoint alone names another, or stops the indexer', async () => {
     const splitting = { ...honest, [`${LOTTERY} ${token}`]: word(OTHER) };
     for (const liar of [lying, splitting, {}]) {
-      expect(await read(liar, honest, honest)).toEqual(DAI);
+      expect(await read(liar, honest, honest)).toEqual(ofBoth(DAI));
       expect(await read(liar, honest)).toBeUndefined();
       expect(await read(honest, lying, splitting)).toBeUndefined();
     }

@@ -1,5 +1,4 @@
 import { type Hex, decodeAbiParameters, hexToString, toFunctionSelector } from 'viem';
-import type { PoolType } from '#values/types';
 import type { PoolContracts } from '#ledger/chain/chain.settings';
 import { WrongChain } from '#indexer/agreement/chain-identity';
 import type { WatchedEndpoint } from '#indexer/reading/watched-endpoint';
@@ -13,13 +12,16 @@ export interface Token {
   decimals: number;
 }
 
-/** What an endpoint says of the token. */
+export interface ContractToken extends Token {
+  contract: string;
+}
+
+/** What an endpoint says of the tokens. */
 interface Claim {
   /** Of each contract; null when it has neither `token()` nor `asset()`. */
   addresses: (string | null)[];
-  symbol: string;
-  /** Undefined when the contracts have no common token, or it does not tell. */
-  decimals?: number;
+  /** Of each token; `decimals` is undefined when it does not tell. */
+  details: Record<string, { symbol: string; decimals?: number }>;
 }
 
 /** What contracts call their token; a vault of ERC-4626 has an asset. */
@@ -33,27 +35,30 @@ const MAX_SYMBOL_LENGTH = 32;
 export const viewCall = (to: string, data: string): Call => ['eth_call', [{ to, data }, 'latest']];
 
 /**
- * Asks all endpoints for the token of the contracts. The majority's answer counts, so that one endpoint that lies
- * cannot have savers approve a token of its choice, or stop the indexer.
- * @returns undefined when no majority knows the token
- * @throws WrongChain when the contracts have several tokens, or one that an adapter was named for has none
+ * Asks all endpoints for the tokens of the contracts. The majority's answer counts, so that one endpoint that lies cannot
+ * have savers approve a token of its choice, or stop the indexer.
+ * @returns those of the contracts that have one, in their order; undefined when no majority knows all of them
+ * @throws WrongChain when a contract that an adapter was named for has none
  */
-export async function readToken(
+export async function readTokens(
   endpoints: WatchedEndpoint[],
   configured: PoolContracts,
-): Promise<Token | undefined> {
+): Promise<ContractToken[] | undefined> {
   const contracts = [...new Set([...configured.values()].flat())];
   const claims = await Promise.all(endpoints.map((each) => claimOf(each, contracts)));
   const claim = majority(claims.filter((each) => each !== undefined));
   if (!claim) return undefined;
-  const [address, another] = tokensOf(claim.addresses);
-  if (another !== undefined) throw severalTokens(configured, contracts, claim.addresses);
-  const unknown = contracts.find((each, i) => configured.adapters.has(each) && claim.addresses[i] === null);
-  // Its amounts could be of any token, and would be added to those of this one.
-  if (address !== undefined && unknown !== undefined)
+  const { addresses, details } = claim;
+  const known = contracts.flatMap((contract, i) => {
+    const address = addresses[i];
+    return address === null ? [] : { contract, address, ...details[address] };
+  });
+  const unknown = contracts.find((each, i) => configured.adapters.has(each) && addresses[i] === null);
+  // Its amounts could be of any token, and would be added to those of the first.
+  if (known.length > 0 && unknown !== undefined)
     throw new WrongChain(`the contract ${unknown} of POOL_CONTRACTS has neither token() nor asset()`);
-  const { symbol, decimals } = claim;
-  return address === undefined || decimals === undefined ? undefined : { address, symbol, decimals };
+  const isWhole = (each: (typeof known)[number]): each is ContractToken => each.decimals !== undefined;
+  return known.length > 0 && known.every(isWhole) ? known : undefined;
 }
 
 /** @returns undefined when the endpoint does not answer, or lacks the state */
@@ -65,10 +70,15 @@ async function claimOf({ source }: WatchedEndpoint, contracts: string[]): Promis
     const found = answers.map(toAddress);
     const addresses = contracts.map((_, i) => found[2 * i] ?? found[2 * i + 1]);
     const tokens = tokensOf(addresses);
-    if (tokens.length !== 1) return { addresses, symbol: '' };
-    const details = await source.rpc.settled([viewCall(tokens[0], SYMBOL), viewCall(tokens[0], DECIMALS)]);
-    if (!details.every(isFinal)) return undefined;
-    return { addresses, symbol: toSymbol(details[0]), decimals: toDecimals(details[1]) };
+    const told = await source.rpc.settled(
+      tokens.flatMap((each) => [viewCall(each, SYMBOL), viewCall(each, DECIMALS)]),
+    );
+    if (!told.every(isFinal)) return undefined;
+    const details = tokens.map((each, i) => [
+      each,
+      { symbol: toSymbol(told[2 * i]), decimals: toDecimals(told[2 * i + 1]) },
+    ]);
+    return { addresses, details: Object.fromEntries(details) as Claim['details'] };
   } catch (error) {
     if (error instanceof RetryableChainError) return undefined;
     throw error;
@@ -113,19 +123,4 @@ function toSymbol(answer: unknown): string {
   } catch {
     return '';
   }
-}
-
-function severalTokens(
-  configured: Map<PoolType, string[]>,
-  contracts: string[],
-  addresses: (string | null)[],
-): WrongChain {
-  const named = [...configured].flatMap(([type, each]) =>
-    each.map((contract) => ({ contract, type, token: addresses[contracts.indexOf(contract)] })),
-  );
-  const list = named.filter(({ token }) => token !== null);
-  return new WrongChain(
-    `the contracts of POOL_CONTRACTS must have one token, but that of ` +
-      list.map(({ type, contract, token }) => `${type}=${contract} is ${token}`).join(', of '),
-  );
 }

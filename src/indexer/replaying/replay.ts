@@ -8,7 +8,7 @@ import { DrawCorrection } from './draw-correction';
 import { HOLD_CURSOR, REACH } from './events.sql';
 import { PoolCorrection } from './pool-correction';
 import { PoolWalk } from './pool-walk';
-import { ADD_SHARDS, COUNTS, TOTALS } from './totals.sql';
+import { COUNTS, TOTALS } from './totals.sql';
 
 /** What a replay has done. */
 export interface ReplayReport {
@@ -119,7 +119,6 @@ export class Replay {
   /** Sums over pools, which follow from what is right by now. */
   private async sums(client: Client, readers: Client[]): Promise<Record<string, number>> {
     const corrected: Record<string, number> = {};
-    const shards = await correct(client, HOLD_CURSOR, () => client.query(ADD_SHARDS));
     const waiting = [...TOTALS];
     const count = async (reader: Client): Promise<void> => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -133,7 +132,6 @@ export class Replay {
       this.signal.throwIfAborted();
       if (corrected[table] > 0) await correct(client, HOLD_CURSOR, () => client.query(add));
     }
-    corrected.pool_totals += shards.rowCount ?? 0;
     for (const [table, statement] of Object.entries(COUNTS))
       corrected[table] = await correct(
         client,

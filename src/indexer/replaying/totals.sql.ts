@@ -63,10 +63,10 @@ export const SET_POOLS = `
       last_update = changed_at(p.last_update)
     FROM (${OF_POOLS}) r JOIN replayed_active a USING (id)
     WHERE p.id = r.id AND ${row('p')} IS DISTINCT FROM ${row('r')}
-    RETURNING p.owner_id, p.type, (p.balance > 0)::int - a.active::int AS active
+    RETURNING p.owner_id, p.type, p.contract_address AS contract, (p.balance > 0)::int - a.active::int AS active
   )
-  INSERT INTO owner_totals AS o (owner_id, type, writer, active)
-  SELECT owner_id, type, 0, sum(active) FROM changed GROUP BY 1, 2 HAVING sum(active) <> 0 ORDER BY 1, 2
+  INSERT INTO owner_totals AS o (owner_id, type, contract, writer, active)
+  SELECT owner_id, type, contract, 0, sum(active) FROM changed GROUP BY 1, 2, 3 HAVING sum(active) <> 0 ORDER BY 1, 2, 3
   ON CONFLICT ON CONSTRAINT owner_totals_pkey DO UPDATE SET active = o.active + excluded.active`;
 
 const STREAMS = `
@@ -103,44 +103,44 @@ const day = `(t.created_at AT TIME ZONE 'UTC')::date`;
 const SUMS: Sums[] = [
   {
     table: 'account_days',
-    keys: ['address', 'day'],
+    keys: ['address', 'day', 'contract'],
     columns: ['deposited', 'pending', 'claimed', 'deposits', 'withdrawals', 'claims'],
     share: ['writer', 0],
     recount: `
-      SELECT address, day, coalesce(sum(amount) ${only('DEPOSIT')}, 0) AS deposited, sum(pending) AS pending,
+      SELECT address, day, p.contract_address::text AS contract, coalesce(sum(amount) ${only('DEPOSIT')}, 0) AS deposited, sum(pending) AS pending,
         coalesce(sum(amount) ${only('YIELD_CLAIM')}, 0) AS claimed, coalesce(sum(listed) ${only('DEPOSIT')}, 0) AS deposits,
         coalesce(sum(listed) ${only('WITHDRAWAL')}, 0) AS withdrawals, coalesce(sum(listed) ${only('YIELD_CLAIM')}, 0) AS claims
       FROM (
-        SELECT t.account::text AS address, ${day} AS day, t.type, ${COUNTED} AS amount, ${PENDING} AS pending,
+        SELECT t.account::text AS address, ${day} AS day, t.pool_id, t.type, ${COUNTED} AS amount, ${PENDING} AS pending,
           (m.pool_id IS NULL)::int AS listed
         FROM transactions t
         LEFT JOIN pool_members m ON NOT t.by_owner AND m.pool_id = t.pool_id AND m.address = t.account
         UNION ALL
-        SELECT u.address, ${day}, t.type, 0, 0, 1
+        SELECT u.address, ${day}, t.pool_id, t.type, 0, 0, 1
         FROM transactions t JOIN users u ON u.id = t.owner_id WHERE NOT t.by_owner
-      ) t GROUP BY 1, 2`,
+      ) t JOIN pools p ON p.id = t.pool_id GROUP BY 1, 2, 3`,
   },
   {
     table: 'owner_totals',
-    keys: ['owner_id', 'type'],
+    keys: ['owner_id', 'type', 'contract'],
     columns: ['pools', 'active', 'yield', 'apr_bps'],
     share: ['writer', 0],
     recount: `
-      SELECT owner_id, type::text AS type, count(*) AS pools, count(*) FILTER (WHERE balance > 0) AS active,
+      SELECT owner_id, type::text AS type, contract_address::text AS contract, count(*) AS pools, count(*) FILTER (WHERE balance > 0) AS active,
         sum(total_yield) AS yield, sum(apr_bps) AS apr_bps
-      FROM pools GROUP BY 1, 2`,
+      FROM pools GROUP BY 1, 2, 3`,
   },
   {
     table: 'pool_totals',
-    keys: ['type'],
+    keys: ['type', 'contract'],
     columns: ['pools', 'deposited', 'pending', 'yield', 'apr_bps'],
     share: ['shard', 0],
     recount: `
-      SELECT p.type::text AS type, count(*) AS pools, coalesce(sum(t.deposited), 0) AS deposited,
+      SELECT p.type::text AS type, p.contract_address::text AS contract, count(*) AS pools, coalesce(sum(t.deposited), 0) AS deposited,
         sum(p.pending_balance) AS pending, sum(p.total_yield) AS yield, sum(p.apr_bps) AS apr_bps
       FROM pools p LEFT JOIN (
         SELECT t.pool_id, sum(${COUNTED}) AS deposited FROM transactions t WHERE t.type = 'DEPOSIT' GROUP BY 1
-      ) t ON t.pool_id = p.id GROUP BY 1`,
+      ) t ON t.pool_id = p.id GROUP BY 1, 2`,
   },
   {
     table: 'member_counts',
@@ -184,13 +184,6 @@ export const TOTALS = SUMS.map((each) => {
         .join(', ')}`,
   };
 });
-
-/** Writers change the row of their shard, and do not ask whether it is there. */
-export const ADD_SHARDS = `
-  INSERT INTO pool_totals (shard, type)
-  SELECT shard, type FROM generate_series(0, 31) shard,
-    unnest(ARRAY['individual', 'cooperative', 'lottery', 'rotating']) type
-  ON CONFLICT DO NOTHING`;
 
 const SET_ASIDE = `
   SELECT outcome, count(*) AS count FROM chain_events WHERE outcome NOT IN ('WAITING', 'APPLIED') GROUP BY outcome`;

@@ -6,7 +6,7 @@ import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('chain_facts', {
   comment:
-    'What the indexer read from the chain at startup: one row. The token is null until it has been read',
+    "What the indexer read from the chain at startup: one row. The token is the first of the contracts', in which sums over pools are told, and null until it has been read",
 })
 @Check('chain_facts_single_check', 'id = 1')
 @Check(

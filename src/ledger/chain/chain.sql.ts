@@ -42,8 +42,21 @@ export const HOLDS_CIRCLES = `
 export const contractsOf = (type: PoolType): string =>
   `(SELECT address, position FROM chain_contracts WHERE type = '${type}')`;
 
-/** SQL: chain and token, as the indexer has read them: one row, or none yet. */
-export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId", token_address AS token FROM chain_facts)`;
+/** SQL: the chain, as the indexer has read it: one row, or none yet. */
+export const KNOWN_CHAIN = `(SELECT chain_id AS "chainId" FROM chain_facts)`;
+
+/** SQL: the token of the contract; null until the indexer has read it. */
+export const tokenOf = (contract: string): string =>
+  `(SELECT k.token FROM chain_tokens k WHERE k.contract = ${contract})`;
+
+/** SQL: the contracts of tokens that are not the first. Sums of theirs are told apart from those of the first. */
+export const OTHER_CONTRACTS = `
+  ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address)`;
+
+/** SQL: these tokens, each with its contracts. */
+export const OTHER_TOKENS = `
+  (SELECT k.token, min(k.symbol) AS symbol, min(k.decimals) AS decimals, array_agg(k.contract) AS contracts
+   FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address GROUP BY k.token)`;
 
 /** SQL: the last block up to which the ledger is final; null while nobody says which block is. */
 export const FINALIZED = '(SELECT finalized_number FROM chain_cursor)';
@@ -67,6 +80,7 @@ export const CHAIN_FACTS = statement<
     decimals: number;
     minimums: Partial<Record<PoolType, string | null>> | null;
     calls: Record<string, ContractCallKind> | null;
+    tokens: Record<string, { address: string; symbol: string; decimals: number }> | null;
   }
 >(
   'chain_facts',
@@ -74,7 +88,9 @@ export const CHAIN_FACTS = statement<
   `SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
      (SELECT json_object_agg(type, minimum::text) FROM (
        SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums,
-     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts) c) AS calls
+     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, ${CALLS} AS calls FROM chain_contracts) c) AS calls,
+     (SELECT json_object_agg(contract, json_build_object('address', token, 'symbol', symbol, 'decimals', decimals))
+       FROM chain_tokens) AS tokens
    FROM chain_facts`,
 );
 /**

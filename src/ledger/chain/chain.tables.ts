@@ -10,6 +10,7 @@ export const TABLES = [
   'chain_contracts_apart',
   'chain_events',
   'chain_proofs',
+  'chain_tokens',
   'circles',
   'circle_members',
   'circle_rounds',

@@ -7,40 +7,41 @@ const sum = (type: string): string => `coalesce(sum(amount) FILTER (WHERE type =
 const count = (type: string): string => `coalesce(sum(listed) FILTER (WHERE type = '${type}'), 0)`;
 
 /**
- * Days of addresses: the amounts that they paid, and the number of transactions that they list. These are all of their
+ * Days of addresses at contracts: the amounts that they paid, and the number of transactions that they list. These are all of their
  * own pools, and their own payments into pools where they are not a member. Parameter 1: addresses.
  */
 const DAYS = `
   WITH wanted AS (SELECT unnest($1::text[]) AS address),
   parts AS (
-    SELECT w.address, t.created_at, t.type, ${counted('t')} AS amount, ${pending('t')} AS pending,
+    SELECT w.address, p.contract_address::text AS contract, t.created_at, t.type, ${counted('t')} AS amount, ${pending('t')} AS pending,
       (NOT EXISTS (SELECT FROM pool_members m WHERE m.pool_id = t.pool_id AND m.address = t.account))::int AS listed
-    FROM wanted w JOIN transactions t ON t.account = w.address AND NOT t.by_owner
+    FROM wanted w JOIN transactions t ON t.account = w.address AND NOT t.by_owner JOIN pools p ON p.id = t.pool_id
     UNION ALL
-    SELECT w.address, t.created_at, t.type, CASE WHEN t.by_owner THEN ${counted('t')} ELSE 0 END,
+    SELECT w.address, p.contract_address::text AS contract, t.created_at, t.type, CASE WHEN t.by_owner THEN ${counted('t')} ELSE 0 END,
       CASE WHEN t.by_owner THEN ${pending('t')} ELSE 0 END, 1
     FROM wanted w JOIN users u ON u.address = w.address JOIN transactions t ON t.owner_id = u.id
+    JOIN pools p ON p.id = t.pool_id
   ), recount AS (
-    SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, count(*) AS rows, ${sum('DEPOSIT')} AS deposited,
+    SELECT address, (created_at AT TIME ZONE 'UTC')::date AS day, contract, count(*) AS rows, ${sum('DEPOSIT')} AS deposited,
       sum(pending) AS pending, ${sum('YIELD_CLAIM')} AS claimed, ${count('DEPOSIT')} AS deposits,
       ${count('WITHDRAWAL')} AS withdrawals, ${count('YIELD_CLAIM')} AS claims
-    FROM parts GROUP BY 1, 2
+    FROM parts GROUP BY 1, 2, 3
   ), kept AS (
-    SELECT address, day, ${DAY_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
-    FROM account_days WHERE address = ANY($1::text[]) GROUP BY 1, 2
+    SELECT address, day, contract, ${DAY_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
+    FROM account_days WHERE address = ANY($1::text[]) GROUP BY 1, 2, 3
   ), both_sides AS MATERIALIZED (
-    SELECT address, day, coalesce(r.rows, 0) AS rows, ${DAY_COLUMNS.map(
+    SELECT address, day, contract, coalesce(r.rows, 0) AS rows, ${DAY_COLUMNS.map(
       (column) => `coalesce(k.${column}, 0) AS kept_${column}, coalesce(r.${column}, 0) AS ${column}`,
     ).join(', ')}
-    FROM recount r FULL JOIN kept k USING (address, day)
+    FROM recount r FULL JOIN kept k USING (address, day, contract)
   )`;
 
 /** Row: number of ledger rows counted, differences. Parameter: addresses. */
 export const COMPARE_DAYS = `
   ${DAYS}
   SELECT (SELECT coalesce(sum(rows), 0)::float8 FROM both_sides) AS rows, coalesce((
-    SELECT json_agg(json_build_object('id', b.address || ' ' || b.day, 'address', b.address,
-      'column', d.column_name, 'kept', d.kept, 'recount', d.recount) ORDER BY b.address, b.day)
+    SELECT json_agg(json_build_object('id', concat_ws(' ', b.address, b.day, b.contract), 'address', b.address,
+      'column', d.column_name, 'kept', d.kept, 'recount', d.recount) ORDER BY b.address, b.day, b.contract)
     FROM both_sides b CROSS JOIN LATERAL ${compareColumns(
       DAY_COLUMNS,
       (column) => `b.kept_${column}`,
@@ -53,10 +54,10 @@ export const COMPARE_DAYS = `
  */
 export const REPAIR_DAYS = `
   ${DAYS}
-  INSERT INTO account_days AS a (address, day, writer, ${DAY_COLUMNS.join(', ')})
-  SELECT address, day, writer(), ${DAY_COLUMNS.map((column) => `${column} - kept_${column}`).join(', ')}
+  INSERT INTO account_days AS a (address, day, contract, writer, ${DAY_COLUMNS.join(', ')})
+  SELECT address, day, contract, writer(), ${DAY_COLUMNS.map((column) => `${column} - kept_${column}`).join(', ')}
   FROM both_sides WHERE (${DAY_COLUMNS.join(', ')}) <> (${DAY_COLUMNS.map((column) => `kept_${column}`).join(', ')})
-  ORDER BY address, day
+  ORDER BY address, day, contract
   ON CONFLICT ON CONSTRAINT account_days_pkey DO UPDATE SET
     ${DAY_COLUMNS.map((column) => `${column} = a.${column} + excluded.${column}`).join(', ')}`;
 

@@ -133,15 +133,13 @@ export class DerivedComparison extends LedgerComparison {
 
   /** All of pool_totals. Every pool must have been remembered by a statement with a snapshot not older than `floor`. */
   async totals(floor: string): Promise<void> {
-    const missing = await this.rows<Value>(pools.MISSING_SHARDS);
-    await this.report('pool_totals', missing, () => this.client.query(pools.REPAIR_SHARDS));
-    const found = await this.rows<Value>(pools.COMPARE_TOTALS, floor);
+    const found = await this.rows<Value & { type: string; contract: string }>(pools.COMPARE_TOTALS, floor);
     this.findings.count('totals', pools.TOTAL_COLUMNS.length);
     await this.report('pool_totals', found, async () => {
-      for (const { id, column, kept, recount } of found) {
+      for (const { type, contract, column, kept, recount } of found) {
         const lacking = BigInt(recount!) - BigInt(kept!);
         const name = pools.TOTAL_COLUMNS.find((each) => each === column)!;
-        await this.client.query(pools.repairTotal(name), [id, lacking.toString()]);
+        await this.client.query(pools.repairTotal(name), [type, contract, lacking.toString()]);
       }
     });
   }

@@ -126,44 +126,32 @@ export const CHANGED_POOLS = `SELECT p.id FROM pools p WHERE ${CHANGED} AND p.id
 
 export const TOTAL_COLUMNS = ['pools', 'deposited', 'pending', 'yield', 'apr_bps'] as const;
 const KEPT_TOTALS = `
-  SELECT type, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
-  FROM pool_totals GROUP BY type`;
+  SELECT type, contract, ${TOTAL_COLUMNS.map((column) => `sum(${column}) AS ${column}`).join(', ')}
+  FROM pool_totals GROUP BY type, contract`;
 /**
  * The remembered contributions and, for pools that changed since, those computed now, all in one snapshot. The
  * condition is inside the counting subqueries, so that no ledger is read for unchanged pools.
  */
 const TOTALS = `
-  SELECT p.type, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
+  SELECT p.type::text, p.contract_address::text AS contract, count(*) AS pools, sum(coalesce(v.deposited, s.deposited)) AS deposited,
     sum(coalesce(v.pending, s.pending_balance)) AS pending, sum(coalesce(v.yield, y.total)) AS yield,
     sum(coalesce(v.apr_bps, ${APR})) AS apr_bps
   FROM pools p LEFT JOIN verified_pools v ON v.id = p.id AND NOT ${CHANGED}
   CROSS JOIN LATERAL ${sums('v.id IS NULL')} s CROSS JOIN LATERAL ${accrued('v.id IS NULL')} y
-  GROUP BY p.type`;
-/** Row: type, column, kept, recount. Parameter: floor. */
+  GROUP BY 1, 2`;
+/** Row: type and contract, column, kept, recount. Parameter: floor. */
 export const COMPARE_TOTALS = `
-  SELECT type AS id, d.column_name AS "column", d.kept, d.recount
-  FROM (${KEPT_TOTALS}) k FULL JOIN (${TOTALS}) r USING (type)
+  SELECT concat_ws(' ', type, contract) AS id, type, contract, d.column_name AS "column", d.kept, d.recount
+  FROM (${KEPT_TOTALS}) k FULL JOIN (${TOTALS}) r USING (type, contract)
   CROSS JOIN LATERAL ${compareColumns(
     TOTAL_COLUMNS,
     (column) => `coalesce(k.${column}, 0)`,
     (column) => `coalesce(r.${column}, 0)`,
-  )} d ORDER BY type`;
-/** Adds the missing amount, which later changes do not affect. Parameters: type, amount to add. */
+  )} d ORDER BY type, contract`;
+/** Adds the missing amount, which later changes do not affect. Parameters: type, contract, amount to add. */
 export const repairTotal = (column: (typeof TOTAL_COLUMNS)[number]): string =>
-  `UPDATE pool_totals SET ${column} = ${column} + $2::numeric WHERE shard = pool_totals_shard() AND type = $1`;
-
-/** The types that the domain pool_type allows. */
-const TYPES = `
-  SELECT DISTINCT word[1] AS type
-  FROM pg_constraint, regexp_matches(pg_get_constraintdef(oid), '''(\\w+)''', 'g') word
-  WHERE contypid = 'pool_type'::regtype`;
-/** Rows that are missing: the writers that own them would update nothing. */
-export const MISSING_SHARDS = `
-  SELECT concat_ws(' ', shard, type) AS id, 'shard' AS "column", NULL AS kept, '0' AS recount, shard, type
-  FROM generate_series(0, 31) shard, (${TYPES}) type
-  WHERE NOT EXISTS (SELECT FROM pool_totals t WHERE t.shard = shard.shard AND t.type = type.type)`;
-export const REPAIR_SHARDS = `
-  INSERT INTO pool_totals (shard, type) SELECT m.shard, m.type FROM (${MISSING_SHARDS}) m ON CONFLICT DO NOTHING`;
+  `INSERT INTO pool_totals AS t (shard, type, contract, ${column}) VALUES (pool_totals_shard(), $1, $2, $3)
+   ON CONFLICT ON CONSTRAINT pool_totals_pkey DO UPDATE SET ${column} = t.${column} + excluded.${column}`;
 
 /**
  * What was told of deposits that need no payment any more, pools that are cancelled and not, and money that came into

@@ -9,7 +9,9 @@ export async function knowCircles(app: TestApp): Promise<void> {
      VALUES ('rotating', $1, 0, 1, 7, true)`,
     [CONTRACTS.rotating],
   );
-  await app.sql('INSERT INTO chain_facts VALUES (1, 5, $1, $2, 18)', [`0x${'70'.repeat(20)}`, 'SAVE']);
+  const token = [`0x${'70'.repeat(20)}`, 'SAVE'];
+  await app.sql('INSERT INTO chain_facts VALUES (1, 5, $1, $2, 18)', token);
+  await app.sql('INSERT INTO chain_tokens VALUES ($3, $1, $2, 18)', [...token, CONTRACTS.rotating]);
   await app.sql(
     `INSERT INTO chain_cursor (chain_id, genesis_hash, block_number, block_hash, block_time, applied_number, head_number,
        state, beat_at, progress_at)
@@ -58,5 +60,5 @@ export async function addCircle(
 }
 
 export const forgetCircles = (app: TestApp): Promise<unknown> =>
-  app.sql(`DELETE FROM circles; DELETE FROM circle_members; DELETE FROM circle_rounds; DELETE FROM chain_facts;
+  app.sql(`DELETE FROM circles; DELETE FROM circle_members; DELETE FROM circle_rounds; DELETE FROM chain_facts; DELETE FROM chain_tokens;
     DELETE FROM chain_cursor; DELETE FROM chain_contracts`);

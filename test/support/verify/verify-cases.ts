@@ -14,6 +14,7 @@ export const CASES: Record<string, Record<string, Case>> = {
   account_days: {
     address: [SOMEONE, 'account_days.deposited'],
     day: ['day + 40', 'account_days.deposits'],
+    contract: [SOMEONE, 'account_days.deposits'],
     deposited: more('deposited'),
     pending: more('pending'),
     claimed: more('claimed'),
@@ -159,6 +160,7 @@ export const CASES: Record<string, Record<string, Case>> = {
   owner_totals: {
     owner_id: [`(SELECT id FROM users WHERE id <> owner_id)`, 'owner_totals.pools'],
     type: [`'rotating'`, 'owner_totals.pools'],
+    contract: [SOMEONE, 'owner_totals.pools'],
     pools: more('pools'),
     active: more('active'),
     yield: more('yield'),
@@ -170,8 +172,8 @@ export const CASES: Record<string, Record<string, Case>> = {
     indexed: ['NOT indexed', 'member_counts.count', 'indexed'],
   },
   pool_totals: {
-    shard: ['77', 'pool_totals.shard'],
-    type: [`'unknown'`, 'pool_totals.shard'],
+    type: [`'unknown'`, 'pool_totals.pools'],
+    contract: [SOMEONE, 'pool_totals.pools'],
     pools: more('pools'),
     deposited: more('deposited'),
     pending: more('pending'),

@@ -1,0 +1,29 @@
+import { Transform } from 'class-transformer';
+import { IsInstance } from 'class-validator';
+
+/** Amounts by contract: decimal strings in the smallest units of its token, by its address in lower case. */
+export class ContractAmounts extends Map<string, string> {}
+
+/** A setting of the form `0x…=units`, separated by commas, with each contract once. */
+export function AmountsByContract(): PropertyDecorator {
+  const parse = Transform(({ value }: { value: unknown }) =>
+    typeof value === 'string' ? parseAmounts(value) : value,
+  );
+  const check = IsInstance(ContractAmounts, {
+    message: 'must name contracts, each once, with whole numbers of smallest token units: 0x…=10000000',
+  });
+  return (target, name) => {
+    parse(target, name);
+    check(target, name as string);
+  };
+}
+
+function parseAmounts(text: string): ContractAmounts | null {
+  const amounts = new ContractAmounts();
+  for (const pair of text.split(',')) {
+    const [, address, amount] = /^(0x[0-9a-f]{40})=(\d{1,77})$/.exec(pair.trim().toLowerCase()) ?? [];
+    if (address === undefined || amounts.has(address)) return null;
+    amounts.set(address, BigInt(amount).toString());
+  }
+  return amounts;
+}

@@ -82,7 +82,7 @@ export async function checkPayment(
   const { chainId, token } = config;
   if (chainId === null || token === null)
     throw new ApiError('chain_unknown', 503, 'The chain is not known yet', [], undefined, undefined);
-  const tokenOf = (contract && config.contractTokens[contract]) || token;
+  const spent = (contract && config.contractTokens[contract]) || token;
   const { reader, wallet: client } = groundOf(wallet, chainId, config);
   await changeChain(client!, chainId, config);
   const account = addressOf(await payingAccount(client!, signedIn));
@@ -93,5 +93,5 @@ export async function checkPayment(
     units,
     type ? BigInt(config.minimumDeposits[contract!] ?? config.minimumDeposit) : 0n,
   );
-  await checkFunds(reader, account, { token: tokenOf.address as Address, amount: units });
+  await checkFunds(reader, account, { token: spent.address as Address, amount: units });
 }

@@ -12,6 +12,7 @@ import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
 import { type ReadyConfig, type Session, callsOf, client } from './session.js';
+import type { Tokens } from './tokens.js';
 
 export interface Acting {
   pools: PoolActions;
@@ -32,11 +33,11 @@ export interface Acting {
 export function useActing(
   { payer, address }: Session,
   config: ReadyConfig,
+  tokens: Tokens,
   { isSeen, isFound, lookIntoWallet, state }: Followed,
   paying: Paying,
   rounds: Rounds,
 ): Acting {
-  const { token } = config;
   const [job, setJob] = useState<Job>();
   const [hidden, hide] = useState<number>();
   const local = useMemo(() => (isLocal(config) ? new LocalChain(config) : undefined), [config]);
@@ -55,12 +56,12 @@ export function useActing(
     lookIntoWallet();
   };
   /** What would make a payment fail, before anything is created or sent. */
-  const problemWith = async (check: { amount: bigint; contract?: string; type?: NewPool['type'] }) => {
+  const problemWith = async (check: { amount: bigint; contract: string; type?: NewPool['type'] }) => {
     try {
       await client.checkPayment({ wallet: payer, ...check });
       return undefined;
     } catch (error) {
-      return problemOf(error, token);
+      return problemOf(error, tokens.ofContract(check.contract));
     }
   };
   // The same attempt to make the same pool has the same key, so that it is made once, whatever happens to the answer.
@@ -68,7 +69,9 @@ export function useActing(
   const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
     const calls = callsOf(config, pool.type);
-    const problem = calls === 'deposits' ? await problemWith({ amount, type: pool.type }) : undefined;
+    const contract = config.contracts[pool.type];
+    const problem =
+      calls === 'deposits' ? await problemWith({ amount, contract, type: pool.type }) : undefined;
     if (problem) return problem;
     const body = JSON.stringify(pool);
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
@@ -82,7 +85,7 @@ export function useActing(
       void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
       return undefined;
     } catch (error) {
-      return problemOf(error, token);
+      return problemOf(error, tokens.ofContract(contract));
     }
   };
 
@@ -168,9 +171,8 @@ export function useActing(
             let won: Start['winners']['data'][number] | undefined;
             await isSeen(({ winners }) => (won = winners.data.find(isDraw)) !== undefined);
             if (!won) return 'The winner shows here once the service has seen it.';
-            return won.winner === address
-              ? `You have won ${withSymbol(won.prize, token)}!`
-              : `Another saver has won ${withSymbol(won.prize, token)}.`;
+            const prize = withSymbol(won.prize, tokens.ofContract(won.contract));
+            return won.winner === address ? `You have won ${prize}!` : `Another saver has won ${prize}.`;
           },
         ),
     },

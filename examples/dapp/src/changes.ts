@@ -1,6 +1,13 @@
 import type { FollowState, Follower, Observable, Start } from '@pooled-savings/client';
 import { useEffect, useState } from 'preact/hooks';
-import { type Holdings, type ReadyConfig, type Session, client, holdingsOf, tokensOf } from './session.js';
+import {
+  type Holdings,
+  type ReadyConfig,
+  type Session,
+  client,
+  holdingsOf,
+  walletBalance,
+} from './session.js';
 
 /** How long the page waits for the service to see what the chain already has, before it says that it is behind. */
 const SOON_MS = 8_000;
@@ -49,7 +56,7 @@ export function useFollowed({ address, payer }: Session, { token }: ReadyConfig)
       begun.stop();
     };
   }, [address]);
-  const lookIntoWallet = (): void => void tokensOf(payer, token, address).then(setInWallet);
+  const lookIntoWallet = (): void => void walletBalance(payer, token, address).then(setInWallet);
   const { data } = state;
   useEffect(lookIntoWallet, [data, payer]);
   const isDrawing = data !== null && waitsForBlocks(data);

@@ -6,7 +6,7 @@ import { useFollowed } from './changes.js';
 import { BarChart, paidOf } from './chart.js';
 import { JobDialog, ProblemText } from './dialog.js';
 import { textOf } from './errors.js';
-import { amountText, dateText, withSymbol } from './format.js';
+import { amountOf, amountText, dateText, withSymbol } from './format.js';
 import { Lottery } from './lottery.js';
 import { NewPoolDialog } from './new-pool.js';
 import { usePaying } from './paying.js';
@@ -14,6 +14,7 @@ import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
 import { useChase, useRounds } from './rounds.js';
 import { type ReadyConfig, type Session, callsOf } from './session.js';
+import { tokensOf } from './tokens.js';
 import { WalletNotice } from './wallet-notice.js';
 
 const KINDS = { DEPOSIT: 'Deposit', WITHDRAWAL: 'Withdrawal', YIELD_CLAIM: 'Yield claimed' } as const;
@@ -32,13 +33,14 @@ export function Dashboard({
   config: ReadyConfig;
   onLeave: () => void;
 }) {
-  const { token } = config;
   const { address } = session;
   const followed = useFollowed(session, config);
   const { holdings, state } = followed;
   const { data } = state;
+  const tokens = tokensOf(config, holdings?.pools ?? []);
+  const token = tokens.first;
   const { rounds, known } = useRounds(address, followed.follower, state);
-  const paying = usePaying(session, token, data, known);
+  const paying = usePaying(session, tokens, data, known);
   useChase(
     rounds,
     paying.payments.flatMap(({ payment, arrived }) =>
@@ -48,6 +50,7 @@ export function Dashboard({
   const { pools, circles, lottery, create, fund, job, closeJob } = useActing(
     session,
     config,
+    tokens,
     followed,
     paying,
     rounds,
@@ -58,7 +61,7 @@ export function Dashboard({
   // The button that had the focus is gone.
   useEffect(() => title.current?.focus({ preventScroll: true }), []);
 
-  const context = { token, paying, explorer: config.chain?.explorerUrl ?? null };
+  const context = { tokens, paying, explorer: config.chain?.explorerUrl ?? null };
   const heading = (
     <h1 ref={title} class="title" tabIndex={-1}>
       Your savings
@@ -85,8 +88,13 @@ export function Dashboard({
     );
 
   const positions = [...holdings.positions.values()];
-  const sum = (field: 'balance' | 'earned' | 'claimable'): bigint =>
-    positions.reduce((total, each) => total + BigInt(each[field]), 0n);
+  type Field = 'balance' | 'earned' | 'claimable';
+  const sum = (field: Field, of = token): bigint =>
+    positions
+      .filter(({ poolId }) => tokens.ofPool(poolId)?.address === of.address)
+      .reduce((total, each) => total + BigInt(each[field]), 0n);
+  const inOthers = (field: Field) =>
+    tokens.others.map((each) => <small key={each.address}>{withSymbol(sum(field, each), each)}</small>);
   const { yields } = holdings.analytics.chartData;
   const { points: paid, unpaid } = paidOf(holdings);
   return (
@@ -95,9 +103,15 @@ export function Dashboard({
       {notice}
       {problem && <ProblemText problem={problem} />}
       <section aria-label="Overview" class="tiles">
-        <Tile name="Saved" value={amountText(sum('balance'), token)} unit={token.symbol} />
-        <Tile name="Earned" value={amountText(sum('earned'), token)} unit={token.symbol} />
-        <Tile name="To claim" value={amountText(sum('claimable'), token)} unit={token.symbol} />
+        <Tile name="Saved" value={amountText(sum('balance'), token)} unit={token.symbol}>
+          {inOthers('balance')}
+        </Tile>
+        <Tile name="Earned" value={amountText(sum('earned'), token)} unit={token.symbol}>
+          {inOthers('earned')}
+        </Tile>
+        <Tile name="To claim" value={amountText(sum('claimable'), token)} unit={token.symbol}>
+          {inOthers('claimable')}
+        </Tile>
         <Tile
           name="In your wallet"
           value={holdings.inWallet === null ? '–' : amountText(holdings.inWallet, token)}
@@ -117,7 +131,7 @@ export function Dashboard({
             positions={holdings.positions}
             calls={config.contractCalls}
             rounds={known}
-            token={token}
+            tokens={tokens}
             inWallet={holdings.inWallet}
             paying={
               new Map(
@@ -140,13 +154,13 @@ export function Dashboard({
             <h2 id="activity">Activity</h2>
             {holdings.transactions.length === 0 && <p class="muted">Nothing yet.</p>}
             <ul class="rows">
-              {holdings.transactions.map(({ id, type, amount, status, createdAt }) => (
+              {holdings.transactions.map(({ id, poolId, type, amount, status, createdAt }) => (
                 <li key={id}>
                   <span>
                     {KINDS[type]} <span class="muted">· {dateText(createdAt)}</span>
                   </span>
                   <span class="end">
-                    <strong>{withSymbol(amount, token)}</strong>
+                    <strong>{amountOf(amount, tokens.ofPool(poolId))}</strong>
                     <span class={`chip ${STATUSES[status][1]}`}>{STATUSES[status][0]}</span>
                   </span>
                 </li>
@@ -177,7 +191,7 @@ export function Dashboard({
             entryCount={data.entries.pagination.total}
             winners={holdings.winners}
             address={address}
-            token={token}
+            tokens={tokens}
             inWallet={holdings.inWallet}
             actions={lottery}
           />
@@ -186,7 +200,8 @@ export function Dashboard({
       <UnderWay {...context} />
       {creating && (
         <NewPoolDialog
-          token={token}
+          tokens={tokens}
+          contracts={config.contracts}
           most={holdings.inWallet}
           onClose={() => setCreating(false)}
           callsOf={(type) => callsOf(config, type)}

@@ -15,6 +15,10 @@ export const amountText = (units: string | bigint, { decimals }: Token): string 
 export const withSymbol = (units: string | bigint, token: Token): string =>
   `${amountText(units, token)} ${token.symbol}`.trim();
 
+/** Without a symbol an amount says nothing, so it is not told where the token is not known. */
+export const amountOf = (units: string | bigint, token: Token | undefined): string =>
+  token ? withSymbol(units, token) : '–';
+
 /** All digits: for a field that the user can edit, and for what is about to be paid. */
 export const exactText = (units: string | bigint, { decimals }: Token): string =>
   formatAmount(units, { decimals });

@@ -4,6 +4,7 @@ import { DUE, type DrawOf, type Due, Entry, ticketsText } from './entry.js';
 import { durationText, secondsTo } from './clock.js';
 import { type Token, amountText, dateText, shortAddress, withSymbol } from './format.js';
 import { SHORT_DRAW_SECONDS } from './local-chain.js';
+import type { Tokens } from './tokens.js';
 
 const MOST_TICKETS = 100;
 
@@ -23,7 +24,7 @@ export function Lottery({
   entryCount,
   winners,
   address,
-  token,
+  tokens,
   inWallet,
   actions,
 }: {
@@ -34,7 +35,7 @@ export function Lottery({
   entryCount: number;
   winners: readonly Winner[];
   address: string;
-  token: Token;
+  tokens: Tokens;
   inWallet: bigint | null;
   actions: LotteryActions;
 }) {
@@ -70,8 +71,8 @@ export function Lottery({
         <OpenDraw
           draw={draw}
           mine={entries.find(isOpen)}
-          token={token}
-          inWallet={inWallet}
+          token={tokens.ofContract(draw.contract)}
+          inWallet={tokens.isFirst(tokens.ofContract(draw.contract)) ? inWallet : null}
           actions={actions}
         />
       ) : (
@@ -95,7 +96,12 @@ export function Lottery({
           <h3 id="entries">Your draws</h3>
           <ul class="rows" aria-labelledby="entries">
             {listed.map((entry) => (
-              <Entry key={keyOf(entry)} entry={entry} token={token} settle={actions.settle} />
+              <Entry
+                key={keyOf(entry)}
+                entry={entry}
+                token={tokens.ofContract(entry.contract)}
+                settle={actions.settle}
+              />
             ))}
           </ul>
         </>
@@ -115,7 +121,7 @@ export function Lottery({
                   {winner === address ? 'You' : shortAddress(winner)}{' '}
                   <span class="muted">· {dateText(drawnAt)}</span>
                 </span>
-                <strong>{withSymbol(prize, token)}</strong>
+                <strong>{withSymbol(prize, tokens.ofContract(contract))}</strong>
               </li>
             ))}
           </ul>

@@ -5,23 +5,26 @@ import { isAddress } from 'viem';
 import { Dialog, ProblemText } from './dialog.js';
 import type { Problem } from './errors.js';
 import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
-import { type Token, readAmount, shortAddress } from './format.js';
+import { readAmount, shortAddress } from './format.js';
 import { TYPES } from './pools.js';
 import type { ReadyConfig } from './session.js';
+import type { Tokens } from './tokens.js';
 
 const SHORT_ENOUGH = 14;
 
 /** Asks for everything about a new pool. */
 export function NewPoolDialog({
-  token,
-  most,
+  tokens,
+  contracts,
+  most: inFirst,
   callsOf,
   testSavers,
   onClose,
   onCreate,
 }: {
-  token: Token;
-  /** In the wallet; null if that is not known. */
+  tokens: Tokens;
+  contracts: ReadyConfig['contracts'];
+  /** Of the first token in the wallet; null if that is not known. */
   most: bigint | null;
   callsOf: (type: PoolType) => ReadyConfig['contractCalls'][string];
   /** Whom one can share a circle with, on the local chain. */
@@ -35,6 +38,8 @@ export function NewPoolDialog({
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
   const calls = callsOf(type);
+  const token = tokens.ofContract(contracts[type]);
+  const most = tokens.isFirst(token) ? inFirst : null;
   const isCircle = calls === 'circle';
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
   const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);

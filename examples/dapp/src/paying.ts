@@ -9,9 +9,9 @@ import {
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { isSeenInCircle } from './circle-acting.js';
 import { type Problem, problemOf, textOf } from './errors.js';
-import type { Token } from './format.js';
 import type { KnownRounds } from './rounds.js';
 import { type Session, client } from './session.js';
+import type { Tokens } from './tokens.js';
 
 /** How soon to try again to follow a payment: another tab may follow it, or something could not be reached. */
 const AGAIN_MS = 5_000;
@@ -51,7 +51,7 @@ export interface Paying {
 /** What is being paid: by this page, in other tabs, and since before a reload. */
 export function usePaying(
   { address, payer }: Session,
-  token: Token,
+  tokens: Tokens,
   data: Start | null,
   known: KnownRounds,
 ): Paying {
@@ -76,12 +76,14 @@ export function usePaying(
     onBegin?: (id: string) => void,
   ): Promise<Problem | undefined> => {
     let id: string | undefined;
+    let token = tokens.only;
     const options = {
       wallet: payer,
       onChange: (payment: Payment): void => {
         onChange(payment);
         if (id === undefined) onBegin?.(payment.id);
         id = payment.id;
+        token = tokens.ofPayment(payment);
       },
     };
     try {

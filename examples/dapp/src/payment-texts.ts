@@ -22,17 +22,17 @@ export const TITLES: Record<Payment['kind'], string> = {
 };
 
 /** What it costs or brings, to the last digit, as the wallet is about to show it. */
-export function saysOf(payment: Payment, token: Token): string | undefined {
+export function saysOf(payment: Payment, token: Token | undefined): string | undefined {
   switch (payment.kind) {
     case 'deposit':
     case 'join':
     case 'contribute':
     case 'buyTickets': {
       const amount = payment.kind === 'deposit' ? (payment.amount ?? payment.cost) : payment.cost;
-      return amount && `You pay ${exactWithSymbol(amount, token)}`;
+      return amount && token && `You pay ${exactWithSymbol(amount, token)}`;
     }
     case 'withdraw':
-      return `You take out ${exactWithSymbol(payment.amount, token)}`;
+      return token && `You take out ${exactWithSymbol(payment.amount, token)}`;
     case 'claimYield':
     case 'startCompounding':
     case 'stopCompounding':
@@ -74,12 +74,16 @@ export const stepText = (step: PaymentStep): string =>
     cancelCircle: 'Cancel the circle',
   })[step];
 
-export function resultText(payment: Payment, token: Token): string {
+export function resultText(payment: Payment, token: Token | undefined): string {
   switch (payment.kind) {
     case 'deposit':
-      return payment.amount ? `${withSymbol(payment.amount, token)} have arrived.` : 'It has arrived.';
+      return payment.amount && token
+        ? `${withSymbol(payment.amount, token)} have arrived.`
+        : 'It has arrived.';
     case 'withdraw':
-      return `${withSymbol(payment.amount, token)} are back in your wallet.`;
+      return token
+        ? `${withSymbol(payment.amount, token)} are back in your wallet.`
+        : 'It is in your wallet.';
     case 'claimYield':
       return 'The yield is in your wallet.';
     case 'startCompounding':

@@ -3,16 +3,17 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Dialog, ProblemText, type ShownStep, Steps } from './dialog.js';
 import { type Token, shortAddress } from './format.js';
 import type { Paying, ShownPayment } from './paying.js';
+import type { Tokens } from './tokens.js';
 import { TITLES, resultText, saysOf, stepText } from './payment-texts.js';
 
 interface Context {
-  token: Token;
+  tokens: Tokens;
   explorer: string | null;
   paying: Paying;
 }
 
 /** A payment on its way. Closed, it goes on in the background, and stands in the list of what is under way. */
-export function PaymentDialog({ shown, token, explorer, paying }: Context & { shown: ShownPayment }) {
+export function PaymentDialog({ shown, tokens, explorer, paying }: Context & { shown: ShownPayment }) {
   const { payment, problem, steps, waits, arrived } = shown;
   const { id, kind, state, hash } = payment;
   const ended = arrived || state === 'failed' || state === 'cancelled';
@@ -29,6 +30,7 @@ export function PaymentDialog({ shown, token, explorer, paying }: Context & { sh
     label: 'Confirmed by the service',
     state: arrived ? 'done' : state === 'mined' || state === 'done' ? 'active' : 'waiting',
   };
+  const token = tokens.ofPayment(payment);
   const says = saysOf(payment, token);
   return (
     <Dialog title={TITLES[kind]} onClose={close}>
@@ -63,7 +65,7 @@ export function PaymentDialog({ shown, token, explorer, paying }: Context & { sh
 }
 
 /** Where it is, in words. */
-function Status({ shown, token }: { shown: ShownPayment; token: Token }) {
+function Status({ shown, token }: { shown: ShownPayment; token: Token | undefined }) {
   const { payment, waits, arrived } = shown;
   if (payment.attention === 'account')
     return (
@@ -147,7 +149,7 @@ function Elapsed({ since }: { since: number }) {
 }
 
 /** Everything that is being paid, or has ended unseen. */
-export function UnderWay({ token, paying }: Omit<Context, 'explorer'>) {
+export function UnderWay({ tokens, paying }: Omit<Context, 'explorer'>) {
   const listed = paying.payments.filter((each) => each !== paying.shown);
   if (listed.length === 0) return null;
   return (
@@ -157,7 +159,8 @@ export function UnderWay({ token, paying }: Omit<Context, 'explorer'>) {
         {listed.map((shown) => (
           <li key={shown.payment.id} data-payment={shown.payment.kind}>
             <span>
-              {TITLES[shown.payment.kind]} <span class="muted">· {shortStatus(shown, token)}</span>
+              {TITLES[shown.payment.kind]}{' '}
+              <span class="muted">· {shortStatus(shown, tokens.ofPayment(shown.payment))}</span>
             </span>
             <button type="button" onClick={() => paying.show(shown.payment.id)}>
               Show
@@ -169,7 +172,7 @@ export function UnderWay({ token, paying }: Omit<Context, 'explorer'>) {
   );
 }
 
-function shortStatus({ payment, waits, arrived }: ShownPayment, token: Token): string {
+function shortStatus({ payment, waits, arrived }: ShownPayment, token: Token | undefined): string {
   if (waits) return 'waits for your wallet';
   switch (payment.state) {
     case 'checking':

@@ -6,10 +6,10 @@ import { OpenCircleDialog } from './circle-terms.js';
 import { Dialog } from './dialog.js';
 import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
-import type { Token } from './format.js';
 import { PoolCard, isCancellable } from './pool-card.js';
 import type { KnownRounds } from './rounds.js';
 import type { ReadyConfig } from './session.js';
+import type { Tokens } from './tokens.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
   individual: { name: 'Personal', text: 'Only for you', sign: '◉' },
@@ -40,7 +40,7 @@ export function Pools({
   positions,
   calls,
   rounds,
-  token,
+  tokens,
   inWallet,
   paying,
   address,
@@ -55,7 +55,7 @@ export function Pools({
   /** Which calls a contract takes, by its address. */
   calls: ReadyConfig['contractCalls'];
   rounds: KnownRounds;
-  token: Token;
+  tokens: Tokens;
   inWallet: bigint | null;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
   paying: ReadonlyMap<string, () => void>;
@@ -69,6 +69,7 @@ export function Pools({
 }) {
   const [asking, ask] = useState<Asking>();
   const balance = BigInt((asking && positions.get(asking.pool.id)?.balance) ?? 0);
+  const tokenOf = (pool: string) => tokens.ofPool(pool) ?? tokens.first;
   const close = (): void => ask(undefined);
   return (
     <section aria-labelledby="pools">
@@ -86,7 +87,7 @@ export function Pools({
       <ul class="pools">
         {pools.map((pool) => {
           const { id, contractAddress } = pool;
-          const common = { key: id, pool, token, address, position: positions.get(id) };
+          const common = { key: id, pool, token: tokenOf(id), address, position: positions.get(id) };
           const shared = { ...common, showPayment: paying.get(id) };
           return calls[contractAddress] === 'circle' ? (
             <CircleCard
@@ -109,7 +110,7 @@ export function Pools({
       {opening !== undefined && (
         <OpenCircleDialog
           pool={opening}
-          token={token}
+          token={tokenOf(opening)}
           isLocal={circles.local !== undefined}
           onClose={() => open(undefined)}
           onOpen={(terms) => circles.open(opening, terms)}
@@ -119,8 +120,8 @@ export function Pools({
         <AmountDialog
           title="Deposit"
           says="You pay"
-          token={token}
-          most={inWallet}
+          token={tokenOf(asking.pool.id)}
+          most={tokens.isFirst(tokenOf(asking.pool.id)) ? inWallet : null}
           onClose={close}
           onAmount={(amount) => actions.deposit(asking.pool, amount)}
         />
@@ -129,7 +130,7 @@ export function Pools({
         <AmountDialog
           title="Withdraw"
           says="You take out"
-          token={token}
+          token={tokenOf(asking.pool.id)}
           most={balance}
           onClose={close}
           onAmount={(amount) => {

@@ -131,7 +131,7 @@ function noDraw(error: unknown): null {
   throw error;
 }
 
-export async function tokensOf(payer: Payer, token: Token, address: string): Promise<bigint | null> {
+export async function walletBalance(payer: Payer, token: Token, address: string): Promise<bigint | null> {
   try {
     return await createPublicClient({ transport: custom(payer as never) }).readContract({
       address: token.address as Address,

@@ -110,7 +110,7 @@ describe('amounts of several tokens', () => {
       const [allowance] = calls as { name: string; to: string; data: Hex }[];
       expect(allowance).toMatchObject({ name: 'approve', to: token });
       const { args } = decodeFunctionData({ abi: tokenAbi, data: allowance.data });
-      expect([String(args![0]).toLowerCase(), args![1]]).toEqual([contract, 9n]);
+      expect([String(args[0]).toLowerCase(), args[1]]).toEqual([contract, 9n]);
     }
   });
 

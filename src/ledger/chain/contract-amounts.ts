@@ -14,7 +14,7 @@ export function AmountsByContract(): PropertyDecorator {
   });
   return (target, name) => {
     parse(target, name);
-    check(target, name as string);
+    check(target, name);
   };
 }
 

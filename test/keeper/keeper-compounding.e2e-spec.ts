@@ -1,6 +1,7 @@
 import { type Address, formatEther, parseEther, toHex } from 'viem';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { type DevClient, anvilRpc, artifacts, connect, devAccount } from '#dev/deploy';
+import { ContractAmounts } from '#ledger/chain/contract-amounts';
 import { HOUR, NO_REF, OTHER_POOL, POOL } from '../support/chain/contracts';
 import {
   COMPLETED,
@@ -76,11 +77,14 @@ describe('the keeper pays yield in again', () => {
   it('when it is worth it: by the minimum of the contract, and by the setting', async () => {
     await save(t.alice);
     const careful = keeper({ KEEPER_LEAST_YIELD: '5000' });
-    const { round } = keeper();
+    // The setting of a contract counts before that of all.
+    const [here, elsewhere] = [t.pool, t.token].map((contract) => new ContractAmounts([[contract, '5000']]));
+    const carefulHere = keeper({ KEEPER_LEAST_YIELDS: here });
+    const { round } = keeper({ KEEPER_LEAST_YIELDS: elsewhere });
     await accrue(MINIMUM);
     expect([await round(), await careful.round()]).toEqual(['idle', 'idle']);
     await accrue(MINIMUM);
-    expect(await careful.round()).toBe('idle');
+    expect([await careful.round(), await carefulHere.round()]).toEqual(['idle', 'idle']);
     expect(await round()).toBe('sending');
     await accrue(5001n);
     expect(await careful.round()).toBe('sending');

@@ -11,6 +11,9 @@ export interface PageOptions {
   dark?: boolean;
 }
 
+/** For what the page is to show. It is there much sooner, but on a busy machine. */
+const WAIT_MS = 110_000;
+
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 900 };
 
@@ -40,6 +43,7 @@ export function useBrowser(): { open: (url: string, options?: PageOptions) => Pr
       const context = await browser!.newContext({ viewport, locale, colorScheme, permissions: [] });
       contexts.push(context);
       const page = watch(await context.newPage(), new URL(url).host);
+      page.setDefaultTimeout(WAIT_MS);
       if (wallet) await injectWallet(page, wallet);
       await page.goto(url);
       return page;

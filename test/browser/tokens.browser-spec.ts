@@ -1,0 +1,72 @@
+import { type Dapp, serveDapp } from '#dev/dapp';
+import { CONTRACTS, TEN, TestApp } from '../support/app';
+import { useBrowser } from '../support/browser/browser';
+import { injectWallet } from '../support/browser/test-wallet';
+import { addTransaction } from '../support/ledger';
+import { newWallet } from '../support/wallet';
+
+const [FIRST, EURO] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
+
+describe('the example page, where contracts have two tokens', () => {
+  const browser = useBrowser();
+  const app = new TestApp();
+  let dapp: Dapp;
+
+  beforeAll(async () => {
+    const least = { MIN_DEPOSITS: `${CONTRACTS.lottery}=1` };
+    await app.start({ NODE_ENV: 'development', RATE_LIMIT_AUTH: '1000', ...least });
+    await app.listen();
+    dapp = await serveDapp({ api: `http://127.0.0.1:${app.port}` });
+    await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [FIRST]);
+    for (const [type, contract] of Object.entries(CONTRACTS))
+      await app.sql(
+        'INSERT INTO chain_tokens VALUES ($1, $2, $3, $4)',
+        type === 'lottery' ? [contract, EURO, 'EURC', 6] : [contract, FIRST, 'DAI', 18],
+      );
+  }, 120_000);
+  afterAll(async () => {
+    await dapp?.stop();
+    await app.stop();
+  });
+
+  it('shows each amount in the token of its contract, and adds up those of one token only', async () => {
+    const account = newWallet();
+    const saver = await app.signIn(account);
+    const pools: Record<string, string> = {};
+    for (const [type, initialDeposit, amount] of [
+      ['individual', TEN, '2000000000000000000'],
+      ['lottery', '5000000', '7500000'],
+    ]) {
+      const { id } = await app.createPool(saver, { type, initialDeposit });
+      pools[type] = id as string;
+      const paid = { poolId: id as string, account: account.address.toLowerCase(), amount };
+      await addTransaction(app, paid);
+      await app.sql('INSERT INTO positions VALUES ($1, $2, $3, 0, 0, 0, $3, 0, 0)', [
+        id,
+        paid.account,
+        amount,
+      ]);
+    }
+    const page = await browser.open('about:blank');
+    await injectWallet(page, { account, chainId: 31_337 });
+    await page.goto(dapp.url);
+    await page.getByRole('button', { name: 'Connect Test wallet' }).click();
+    const [own, lottery] = ['individual', 'lottery'].map((type) =>
+      page.locator(`[data-pool="${pools[type]}"]`),
+    );
+    await lottery.waitFor();
+    expect(await own.locator('.figure').innerText()).toBe('2 DAI');
+    expect(await lottery.locator('.figure').innerText()).toBe('7.5 EURC');
+    expect(await lottery.locator('[data-field="held"]').innerText()).toBe('7.5');
+    expect(await lottery.getByRole('button', { name: 'Pay' }).innerText()).toBe('Pay 5 EURC');
+    const saved = page.locator('.tile', { hasText: 'Saved' });
+    expect((await saved.innerText()).split(/\s*\n\s*/)).toEqual(['Saved', '2 DAI', '7.5 EURC']);
+    const activity = page.locator('section', { hasText: 'Activity' }).locator('li strong');
+    expect((await activity.allInnerTexts()).sort()).toEqual(['10 DAI', '2 DAI', '5 EURC', '7.5 EURC']);
+    await page.getByRole('button', { name: 'New pool' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('You pay 25 DAI').waitFor();
+    await dialog.getByText('Lottery', { exact: true }).click();
+    await dialog.getByText('You pay 25 EURC').waitFor();
+  });
+});

@@ -90,6 +90,7 @@ async function fill(client: Client, events: number): Promise<void> {
           account: null,
           aprBps: null,
           drawTime: null,
+          shares: null,
         };
         const place = { blockNumber: number, logIndex, blockHash, time, txHash: hash('a', n), contract, seq };
         batch.push({ ...nothing, amount: null, ref: null, ...place, ...event });

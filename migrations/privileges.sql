@@ -72,6 +72,7 @@ BEGIN
       ('chain_blocks', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('chain_events', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('pool_names', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
+      ('share_holdings', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('receipt_waits', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('set_aside_counts', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),
       ('positions', 'SELECT', 'SELECT, INSERT, UPDATE, DELETE', 'SELECT'),

@@ -3288,7 +3288,7 @@ export interface components {
         /** @description A payment into a pool is on the chain */
         DepositConfirmedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3321,7 +3321,7 @@ export interface components {
         /** @description A withdrawal from a pool is on the chain */
         WithdrawalConfirmedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3354,7 +3354,7 @@ export interface components {
         /** @description A pool has earned */
         YieldAccruedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3380,7 +3380,7 @@ export interface components {
         /** @description A member has claimed what it earned */
         YieldClaimedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3469,7 +3469,7 @@ export interface components {
         /** @description A reorganisation took back an event. `reverted` is its topic, and the other fields are its own */
         TransactionRevertedEvent: {
             blockNumber?: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex?: number;
             /** Format: uuid */
             poolId?: string;
@@ -3520,7 +3520,7 @@ export interface components {
         /** @description Tickets for a draw are sold */
         DrawOpenedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3547,7 +3547,7 @@ export interface components {
         /** @description The caller has bought tickets */
         TicketsIssuedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3577,7 +3577,7 @@ export interface components {
         /** @description A draw is about to be drawn. It comes again if nobody picked the winner in time */
         DrawClosedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3604,7 +3604,7 @@ export interface components {
         /** @description A draw has a winner */
         DrawCompletedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3633,7 +3633,7 @@ export interface components {
         /** @description A draw will have no winner */
         DrawCancelledEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3660,7 +3660,7 @@ export interface components {
         /** @description The winner of a draw has the prize */
         PrizePaidEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3690,7 +3690,7 @@ export interface components {
         /** @description Money came back from a cancelled draw. It is what the caller paid, for tickets and as gifts */
         DrawRefundedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3720,7 +3720,7 @@ export interface components {
         /** @description A circle is open: those it names may join */
         CircleOpenedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3756,7 +3756,7 @@ export interface components {
         /** @description All have joined a circle: its first round begins */
         CircleStartedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3788,7 +3788,7 @@ export interface components {
         /** @description A round of a circle is over. The pot is whose turn it was */
         CircleRound_endedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3829,7 +3829,7 @@ export interface components {
         /** @description Every member of a circle has had a turn */
         CircleCompletedEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;
@@ -3861,7 +3861,7 @@ export interface components {
         /** @description A circle is over before its time. What its members have in it can be claimed */
         CircleCancelledEvent: {
             blockNumber: number;
-            /** @description Place of the log in its block */
+            /** @description Place of the log in its block; 2,097,152 more for the second that one log tells */
             logIndex: number;
             /** @description Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes */
             final: boolean;

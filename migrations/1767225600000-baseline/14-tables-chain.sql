@@ -137,6 +137,8 @@ CREATE TABLE chain_events (
   collateral numeric(78,0),
   period bigint,
   place bigint,
+  -- Of a vault: of how many shares the amount is. Zero beside another event of the same log, which has them.
+  shares numeric(78,0),
   outcome text COLLATE "C" NOT NULL DEFAULT 'WAITING',
   reason text,
   transaction_id uuid,
@@ -168,6 +170,9 @@ CREATE INDEX chain_events_stray_idx ON chain_events (account, contract, pool_id)
 -- Whose yield is paid in again: the latest of these says it.
 CREATE INDEX chain_events_compounding_idx ON chain_events (pool_id, account, block_number, log_index)
   WHERE outcome = 'APPLIED' AND kind IN ('CompoundingStarted', 'CompoundingStopped');
+-- The events from which a holding of a vault follows.
+CREATE INDEX chain_events_shares_idx ON chain_events (contract, account, block_number, log_index)
+  WHERE shares IS NOT NULL;
 COMMENT ON TABLE chain_events IS
   'Every event that was read, by place on the chain, and what came of it. Everything derived from the chain can '
   'be made anew from it';
@@ -187,6 +192,17 @@ CREATE INDEX pool_names_block_number_idx ON pool_names (block_number);
 COMMENT ON TABLE pool_names IS
   'Derived: the pools that contracts know by a number or an account, from the event that opened each, or that was its '
   'first';
+
+CREATE TABLE share_holdings (
+  vault address NOT NULL,
+  account address NOT NULL,
+  shares sum_from_zero NOT NULL,
+  -- What was paid in for the shares and has not been paid out, in the smallest unit of the vault's asset.
+  cost sum_from_zero NOT NULL,
+  CONSTRAINT share_holdings_pkey PRIMARY KEY (vault, account)
+) WITH (fillfactor = 80);
+COMMENT ON TABLE share_holdings IS
+  'Derived: the shares that accounts have of vaults, and what they have cost, from all events that were read';
 
 CREATE TABLE receipt_waits (
   block_number bigint NOT NULL,

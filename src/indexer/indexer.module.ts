@@ -3,6 +3,7 @@ import { APP_FILTER, DiscoveryModule } from '@nestjs/core';
 import { SettingsModule } from '#platform/config/settings.module';
 import { ErrorFilter } from '#platform/errors/error.filter';
 import { ReferenceModule } from '#ledger/adapters/reference/reference.module';
+import { VaultsModule } from '#ledger/adapters/vaults/vault';
 import { AREAS, type Environment } from '#settings/environment';
 import { IndexerSettings } from '#settings/indexer.settings';
 import { ContractAdapters } from '#indexer/adapters/contract-adapters';
@@ -29,7 +30,7 @@ import { BackgroundVerification } from './verification';
 export type IndexerImports = NonNullable<ModuleMetadata['imports']>;
 
 /** The adapters of the contracts that the service can follow, and what finds them. */
-const ADAPTERS = [DiscoveryModule, ReferenceModule];
+const ADAPTERS = [DiscoveryModule, ReferenceModule, VaultsModule];
 
 /** What following the chain and rewinding by hand share. Nothing of it runs by itself. */
 const PARTS = [

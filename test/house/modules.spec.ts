@@ -192,6 +192,7 @@ const WRITTEN_BY_INDEXER = [
   'pool_names',
   'pool_weights',
   'positions',
+  'share_holdings',
   'submissions',
   'transactions',
   'yield_accruals',

@@ -44,6 +44,7 @@ export const KEPT: Record<string, Record<string, Fate>> = {
   pools: { owner_id: 'ledger', contract_address: 'nobody', member_count: 'nobody' },
   position_journal: { address: 'ledger', former: 'ledger' },
   positions: { address: 'ledger' },
+  share_holdings: { vault: 'nobody', account: 'ledger' },
   session_endings: { user_id: 'expires' },
   submissions: { account: 'ledger', sender: 'ledger' },
   transactions: { owner_id: 'ledger', by_owner: 'nobody', account: 'ledger' },

@@ -98,6 +98,7 @@ describe('the reference adapter', () => {
           ...expected(log),
           poolName: null,
           fee: null,
+          shares: null,
           blockNumber: 16,
           logIndex: 3,
           blockHash: PLACE.blockHash,

@@ -2,8 +2,9 @@ import { Logger } from '@nestjs/common';
 import type { Kind } from '#ledger/adapters/happening';
 import type { PoolsBy } from '#ledger/adapters/pool-contract';
 import { standIn } from '#indexer/naming/stand-in';
+import { isShareKind } from '#indexer/shares/movements';
 import { type ChainEvent, type DecodeLog, LATEST_TIME_S, type RawLog } from '#indexer/reading/decode';
-import { MAX_LOG_INDEX } from '#indexer/reading/raw-chain';
+import { MAX_PLACES } from '#indexer/reading/raw-chain';
 import type { AdaptedEvent, Adapter } from './adapter';
 
 const logger = new Logger('Adapters');
@@ -16,15 +17,15 @@ const digits = (id: string): string => id.slice(2);
 type Fields = Partial<
   Record<'poolId' | 'poolAccount' | 'ref' | 'account', string> &
     Record<'poolNumber' | 'drawId' | 'amount' | 'fee' | 'drawTime', bigint> &
-    Record<'circleId' | 'collateral' | 'time', bigint> &
+    Record<'circleId' | 'collateral' | 'time' | 'shares', bigint> &
     Record<'aprBps' | 'period' | 'place', number>
 > & { kind: Kind };
 
 /** The most digits that the columns of `chain_events` take. */
-const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78, fee: 78 };
+const MOST_DIGITS = { drawId: 20, circleId: 20, amount: 78, collateral: 78, fee: 78, shares: 78 };
 /** Without a number, its place on the chain orders an event among those of its contract. */
 const placeOf = ({ blockNumber, logIndex }: RawLog): number =>
-  small(Number(blockNumber) * MAX_LOG_INDEX + Number(logIndex));
+  small(Number(blockNumber) * MAX_PLACES + Number(logIndex));
 
 const NAMES = {
   reference: () => null,
@@ -75,7 +76,7 @@ function eventOf(
   fields: Fields,
   poolsBy: PoolsBy,
 ): ChainEvent {
-  const { kind, poolId, ref, drawId, account, amount, fee, circleId, collateral } = fields;
+  const { kind, poolId, ref, drawId, account, amount, fee, circleId, collateral, shares } = fields;
   const ends = fields.drawTime ?? fields.time;
   const poolName = NAMES[poolsBy](fields);
   const own = poolId === undefined ? null : digits(poolId);
@@ -101,6 +102,7 @@ function eventOf(
     collateral: collateral === undefined ? null : collateral.toString(),
     period: numberOf(fields.period),
     place: numberOf(fields.place),
+    shares: shares === undefined ? null : shares.toString(),
   };
 }
 
@@ -114,10 +116,11 @@ function checked(event: ChainEvent): ChainEvent {
     (poolId === null || poolId.length === ID_LENGTH) &&
     (ref === null || ref.length === ID_LENGTH) &&
     (account === null || account.length === ADDRESS_LENGTH) &&
+    (!isShareKind(kind) || poolName?.startsWith('0x') === true) &&
     (poolName?.startsWith('0x')
       ? poolName.length === ADDRESS_LENGTH
       : isNumber(poolName, MOST_DIGITS.amount)) &&
-    (['drawId', 'circleId', 'amount', 'collateral', 'fee'] as const).every((name) =>
+    (['drawId', 'circleId', 'amount', 'collateral', 'fee', 'shares'] as const).every((name) =>
       isNumber(event[name], MOST_DIGITS[name]),
     );
   if (!fits)

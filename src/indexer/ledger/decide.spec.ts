@@ -30,6 +30,7 @@ const event = (kind: Kind, amount: string, fields: Partial<ChainEvent> = {}): It
     drawTime: null,
     circleId: null,
     collateral: null,
+    shares: null,
     period: null,
     place: null,
     ...fields,
@@ -44,6 +45,17 @@ const row = (id: string, requested = '100', account = SAVER): PoolState['announc
 });
 const matches = (items: Item[], announced: PoolState['announced']): (string | undefined)[] =>
   decide(items, pools(announced), RULES).map(({ matched }) => matched?.id);
+
+it('refuses shares that their account is not known to have', () => {
+  const [{ outcome, reason }] = decide([event('SharesSold', '7', { shares: '7' })], pools(), RULES);
+  expect([outcome, reason]).toEqual(['REFUSED', 'more shares than the account is known to have']);
+});
+
+it('makes no transaction of nothing that shares have earned, and does of nothing else', () => {
+  const items = [event('YieldClaimed', '0', { shares: '0' }), event('YieldClaimed', '0')];
+  const made = decide(items, pools(), RULES).map(({ transactionId }) => transactionId !== undefined);
+  expect(made).toEqual([false, true]);
+});
 
 describe('matching', () => {
   it('takes the one that is referred to, whatever its amount', () => {

@@ -1,6 +1,7 @@
 import type { TransactionType } from '#values/types';
 import type { CircleKind, DrawKind, Kind, PoolKind } from '#ledger/adapters/happening';
 import { type ChainEvent, transactionId } from '#indexer/reading/decode';
+import { isShareKind } from '#indexer/shares/movements';
 
 /** State of an event. All but WAITING and APPLIED are set aside: stored, but without effect. */
 export type EventOutcome = 'WAITING' | 'APPLIED' | 'UNKNOWN_POOL' | 'OVERDRAW' | 'REFUSED' | 'FAILED';
@@ -102,6 +103,10 @@ export const CIRCLE_KINDS = {
   CircleRefunded: true,
 } as const satisfies Record<CircleKind, true>;
 
+/** Who joins a circle without collateral pays nothing; shares of a vault may have earned nothing, or have cost nothing. */
+export const movesNothing = ({ amount, circleId, shares }: ChainEvent): boolean =>
+  amount === '0' && (circleId !== null || shares !== null);
+
 /** False for kinds of a version that is not this one: the database may hold such events. */
 export const isPoolKind = (kind: Kind): kind is PoolKind => Object.hasOwn(MOVEMENTS, kind);
 export const isCircleKind = (kind: Kind): kind is CircleKind => Object.hasOwn(CIRCLE_KINDS, kind);
@@ -148,11 +153,11 @@ function outcomeOfMovement(event: ChainEvent, pool: PoolState | undefined): Outc
   if (!pool) return { outcome: 'UNKNOWN_POOL', reason: 'no such pool yet' };
   if (pool.contract !== event.contract) return refused('the pool is of another contract');
   const { kind } = event;
+  if (isShareKind(kind)) return refused('more shares than the account is known to have');
   if (!isPoolKind(kind)) return refused('unknown kind of event');
   const refusal = isCircleKind(kind) ? refuseInCircle(event, pool) : undefined;
   if (refusal) return refused(refusal);
-  // Who joins a circle without collateral pays nothing.
-  const movement = isCircleKind(kind) && event.amount === '0' ? null : MOVEMENTS[kind];
+  const movement = movesNothing(event) ? null : MOVEMENTS[kind];
   if (movement && event.amount === null) return refused('no amount');
   const id = transactionId(event);
   if (id === undefined) return refused('block or log number out of range');

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { circlesOf, makeCircles } from '#indexer/circles/circles';
 import { PoolNames } from '#indexer/naming/pool-names';
 import type { ChainEvent } from '#indexer/reading/decode';
+import { asMovements } from '#indexer/shares/holdings';
 import {
   type Announced,
   type Decision,
@@ -52,7 +53,7 @@ export class EventApplier {
   async apply(events: ChainEvent[], reach: Reach): Promise<Tally> {
     const { effective } = reach;
     const rules = { effective, lotteries: this.lotteries };
-    const fresh = events.map((event): Item => ({ event }));
+    const fresh = (await asMovements(this.client, events)).map((event): Item => ({ event }));
     let items = inChainOrder([...(await this.load(sql.LOAD_CONFIRMED, effective)), ...fresh]);
     const isDue = items.length === 0 || Date.now() - this.searchedAt > SEARCH_MS;
     await this.names.resolve(items, effective, isDue);

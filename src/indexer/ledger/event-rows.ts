@@ -25,6 +25,7 @@ export interface EventRow {
   collateral: string | null;
   period: string | null;
   place: string | null;
+  shares: string | null;
   outcome: EventOutcome;
 }
 
@@ -56,6 +57,7 @@ export function keptItem(row: EventRow): Item {
     collateral: row.collateral,
     period: number(row.period),
     place: number(row.place),
+    shares: row.shares,
   };
   return { event, before: row.outcome };
 }

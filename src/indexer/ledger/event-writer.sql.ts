@@ -1,4 +1,5 @@
 import { CIRCLE_OF_POOL } from '#indexer/circles/circles.sql';
+import { TAKE_BACK } from '#indexer/shares/holdings.sql';
 import { type Decision, MOVEMENTS } from './decide';
 
 /** The statements that turn a batch of events into transactions and accruals, in the cursor's transaction. */
@@ -29,6 +30,7 @@ const COLUMNS: Column[] = [
   ['collateral', 'numeric', ({ event }) => event.collateral],
   ['period', 'bigint', ({ event }) => event.period],
   ['place', 'bigint', ({ event }) => event.place],
+  ['shares', 'numeric', ({ event }) => event.shares],
   ['outcome', 'text', ({ outcome }) => outcome],
   ['reason', 'text', ({ reason }) => reason && JSON.stringify(reason)],
   ['transaction_id', 'uuid', ({ transactionId }) => transactionId],
@@ -194,6 +196,7 @@ export const UNDO = {
     DELETE FROM yield_accruals y USING chain_events e
     WHERE e.block_number > $1 AND ${OF_CONTRACT} AND e.kind = 'YieldAccrued' AND e.outcome = 'APPLIED'
       AND y.pool_id = e.pool_id AND y.block_number = e.block_number AND y.log_index = e.log_index`,
+  shares: TAKE_BACK,
   /** Rows, here and below: the number of events by outcome, and by draw or circle. */
   events: `
     WITH gone AS (

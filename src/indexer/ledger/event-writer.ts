@@ -154,6 +154,7 @@ export class EventWriter {
       await this.client.query(statement, [effective, contract]);
     await this.client.query(sql.UNDO.proofs, [number, contract]);
     await this.client.query(sql.UNDO.names, [effective, contract]);
+    await this.client.query(sql.UNDO.shares, [number, contract]);
     const gone = await this.client.query<Undone>(sql.UNDO.events, [number, contract]);
     const waiting = await this.client.query<Undone>(sql.UNDO.confirmations, [effective, contract]);
     const undone = [...gone.rows, ...waiting.rows];

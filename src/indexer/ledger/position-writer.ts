@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { membersOf } from '#indexer/circles/circles';
 import type { ChainEvent } from '#indexer/reading/decode';
-import { type Item, type PoolState, isCircleKind, isPoolKind } from './decide';
+import { type Item, type PoolState, isCircleKind, isPoolKind, movesNothing } from './decide';
 import { FormerRows } from './position-journal';
 import {
   type LoadedPool,
@@ -39,7 +39,8 @@ export const countsForPositions = (
   pool?.contract === event.contract &&
   isPoolKind(event.kind) &&
   changesPositions(event.kind) &&
-  (!isCircleKind(event.kind) || (event.circleId === pool.circle && event.amount !== '0'));
+  !movesNothing(event) &&
+  (!isCircleKind(event.kind) || event.circleId === pool.circle);
 
 /**
  * Brings positions up to date with events, in chain order.

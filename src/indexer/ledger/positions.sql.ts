@@ -11,8 +11,8 @@ const KIND = `CASE t.type ${Object.entries(MOVEMENTS)
 const compact = (column: string): string => `replace(${column}::text, '-', '')`;
 
 const CHANGING = POSITION_KINDS.map((kind) => `'${kind}'`).join(', ');
-/** SQL: whether event `e` counts: if it is of a circle, that is its pool's, and it moves something. */
-const OF_ITS_CIRCLE = `(e.circle_id IS NULL OR e.amount > 0 AND EXISTS (SELECT FROM circles c
+/** SQL: whether event `e` counts: if it is of a circle, that is its pool's, and it moves something, as one of shares. */
+const OF_ITS_CIRCLE = `(e.circle_id IS NULL AND (e.shares IS NULL OR e.amount > 0) OR e.amount > 0 AND EXISTS (SELECT FROM circles c
         WHERE c.contract = e.contract AND c.circle_id = e.circle_id AND c.pool_id = e.pool_id))`;
 
 /** Parameter: pool ids. */

@@ -80,6 +80,8 @@ export const POSITION_KINDS = (Object.keys(CHANGES) as PoolKind[]).filter(change
 export interface PositionEvent extends Pick<ChainEvent, 'account' | 'amount' | 'time' | 'blockNumber'> {
   poolId: string;
   kind: PositionKind;
+  /** Of a vault: it pays yield that nothing has accrued. */
+  shares?: string | null;
   /** Of RoundEnded: the members of the circle, each of whom pays the same part of the pot. */
   members?: string[] | null;
 }
@@ -142,7 +144,7 @@ export function applyEvent(pool: PoolPositions, event: PositionEvent): Effect {
     }
     case 'YieldClaimed': {
       const position = settled(pool, event.account!);
-      const exact = amount === position.owed;
+      const exact = amount === position.owed || typeof event.shares === 'string';
       position.claimed += amount;
       position.owed = amount < position.owed ? position.owed - amount : 0n;
       return exact ? 'exact' : 'odd';

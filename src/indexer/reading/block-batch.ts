@@ -1,7 +1,7 @@
 import type { ChainEvent, RawLog } from './decode';
 import {
   type Block,
-  MAX_LOG_INDEX,
+  MAX_PLACES,
   MalformedAnswer,
   type RawBlock,
   checkLog,
@@ -94,7 +94,7 @@ export function ownLogs(contracts: string[], logs: RawLog[], from: number, to: n
     checkLog(log);
     const number = Number(log.blockNumber);
     if (log.removed || number < from || number > to || !own.has(log.address.toLowerCase())) continue;
-    unique.set(number * MAX_LOG_INDEX + Number(log.logIndex), log);
+    unique.set(number * MAX_PLACES + Number(log.logIndex), log);
   }
   return [...unique].sort(([a], [b]) => a - b).map(([, log]) => log);
 }

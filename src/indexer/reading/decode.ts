@@ -47,6 +47,8 @@ export interface ChainEvent {
   period: number | null;
   /** A member's place in a circle, the number of a round, or how many members there are. */
   place: number | null;
+  /** Of a vault: of how many shares the amount is; '0' if the same log has another event, with the shares. */
+  shares: string | null;
 }
 
 /** The last second of the year 9999. Later times are stored as this one, as clients do not parse longer years. */

@@ -28,8 +28,13 @@ const QUANTITY = /^0x[0-9a-f]{1,13}$/i;
 /** NaN if it is none. */
 export const quantityOf = (value: unknown): number =>
   typeof value === 'string' && QUANTITY.test(value) ? Number(value) : NaN;
-/** No block has so many logs. The product with a block number is still an exact number. */
-export const MAX_LOG_INDEX = 2 ** 22;
+/** No block has so many logs. */
+export const MAX_LOGS = 2 ** 21;
+/**
+ * An event has a place in its block: the index of its log or, of the second event of a log, MAX_LOGS more. The product
+ * with a block number is still an exact number.
+ */
+export const MAX_PLACES = 2 * MAX_LOGS;
 const SEQ = toFunctionSelector('function seq()');
 
 export const hex = (value: number): string => `0x${value.toString(16)}`;
@@ -70,7 +75,7 @@ export function checkLog(log: RawLog): void {
     HASH.test(blockHash) &&
     HASH.test(transactionHash) &&
     QUANTITY.test(logIndex) &&
-    Number(logIndex) < MAX_LOG_INDEX;
+    Number(logIndex) < MAX_LOGS;
   if (!well) throw new MalformedAnswer('the node sent an invalid log');
 }
 

@@ -46,6 +46,7 @@ export function storedItem([poolId, text, reason]: (string | null)[]): StoredIte
     collateral: optional(parts[15]),
     period: number(parts[16]),
     place: number(parts[17]),
+    shares: optional(parts[18]),
     blockHash: '',
     txHash: '',
   };

@@ -13,7 +13,7 @@ const EVENT = `pool_id::text, concat_ws(' ', block_number, log_index, date_part(
   kind, ${optional(compact('ref'))}, ${optional('draw_id')}, ${optional('account')}, ${optional('amount')},
   ${optional('apr_bps')}, ${optional(`date_part('epoch', draw_time)::bigint`)}, outcome,
   ${optional(compact('transaction_id'))}, seq, ${optional('circle_id')}, ${optional('collateral')}, ${optional('period')},
-  ${optional('place')}), reason`;
+  ${optional('place')}, ${optional('shares')}), reason`;
 
 /** Of one snapshot. */
 export const EVENTS = `

@@ -114,12 +114,34 @@ interface ToCircles {
   CircleRefunded: OfMember & Referring;
 }
 
-type Happenings = ToPools & ToDraws & ToCircles;
+/** What an account holds of a vault is its pool, so the contract's `poolsBy` is 'account'. */
+interface OfShares {
+  poolAccount: Hex;
+  account: Hex;
+  shares: bigint;
+}
+
+/**
+ * What happens to shares of a vault, whose worth changes. The indexer knows what was paid in for them, and makes deposits,
+ * withdrawals and claims of these: the ledger stores those.
+ */
+interface ToShares {
+  /** The account got shares, for which `amount` was paid in. */
+  SharesBought: OfShares & { amount: bigint };
+  /** Shares of the account were given back; `amount` was paid out for them: what was paid in, and what it has earned. */
+  SharesSold: OfShares & { amount: bigint };
+  /** `poolAccount` has given shares to the account, with what was paid in for them. */
+  SharesMoved: OfShares;
+}
+
+type Happenings = ToPools & ToDraws & ToCircles & ToShares;
 
 /** Events of one circle, which is a pool's. */
 export type CircleKind = keyof ToCircles;
 /** Events of one pool. */
 export type PoolKind = keyof ToPools | CircleKind;
+/** Events of a vault, of which the indexer makes others. */
+export type ShareKind = keyof ToShares;
 /** Events of one draw. */
 export type DrawKind = keyof ToDraws;
 /** The ledger stores these names in `chain_events`. It knows them, and no event of any contract. */

@@ -15,4 +15,5 @@ export const TABLES = [
   'circle_members',
   'circle_rounds',
   'pool_names',
+  'share_holdings',
 ];

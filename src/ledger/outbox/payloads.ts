@@ -9,7 +9,11 @@ const ADDRESS = { pattern: '^0x[0-9a-f]{40}$' };
 /** The place of what the chain says: events of one transaction of the database come in the order of places. */
 class ChainPayload {
   @ApiProperty({ type: 'integer' }) blockNumber: number;
-  @ApiProperty({ type: 'integer', description: 'Place of the log in its block' }) logIndex: number;
+  @ApiProperty({
+    type: 'integer',
+    description: 'Place of the log in its block; 2,097,152 more for the second that one log tells',
+  })
+  logIndex: number;
   @ApiProperty({
     description:
       'Whether the block was final when this was told: then no reorganisation takes it back. What was not final yet becomes so without another event, unless `transaction.reverted` comes',

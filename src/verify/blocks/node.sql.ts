@@ -19,6 +19,7 @@ export const COLUMNS = [
   'collateral',
   'period',
   'place',
+  'shares',
 ] as const;
 export type EventColumn = (typeof COLUMNS)[number];
 

@@ -8,8 +8,8 @@ const KNOWN = `(e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS N
   OR e.pool_id IS NOT NULL AND e.draw_id IS NULL AND e.circle_id IS NOT NULL AND e.kind IN (${kindsOf('circleId')})
   OR e.pool_id IS NOT NULL AND e.pool_name IS NOT NULL AND e.draw_id IS NULL AND e.kind = 'PoolOpened'
   OR e.draw_id IS NOT NULL AND e.pool_id IS NULL AND e.kind IN (${kindsOf('drawId')}))`;
-/** Who joins a circle without collateral moves nothing. */
-const MOVES = `(e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed')
+/** Who joins a circle without collateral moves nothing, nor do shares that have earned nothing. */
+const MOVES = `(e.kind IN ('Deposited', 'Withdrawn', 'YieldClaimed') AND (e.shares IS NULL OR e.amount > 0)
   OR e.kind IN ('Joined', 'Contributed', 'PaidOut', 'CircleRefunded') AND e.amount > 0)`;
 /** The circle of pool `p`: the first that its owner has opened for it. */
 const ITS_CIRCLE = `(SELECT o.circle_id FROM chain_events o JOIN users u ON u.id = p.owner_id

@@ -89,7 +89,7 @@ export const openEvents = (times: 'block' | 'ledger'): string => {
         WHEN e.kind IN ('PaidOut', 'CircleRefunded') THEN 'Withdrawn' ELSE e.kind END, NULL
     FROM pools p JOIN chain_events e ON e.pool_id = p.id AND e.contract = p.contract_address
     WHERE p.id = ANY($1::uuid[]) AND e.outcome IN ('OVERDRAW', 'REFUSED', 'FAILED')
-      AND (e.circle_id IS NULL OR e.kind <> 'RoundEnded' AND e.amount > 0 AND EXISTS (SELECT FROM chain_events o
+      AND (e.circle_id IS NULL AND (e.shares IS NULL OR e.amount > 0) OR e.kind <> 'RoundEnded' AND e.amount > 0 AND EXISTS (SELECT FROM chain_events o
         WHERE o.kind = 'CircleOpened' AND o.outcome = 'APPLIED' AND o.pool_id = p.id AND o.circle_id = e.circle_id))
     UNION ALL
     SELECT e.pool_id, e.block_number, e.log_index, e.account, e.amount, e.block_time, e.kind,

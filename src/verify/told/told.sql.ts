@@ -37,7 +37,7 @@ const told = (rows: string): string => `
   CROSS JOIN LATERAL json_array_elements(CASE json_typeof(o.items) WHEN 'array' THEN o.items ELSE '[]' END) i
   WHERE (i ->> 'blockNumber')::bigint >= `;
 
-const TOPIC = `coalesce(CASE WHEN e.circle_id IS NOT NULL AND e.amount = 0 THEN NULL
+const TOPIC = `coalesce(CASE WHEN num_nonnulls(e.circle_id, e.shares) > 0 AND e.amount = 0 THEN NULL
   WHEN e.kind IN ('Deposited', 'Joined', 'Contributed') THEN 'deposit.confirmed'
   WHEN e.kind IN ('Withdrawn', 'PaidOut', 'CircleRefunded') THEN 'withdrawal.confirmed'
   WHEN e.kind = 'YieldClaimed' THEN 'yield.claimed' WHEN e.kind = 'YieldAccrued' THEN 'yield.accrued' END,

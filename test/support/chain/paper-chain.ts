@@ -84,6 +84,7 @@ export class PaperChain {
         drawTime: null,
         circleId: null,
         collateral: null,
+        shares: null,
         period: null,
         place: null,
         ...sketch,

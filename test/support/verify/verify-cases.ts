@@ -68,6 +68,7 @@ export const CASES: Record<string, Record<string, Case>> = {
     collateral: more('collateral'),
     period: more('period'),
     place: more('place', undefined, CONTRIBUTED),
+    shares: ['7', undefined, TICKETS],
     outcome: [`'UNKNOWN_POOL'`, undefined, TICKETS],
     reason: ['NULL', undefined, 'reason IS NOT NULL'],
     transaction_id: [ANY_ID, undefined, `kind = 'YieldAccrued'`],

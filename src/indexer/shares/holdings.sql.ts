@@ -1,0 +1,39 @@
+/** The statements that keep what accounts have of vaults. */
+
+/** Parameters: vaults, accounts. */
+export const LOAD = `
+  SELECT vault, account, shares::text, cost::text
+  FROM share_holdings JOIN unnest($1::text[], $2::text[]) AS w(vault, account) USING (vault, account)`;
+
+/** SQL: writes holdings as they are in the table `made`; those of nothing go. */
+const save = (made: string): string => `
+  ${made}, gone AS (
+    DELETE FROM share_holdings h USING made m
+    WHERE h.vault = m.vault AND h.account = m.account AND m.shares = 0 AND m.cost = 0
+  )
+  INSERT INTO share_holdings (vault, account, shares, cost)
+  SELECT vault, account, shares, cost FROM made WHERE shares <> 0 OR cost <> 0
+  ON CONFLICT ON CONSTRAINT share_holdings_pkey DO UPDATE SET shares = excluded.shares, cost = excluded.cost`;
+
+/** Parameters: vaults, accounts, shares, costs. */
+export const SAVE = save(`
+  WITH made AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::numeric[], $4::numeric[]) AS m(vault, account, shares, cost)
+  )`);
+
+/**
+ * Takes back what the events after block $1 have added and taken, before they are deleted. A holding is their sum, so
+ * that is exact. Parameter 2: the vault whose events alone are meant, or null.
+ */
+export const TAKE_BACK = save(`
+  WITH back AS (
+    SELECT contract AS vault, account, sum(CASE kind WHEN 'Deposited' THEN shares WHEN 'Withdrawn' THEN -shares END) AS shares,
+      sum(CASE kind WHEN 'Deposited' THEN amount WHEN 'Withdrawn' THEN -amount END) AS cost
+    FROM chain_events e
+    WHERE block_number > $1 AND contract = coalesce($2::text, contract) AND shares IS NOT NULL
+      AND kind IN ('Deposited', 'Withdrawn')
+    GROUP BY 1, 2
+  ), made AS MATERIALIZED (
+    SELECT b.vault, b.account, coalesce(h.shares, 0) - b.shares AS shares, coalesce(h.cost, 0) - b.cost AS cost
+    FROM back b LEFT JOIN share_holdings h ON h.vault = b.vault AND h.account = b.account
+  )`);

@@ -1,0 +1,65 @@
+import type { Client } from 'pg';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { type Holding, type ShareEvent, isOfShares, movementsOf } from './movements';
+import * as sql from './holdings.sql';
+
+interface Row {
+  vault: string;
+  account: string;
+  shares: string;
+  cost: string;
+}
+
+/**
+ * The events with those of vaults made into movements of money, and keeps the holdings. Call it once for each event, in
+ * the transaction that stores it, in the order of the chain.
+ */
+export async function asMovements(client: Client, events: ChainEvent[]): Promise<ChainEvent[]> {
+  const ofShares = events.filter(isOfShares);
+  if (ofShares.length === 0) return events;
+  const holdings = await Holdings.load(client, ofShares);
+  const movements = inOrder(ofShares).flatMap((event) =>
+    movementsOf(event, (account) => holdings.of(event.contract, account)),
+  );
+  await holdings.save(client);
+  return [...events.filter((event) => !isOfShares(event)), ...movements];
+}
+
+const inOrder = (events: ShareEvent[]): ShareEvent[] =>
+  events.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+
+/** What the accounts of some events have. */
+class Holdings {
+  private readonly byKey = new Map<string, Holding & Pick<Row, 'vault' | 'account'>>();
+
+  static async load(client: Client, events: ShareEvent[]): Promise<Holdings> {
+    const holdings = new Holdings();
+    for (const { contract, account, poolName } of events)
+      for (const each of [account, poolName]) holdings.of(contract, each);
+    const wanted = [...holdings.byKey.values()];
+    const { rows } = await client.query<Row>(sql.LOAD, [
+      wanted.map(({ vault }) => vault),
+      wanted.map(({ account }) => account),
+    ]);
+    for (const { vault, account, shares, cost } of rows)
+      Object.assign(holdings.of(vault, account), { shares: BigInt(shares), cost: BigInt(cost) });
+    return holdings;
+  }
+
+  of(vault: string, account: string): Holding {
+    const key = `${vault} ${account}`;
+    let holding = this.byKey.get(key);
+    if (!holding) this.byKey.set(key, (holding = { vault, account, shares: 0n, cost: 0n }));
+    return holding;
+  }
+
+  async save(client: Client): Promise<void> {
+    const all = [...this.byKey.values()];
+    await client.query(sql.SAVE, [
+      all.map(({ vault }) => vault),
+      all.map(({ account }) => account),
+      all.map(({ shares }) => shares),
+      all.map(({ cost }) => cost),
+    ]);
+  }
+}

@@ -1,0 +1,177 @@
+import fc from 'fast-check';
+import { type Holding, type ShareEvent, isShareKind, movementsOf } from './movements';
+
+const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}`);
+const NOTHING = {
+  blockNumber: 7,
+  blockHash: '0x',
+  time: 1,
+  txHash: '0x',
+  contract: `0x${'c'.repeat(40)}`,
+  poolId: 'd'.repeat(32),
+  ref: null,
+  drawId: null,
+  fee: null,
+  aprBps: null,
+  drawTime: null,
+  circleId: null,
+  collateral: null,
+  period: null,
+  place: null,
+};
+type Step = [kind: ShareEvent['kind'], from: string, to: string, shares: bigint, amount?: bigint];
+
+/** What some events in a row are, and what the accounts have then. */
+function follow(steps: Step[]) {
+  const holdings = new Map<string, Holding>();
+  const of = (account: string): Holding => {
+    const holding = holdings.get(account) ?? { shares: 0n, cost: 0n };
+    holdings.set(account, holding);
+    return holding;
+  };
+  const movements = steps.flatMap(([kind, poolName, account, shares, amount], logIndex) =>
+    movementsOf(
+      {
+        ...NOTHING,
+        ...{ kind, poolName, account, logIndex, seq: logIndex },
+        shares: `${shares}`,
+        amount: amount === undefined ? null : `${amount}`,
+      },
+      of,
+    ),
+  );
+  return { movements, of };
+}
+const bought = (account: string, shares: bigint, amount: bigint): Step => [
+  'SharesBought',
+  account,
+  account,
+  shares,
+  amount,
+];
+const sold = (account: string, shares: bigint, amount: bigint): Step => [
+  'SharesSold',
+  account,
+  account,
+  shares,
+  amount,
+];
+const told = (steps: Step[]): string[] =>
+  follow(steps).movements.map(({ kind, account, amount }) => `${kind} ${account?.[2]} ${amount}`);
+
+describe('shares of a vault', () => {
+  it('are paid out as what they have cost on the average, and as yield', () => {
+    const steps = [bought(A, 100n, 100n), bought(A, 100n, 200n), sold(A, 50n, 110n), sold(A, 150n, 330n)];
+    expect(told(steps)).toEqual([
+      'Deposited a 100',
+      'Deposited a 200',
+      'Withdrawn a 75',
+      'YieldClaimed a 35',
+      'Withdrawn a 225',
+      'YieldClaimed a 105',
+    ]);
+  });
+
+  it('cost is rounded down, and the last shares take what is left', () => {
+    const steps = [bought(A, 3n, 100n), sold(A, 1n, 40n), sold(A, 1n, 40n), sold(A, 1n, 40n)];
+    expect(told(steps).slice(1)).toEqual([
+      'Withdrawn a 33',
+      'YieldClaimed a 7',
+      'Withdrawn a 33',
+      'YieldClaimed a 7',
+      'Withdrawn a 34',
+      'YieldClaimed a 6',
+    ]);
+  });
+
+  it('that lost are made up for before any gain is yield', () => {
+    const { movements, of } = follow([
+      bought(A, 100n, 100n),
+      sold(A, 50n, 25n),
+      sold(A, 25n, 50n),
+      sold(A, 25n, 50n),
+    ]);
+    expect(movements.slice(1).map(({ amount }) => amount)).toEqual(['25', '0', '37', '13', '38', '12']);
+    expect(of(A)).toEqual({ shares: 0n, cost: 0n });
+  });
+
+  it('that are given away take what they have cost with them, to who gets them', () => {
+    const { movements, of } = follow([bought(A, 100n, 130n), ['SharesMoved', A, B, 10n], sold(B, 10n, 20n)]);
+    expect(
+      movements
+        .slice(1)
+        .map(({ kind, account, poolName, amount, shares }) => [kind, account, poolName, amount, shares]),
+    ).toEqual([
+      ['Deposited', B, B, '13', '10'],
+      ['Withdrawn', A, A, '13', '10'],
+      ['Withdrawn', B, B, '13', '10'],
+      ['YieldClaimed', B, B, '7', '0'],
+    ]);
+    // The two have pools and places of their own.
+    expect(new Set(movements.map(({ logIndex }) => logIndex)).size).toBe(5);
+    expect(movements[1].poolId).not.toBe(movements[2].poolId);
+    expect(of(A)).toEqual({ shares: 90n, cost: 117n });
+  });
+
+  it('that their account is not known to have move nothing', () => {
+    const steps: Step[] = [
+      bought(A, 10n, 10n),
+      sold(A, 11n, 20n),
+      ['SharesMoved', B, A, 1n],
+      sold(A, 10n, 12n),
+    ];
+    const { movements } = follow(steps);
+    expect(movements.map(({ kind, amount }) => [kind, amount])).toEqual([
+      ['Deposited', '10'],
+      ['SharesSold', '20'],
+      ['SharesMoved', null],
+      ['Withdrawn', '10'],
+      ['YieldClaimed', '2'],
+    ]);
+  });
+
+  it('lose no unit: what is paid out is both parts, and a cost is what was paid in less what was taken out', () => {
+    const amount = fc.bigInt({ min: 0n, max: 10n ** 30n });
+    const account = fc.constantFrom(A, B);
+    const step: fc.Arbitrary<Step> = fc.oneof(
+      fc.tuple(account, amount, amount).map(([who, shares, paid]) => bought(who, shares, paid)),
+      fc.tuple(account, amount, amount).map(([who, shares, paid]) => sold(who, shares, paid)),
+      fc.tuple(account, amount).map(([who, shares]): Step => ['SharesMoved', who, who === A ? B : A, shares]),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const { movements, of } = follow(steps);
+        const sum = (...kinds: string[]): bigint =>
+          movements
+            .filter(({ kind }) => kinds.includes(kind))
+            .reduce((total, { amount: each }) => total + BigInt(each ?? 0), 0n);
+        const paidOut = steps
+          .filter(
+            ([kind], i) =>
+              kind === 'SharesSold' && !movements.some((m) => m.logIndex === i && isShareKind(m.kind)),
+          )
+          .reduce((total, [, , , , each]) => total + each!, 0n);
+        const paidIn = steps
+          .filter(([kind]) => kind === 'SharesBought')
+          .reduce((total, [, , , , each]) => total + each!, 0n);
+        const held = of(A).cost + of(B).cost;
+        const left = paidIn + sum('YieldClaimed') - paidOut;
+        expect(held).toBe(left);
+        for (const who of [A, B]) {
+          const flows = movements.filter((each) => each.account === who && !isShareKind(each.kind));
+          const signed = (part: 'amount' | 'shares'): bigint =>
+            flows.reduce(
+              (total, each) =>
+                each.kind === 'YieldClaimed'
+                  ? total
+                  : total + (each.kind === 'Deposited' ? 1n : -1n) * BigInt(each[part]!),
+              0n,
+            );
+          expect(of(who)).toEqual({ shares: signed('shares'), cost: signed('amount') });
+          expect(of(who).cost).toBeGreaterThanOrEqual(0n);
+          expect(of(who).shares).toBeGreaterThanOrEqual(0n);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,83 @@
+import type { Kind, ShareKind } from '#ledger/adapters/happening';
+import { standIn } from '#indexer/naming/stand-in';
+import type { ChainEvent } from '#indexer/reading/decode';
+import { MAX_LOGS } from '#indexer/reading/raw-chain';
+
+const SHARE_KINDS = {
+  SharesBought: true,
+  SharesSold: true,
+  SharesMoved: true,
+} as const satisfies Record<ShareKind, true>;
+
+export type ShareEvent = ChainEvent & { kind: ShareKind; poolName: string; account: string; shares: string };
+
+export const isShareKind = (kind: Kind): kind is ShareKind => Object.hasOwn(SHARE_KINDS, kind);
+export const isOfShares = (event: ChainEvent): event is ShareEvent => isShareKind(event.kind);
+
+/** What an account has of a vault. */
+export interface Holding {
+  shares: bigint;
+  /** What was paid in for them and has not been paid out, in the smallest unit of the vault's asset. */
+  cost: bigint;
+}
+
+/** The holdings of a vault's accounts. What it gives is changed in place. */
+export type HoldingOf = (account: string) => Holding;
+
+/**
+ * The deposits, withdrawals and claims that an event of a vault is, after those before it:
+ * - shares bought: a deposit of what was paid;
+ * - shares sold: a withdrawal of what they have cost on the average, and a claim of what was paid beyond. What was paid
+ *   below that stays in the cost of the shares that are left, so later gains make up for a loss before any counts as
+ *   yield. So the cost of a holding is always what its account has paid in less what it has taken out;
+ * - shares moved: a withdrawal by who gives and a deposit by who gets them, of what they have cost.
+ *
+ * The part of the cost that goes with some of the shares is rounded down; the last take what is left. Both parts of what
+ * was paid out are it, to the unit. An event of more shares than its account has stays what it is: what was paid for
+ * them is not known, as if the vault had been followed from the middle on.
+ */
+export function movementsOf(event: ShareEvent, holdingOf: HoldingOf): ChainEvent[] {
+  const { kind, account, poolName } = event;
+  const [amount, shares] = [BigInt(event.amount ?? 0), BigInt(event.shares)];
+  const holding = holdingOf(poolName);
+  if (kind === 'SharesBought') {
+    add(holding, shares, amount);
+    return [{ ...event, kind: 'Deposited' }];
+  }
+  const cost = costOf(holding, shares);
+  if (cost === undefined) return [event];
+  if (kind === 'SharesSold') {
+    const principal = cost < amount ? cost : amount;
+    add(holding, -shares, -principal);
+    return [
+      { ...event, kind: 'Withdrawn', amount: `${principal}` },
+      second({ ...event, kind: 'YieldClaimed', amount: `${amount - principal}`, shares: '0' }),
+    ];
+  }
+  add(holding, -shares, -cost);
+  add(holdingOf(account), shares, cost);
+  const moved = { ...event, amount: `${cost}` };
+  return [
+    { ...moved, kind: 'Deposited', poolName: account, poolId: standIn(event.contract, account) },
+    second({ ...moved, kind: 'Withdrawn', account: poolName }),
+  ];
+}
+
+/** Undefined for more shares than there are. */
+function costOf({ shares: held, cost }: Holding, shares: bigint): bigint | undefined {
+  if (shares > held) return undefined;
+  return shares === 0n ? 0n : (cost * shares) / held;
+}
+
+function add(holding: Holding, shares: bigint, cost: bigint): void {
+  holding.shares += shares;
+  holding.cost += cost;
+}
+
+/**
+ * The second event of a log comes after all other events of its block. It only takes out, so no balance is ever too low
+ * for what comes before it.
+ */
+function second(event: ChainEvent): ChainEvent {
+  return { ...event, logIndex: event.logIndex + MAX_LOGS, seq: event.seq + MAX_LOGS };
+}

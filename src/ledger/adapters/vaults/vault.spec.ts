@@ -1,0 +1,24 @@
+import { zeroAddress } from 'viem';
+import { Vault } from './vault';
+
+const [A, B] = ['a', 'b'].map((digit) => `0x${digit.repeat(40)}` as const);
+const vault = new Vault();
+
+describe('a vault', () => {
+  it('tells by its own events of shares that are made and end, and by transfers of those that move', () => {
+    const transfer = (from: typeof A, to: typeof A, value = 1n) => vault.transfer({ from, to, value });
+    expect(transfer(A, B)).toEqual({ kind: 'SharesMoved', poolAccount: A, account: B, shares: 1n });
+    expect([transfer(A, A), transfer(zeroAddress, A), transfer(A, zeroAddress), transfer(A, B, 0n)]).toEqual(
+      Array.from({ length: 4 }, () => undefined),
+    );
+  });
+
+  it('tells nothing where nothing was taken out, which anyone can do for anyone', () => {
+    const of = { sender: B, receiver: B, owner: A };
+    expect(vault.withdraw({ ...of, assets: 0n, shares: 0n })).toBeUndefined();
+    expect(vault.withdraw({ ...of, assets: 0n, shares: 1n })).toMatchObject({
+      kind: 'SharesSold',
+      account: A,
+    });
+  });
+});

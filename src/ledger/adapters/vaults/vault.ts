@@ -1,0 +1,38 @@
+import { Module } from '@nestjs/common';
+import { parseAbi, zeroAddress } from 'viem';
+import type { Happening } from '#ledger/adapters/happening';
+import { type EventOf, PoolContract, eventsOf } from '#ledger/adapters/pool-contract';
+
+const abi = parseAbi([
+  'event Deposit(address indexed sender, address indexed owner, uint256 assets, uint256 shares)',
+  'event Withdraw(address indexed sender, address indexed receiver, address indexed owner, uint256 assets, uint256 shares)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+]);
+type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof abi, Name>;
+const On = eventsOf(abi);
+
+/** Vaults of ERC-4626, such as OpenZeppelin's. What an account has of one is its pool. */
+@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account' })
+export class Vault {
+  @On('Deposit')
+  deposit({ owner, assets, shares }: Event<'Deposit'>): Happening {
+    return { kind: 'SharesBought', poolAccount: owner, account: owner, amount: assets, shares };
+  }
+
+  /** Anyone can take nothing out for anyone. */
+  @On('Withdraw')
+  withdraw({ owner, assets, shares }: Event<'Withdraw'>): Happening | undefined {
+    if (assets === 0n && shares === 0n) return undefined;
+    return { kind: 'SharesSold', poolAccount: owner, account: owner, amount: assets, shares };
+  }
+
+  /** Shares that are made or end are told by the two others. Anyone can move none for anyone. */
+  @On('Transfer')
+  transfer({ from, to, value }: Event<'Transfer'>): Happening | undefined {
+    if (value === 0n || from === to || from === zeroAddress || to === zeroAddress) return undefined;
+    return { kind: 'SharesMoved', poolAccount: from, account: to, shares: value };
+  }
+}
+
+@Module({ providers: [Vault] })
+export class VaultsModule {}

@@ -1,0 +1,310 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { v7 as newId } from 'uuid';
+import { type Abi, type Address, maxUint256 } from 'viem';
+import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
+import { PoolContracts } from '#ledger/chain/chain.settings';
+import { RewindModule } from '#indexer/indexer.module';
+import { createIndexer } from '#indexer/indexer.setup';
+import { Rewind } from '#indexer/leading/rewind';
+import { IndexerTelemetry } from '#indexer/reporting/telemetry';
+import { Replay } from '#indexer/replaying/replay';
+import { endpointsOf } from '#indexer/verification';
+import { TYPE_WITH_DRAWS, byPoolType } from '#values/types';
+import { Progress } from '#verify/progress';
+import { Verification } from '#verify/verify';
+import { compile } from '../../../scripts/compile-contracts';
+import { indexerSettings } from '../../support/app';
+import { eventually, useChain } from '../../support/chain/chain-bench';
+import { urlAs } from '../../support/database';
+
+jest.setTimeout(120_000);
+
+const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/ForeignPools.sol']);
+
+describe.each([
+  [6, 0],
+  [18, 6],
+])('vaults of ERC-4626, with an asset of %i decimals and %i more for shares', (decimals, offset) => {
+  const bench = useChain();
+  const unit = 10n ** BigInt(decimals);
+  let [coin, vault, passage]: Address[] = [];
+  let app: NestFastifyApplication | undefined;
+
+  const addressOf = (client: DevClient): Address => client.account.address.toLowerCase() as Address;
+  async function call(
+    client: DevClient,
+    [name, address]: [keyof typeof compiled, Address],
+    functionName: string,
+    ...args: unknown[]
+  ): Promise<void> {
+    const abi: Abi = compiled[name].abi;
+    const hash = await client.writeContract({ abi, address, functionName, args, gas: 1_000_000n });
+    expect((await receiptOf(client, hash)).status).toBe('success');
+  }
+  const toVault = (client: DevClient, name: string, ...args: unknown[]) =>
+    call(client, ['PlainVault', vault], name, ...args);
+  const view = (functionName: string, ...args: unknown[]): Promise<bigint> =>
+    bench.owner.readContract({
+      abi: compiled.PlainVault.abi,
+      address: vault,
+      functionName,
+      args,
+    }) as Promise<bigint>;
+  /** What the vault earns. */
+  const earn = (amount: bigint) => call(bench.owner, ['Coin', coin], 'mint', vault, amount);
+
+  async function addPool(owner: DevClient, deposit?: bigint): Promise<string> {
+    const id = newId();
+    await bench.sql(
+      `WITH made AS (
+         INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+         SELECT $1, 'individual', id, $2, now(), now() FROM users WHERE address = $3 RETURNING id
+       )
+       INSERT INTO pool_members SELECT id, $3, 'OWNER', 'individual' FROM made`,
+      [id, vault, addressOf(owner)],
+    );
+    if (deposit !== undefined)
+      await bench.sql(
+        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
+         VALUES (gen_random_uuid(), $1, 'DEPOSIT', 'PENDING', $2, $3, $3, now())`,
+        [id, addressOf(owner), deposit],
+      );
+    return id;
+  }
+
+  const start = async (): Promise<void> => {
+    app = await createIndexer(
+      indexerSettings(bench.database.url, { ...bench.settings() }),
+      pino({ level: 'silent' }),
+    );
+  };
+  const stop = async (): Promise<void> => {
+    await app?.close();
+    app = undefined;
+  };
+
+  /** What the database says of an account's pool: balance, paid in, taken out, claimed. */
+  const position = async (pool: string): Promise<bigint[]> => {
+    const [row] = await bench.sql<Record<string, string>>(
+      'SELECT balance, deposited, withdrawn, claimed FROM positions WHERE pool_id = $1',
+      [pool],
+    );
+    return Object.values(row ?? {}).map(BigInt);
+  };
+  const TABLES = [
+    'SELECT contract, seq, kind, pool_id, pool_name, account, amount, shares, outcome, transaction_id FROM chain_events ORDER BY block_number, log_index',
+    'SELECT id, pool_id, type, status, account, amount FROM transactions ORDER BY id',
+    'SELECT id, balance, claimed_yield, deposit_count, withdrawal_count, claim_count FROM pools ORDER BY id',
+    'SELECT * FROM positions ORDER BY pool_id, address',
+    'SELECT * FROM share_holdings ORDER BY vault, account',
+  ];
+  const state = async (): Promise<unknown[]> => {
+    const rows: unknown[] = [];
+    for (const text of TABLES) rows.push(await bench.sql(text));
+    return rows;
+  };
+
+  /** Shares are those of the vault, and a cost is what an account has paid in and not taken out. */
+  async function holdingsAreTrue(): Promise<void> {
+    const rows = await bench.sql<{ account: Address; shares: string; cost: string; flow: string | null }>(
+      `SELECT h.account, h.shares, h.cost, p.balance AS flow FROM share_holdings h
+       LEFT JOIN users u ON u.address = h.account LEFT JOIN pools o ON o.owner_id = u.id AND o.contract_address = h.vault
+       LEFT JOIN positions p ON p.pool_id = o.id`,
+    );
+    for (const { account, shares, cost, flow } of rows) {
+      expect(BigInt(shares)).toBe(await view('balanceOf', account));
+      if (flow !== null) expect(flow).toBe(cost);
+    }
+    const total = rows.reduce((sum, { shares }) => sum + BigInt(shares), 0n);
+    expect(total).toBe(await view('totalSupply'));
+  }
+
+  const anomalies = async (): Promise<unknown[]> =>
+    (await app!.get(IndexerTelemetry).anomalies.get()).values.filter(({ value }) => value > 0);
+  const verified = async (): Promise<unknown[]> => {
+    const { RPC_URL } = indexerSettings(bench.database.url, { ...bench.settings() });
+    const { listed, notChecked } = await new Verification(
+      {
+        databaseUrl: urlAs(bench.database.url, 'operator'),
+        repair: false,
+        limit: 10,
+        endpoints: endpointsOf({ RPC_URL }),
+      },
+      new Progress({ isTTY: false, write: () => true }),
+      new AbortController().signal,
+    ).run();
+    return [...listed, ...notChecked];
+  };
+  const replayed = async (): Promise<unknown> => {
+    const url = urlAs(bench.database.url, 'operator');
+    const { corrected, refused } = await new Replay(
+      url,
+      { POOL_CONTRACTS: new PoolContracts() },
+      () => undefined,
+    ).run();
+    return { corrected: Object.values(corrected).filter((count) => count > 0), refused };
+  };
+  async function rewind(to: number): Promise<void> {
+    const environment = indexerSettings(bench.database.url, { ...bench.settings() });
+    const context = await NestFactory.createApplicationContext(RewindModule.register(environment), {
+      logger: false,
+      abortOnError: false,
+    });
+    await context.get(Rewind).to(to);
+    await context.close();
+  }
+
+  beforeAll(async () => {
+    const { owner } = bench;
+    coin = (await deploy(owner, compiled.Coin, ['COIN', decimals])).address;
+    vault = (await deploy(owner, compiled.PlainVault, [coin, offset])).address.toLowerCase() as Address;
+    passage = (await deploy(owner, compiled.Passage, [])).address;
+    const args = [coin, owner.account.address, 1n];
+    const { address: pool } = await deploy(owner, artifacts.SavingsPool, args);
+    const { address: lottery } = await deploy(owner, artifacts.LotteryPool, args);
+    bench.deployment.contracts = byPoolType((type) => (type === TYPE_WITH_DRAWS ? lottery : pool));
+    bench.further.push(['individual:erc4626', vault]);
+    for (const client of [owner, bench.saver, bench.other]) {
+      await call(client, ['Coin', coin], 'mint', client.account.address, 1000n * unit);
+      await call(client, ['Coin', coin], 'approve', vault, maxUint256);
+      await toVault(client, 'approve', passage, maxUint256);
+    }
+    await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
+  });
+  afterEach(stop);
+
+  let own: string;
+  it('are followed to the unit: what was paid in and what it has earned', async () => {
+    const { saver, other } = bench;
+    own = await addPool(saver, 50n * unit);
+    await start();
+    await toVault(saver, 'deposit', 50n * unit, addressOf(saver));
+    await earn(7n * unit + 3n);
+    const shares = await view('balanceOf', addressOf(saver));
+    const sold = shares / 3n;
+    const paid = await view('previewRedeem', sold);
+    await toVault(saver, 'redeem', sold, addressOf(other), addressOf(saver));
+    await bench.atHead();
+    const cost = (50n * unit * sold) / shares;
+    expect(await position(own)).toEqual([50n * unit - cost, 50n * unit, cost, paid - cost]);
+    expect(paid - cost).toBeGreaterThan(2n * unit);
+    const rows = await bench.sql(
+      `SELECT type, status, amount, requested_amount IS NOT NULL AS announced FROM transactions WHERE pool_id = $1 ORDER BY id`,
+      [own],
+    );
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        { type: 'DEPOSIT', status: 'CONFIRMED', amount: `${50n * unit}`, announced: true },
+        { type: 'WITHDRAWAL', status: 'CONFIRMED', amount: `${cost}`, announced: false },
+        { type: 'YIELD_CLAIM', status: 'CONFIRMED', amount: `${paid - cost}`, announced: false },
+      ]),
+    );
+    expect(rows).toHaveLength(3);
+    await holdingsAreTrue();
+    // A claim of what nothing has accrued is nothing odd.
+    expect(await anomalies()).toEqual([]);
+    expect(await verified()).toEqual([]);
+  });
+
+  it('take what shares have cost to who gets them, whose pool may come later', async () => {
+    const { saver, other } = bench;
+    await start();
+    const [before] = await position(own);
+    const held = await view('balanceOf', addressOf(saver));
+    await toVault(saver, 'transfer', addressOf(other), held / 4n);
+    await toVault(saver, 'transfer', addressOf(other), 0n);
+    await bench.atHead();
+    const moved = (before * (held / 4n)) / held;
+    expect((await position(own))[0]).toBe(before - moved);
+    const theirs = await addPool(other);
+    await eventually(
+      'their money',
+      () => position(theirs),
+      ([balance]) => balance === moved,
+    );
+    // Within one block: from the saver to a contract, which sells a half and gives the other.
+    await toVault(other, 'deposit', 11n * unit, addressOf(other));
+    await earn(unit);
+    await call(saver, ['Passage', passage], 'pass', vault, held / 2n, addressOf(other));
+    await bench.atHead();
+    await holdingsAreTrue();
+    expect(
+      await bench.sql(`SELECT * FROM share_holdings WHERE account = $1`, [passage.toLowerCase()]),
+    ).toEqual([]);
+    // All of it, and nothing is left.
+    await toVault(
+      other,
+      'redeem',
+      await view('balanceOf', addressOf(other)),
+      addressOf(other),
+      addressOf(other),
+    );
+    await bench.atHead();
+    const [balance, deposited, withdrawn, claimed] = await position(theirs);
+    expect([balance, deposited - withdrawn]).toEqual([0n, 0n]);
+    expect(claimed).toBeGreaterThan(0n);
+    await holdingsAreTrue();
+    const outcomes = `SELECT outcome FROM chain_events WHERE shares IS NOT NULL GROUP BY 1 ORDER BY 1`;
+    expect(await bench.sql(outcomes)).toEqual([{ outcome: 'APPLIED' }, { outcome: 'UNKNOWN_POOL' }]);
+    expect(await verified()).toEqual([]);
+  });
+
+  it('go back and forth with the chain, and are made anew from their events', async () => {
+    const { saver, other } = bench;
+    await start();
+    await bench.atHead();
+    const before = await state();
+    await toVault(other, 'deposit', 5n * unit, addressOf(other));
+    await toVault(other, 'transfer', addressOf(saver), 1000n);
+    await toVault(saver, 'redeem', 2000n, addressOf(saver), addressOf(saver));
+    await bench.atHead();
+    expect(await state()).not.toEqual(before);
+    await bench.rpc('anvil_reorg', 3, []);
+    await bench.mine(1);
+    await bench.atHead();
+    expect(await state()).toEqual(before);
+    await toVault(other, 'deposit', 6n * unit, addressOf(other));
+    await toVault(other, 'transfer', addressOf(saver), 3000n);
+    await toVault(saver, 'redeem', 2000n, addressOf(saver), addressOf(saver));
+    await bench.atHead();
+    await holdingsAreTrue();
+    await stop();
+    const after = await state();
+    expect(await replayed()).toEqual({ corrected: [], refused: [] });
+    expect(await state()).toEqual(after);
+    for (const blocks of [1, 2, 12]) {
+      await rewind((await bench.cursor())!.number - blocks);
+      await start();
+      await bench.atHead();
+      await stop();
+      expect(await state()).toEqual(after);
+    }
+    expect(await verified()).toEqual([]);
+  });
+
+  it('wait for confirmations with the worth that they had', async () => {
+    const { saver } = bench;
+    const settings = { ...bench.settings(), CONFIRMATIONS: '3' };
+    app = await createIndexer(indexerSettings(bench.database.url, settings), pino({ level: 'silent' }));
+    await bench.atHead();
+    const [before] = await position(own);
+    await toVault(saver, 'deposit', 9n * unit, addressOf(saver));
+    await toVault(
+      saver,
+      'redeem',
+      await view('balanceOf', addressOf(saver)),
+      addressOf(saver),
+      addressOf(saver),
+    );
+    await bench.atHead();
+    expect((await position(own))[0]).toBe(before);
+    expect(await view('balanceOf', addressOf(saver))).toBe(0n);
+    expect(await bench.sql('SELECT FROM share_holdings WHERE account = $1', [addressOf(saver)])).toEqual([]);
+    await bench.mine(3);
+    await bench.atHead();
+    expect((await position(own))[0]).toBe(0n);
+    expect(await verified()).toEqual([]);
+  });
+});

@@ -32,7 +32,7 @@ export class KeeperSettings extends ChainSettings {
   @Setting('The same for contracts where it is another: those of a token with other decimals.', {
     readBy: ['keeper'],
     form: '`0x…=units`, separated by commas',
-    unset: '`KEEPER_LEAST_YIELD` at all',
+    unset: '`KEEPER_LEAST_YIELD` everywhere',
     example: '',
   })
   @AmountsByContract()

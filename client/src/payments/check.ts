@@ -82,7 +82,8 @@ export async function checkPayment(
   const { chainId, token } = config;
   if (chainId === null || token === null)
     throw new ApiError('chain_unknown', 503, 'The chain is not known yet', [], undefined, undefined);
-  const spent = (contract && config.contractTokens[contract]) || token;
+  const place = contract?.toLowerCase() ?? '';
+  const spent = config.contractTokens[place] ?? token;
   const { reader, wallet: client } = groundOf(wallet, chainId, config);
   await changeChain(client!, chainId, config);
   const account = addressOf(await payingAccount(client!, signedIn));
@@ -91,7 +92,7 @@ export async function checkPayment(
     reader,
     contract as Address | undefined,
     units,
-    type ? BigInt(config.minimumDeposits[contract!] ?? config.minimumDeposit) : 0n,
+    type ? BigInt(config.minimumDeposits[place] ?? config.minimumDeposit) : 0n,
   );
   await checkFunds(reader, account, { token: spent.address as Address, amount: units });
 }

@@ -12,7 +12,7 @@ export class PoolsSettings {
   @Setting('Smallest first deposit at contracts where it is another: those of a token with other decimals.', {
     readBy: ['API'],
     form: '`0x…=units`, separated by commas',
-    unset: '`MIN_DEPOSIT` at all',
+    unset: '`MIN_DEPOSIT` everywhere',
     example: '',
   })
   @AmountsByContract()

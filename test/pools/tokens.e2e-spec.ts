@@ -1,4 +1,5 @@
 import { type Hex, decodeFunctionData } from 'viem';
+import { byPoolType } from '#values/types';
 import { tokenAbi } from '#ledger/chain/contract.abi';
 import { CONTRACTS, type SignedIn, TEN, useApp } from '../support/app';
 import { accrue, addTransaction } from '../support/ledger';
@@ -45,7 +46,7 @@ describe('amounts of several tokens', () => {
       pendingDeposits: TEN,
       totalYield: '100',
       averageAPR: 5,
-      byType: { individual: 1, cooperative: 0, lottery: 1, rotating: 0 },
+      byType: { ...byPoolType(() => 0), individual: 1, lottery: 1 },
       otherTokens: [
         {
           ...euro,

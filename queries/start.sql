@@ -3,7 +3,9 @@
 -- src/features/start/start.sql.ts, on standbys where there are some
 -- $1 expiresAt text, $2 chainId bigint, $3 user uuid, $4 caller text
 PREPARE start AS
-  SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw, here.*,
+  SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw,
+
+ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS "otherContracts", here.*,
     pools.data AS "pools", pools.total AS "poolsTotal",
     positions.data AS "positions", positions.total AS "positionsTotal",
     transactions.data AS "transactions", transactions.total AS "transactionsTotal",
@@ -19,7 +21,7 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   FROM users u WHERE u.id = ($3::uuid)) profile
   CROSS JOIN (
   SELECT json_build_object(
-    'activePoolsCount', p.all_active,
+    'activePoolsCount', (SELECT coalesce(sum(active), 0) FROM owner_totals WHERE owner_id = u.id),
     'joinedAt', iso(u.created_at),
 
 'totalDeposited', d.deposited, 'pendingDeposits', d.pending, 'totalYield', p.yield, 'yieldEarned', d.claimed,
@@ -40,12 +42,9 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
   FROM account_days WHERE address = u.address AND contract = ANY(o.contracts) GROUP BY day ORDER BY day
  ) days) d CROSS JOIN LATERAL
-(SELECT coalesce(sum(yield) FILTER (WHERE contract = ANY(o.contracts)), 0)::text AS yield,
-  coalesce(sum(active) FILTER (WHERE contract = ANY(o.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
-
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract = ANY(o.contracts)) / nullif(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) / 100, 2)), 0) AS apr,
-  coalesce(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) AS pools
- FROM owner_totals WHERE owner_id = u.id) p
+(SELECT coalesce(sum(yield), 0)::text AS yield, coalesce(sum(active), 0) AS active, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id AND contract = ANY(o.contracts)) p
       WHERE d.days > 0 OR p.pools > 0) END)::text AS data
   FROM users u CROSS JOIN (SELECT
 ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
@@ -58,12 +57,9 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
   FROM account_days WHERE address = u.address AND contract <> ALL(others.contracts) GROUP BY day ORDER BY day
  ) days) d CROSS JOIN LATERAL
-(SELECT coalesce(sum(yield) FILTER (WHERE contract <> ALL(others.contracts)), 0)::text AS yield,
-  coalesce(sum(active) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
-
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract <> ALL(others.contracts)) / nullif(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) / 100, 2)), 0) AS apr,
-  coalesce(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS pools
- FROM owner_totals WHERE owner_id = u.id) p
+(SELECT coalesce(sum(yield), 0)::text AS yield, coalesce(sum(active), 0) AS active, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id AND contract <> ALL(others.contracts)) p
   WHERE u.id = ($3::uuid)) analytics
   CROSS JOIN
 (SELECT present.xid::text, present.position::text, present.item, (

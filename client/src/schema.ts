@@ -2824,6 +2824,11 @@ export interface components {
             /** @description As `GET /lottery/winners?limit=3` */
             winners: components["schemas"]["FirstPageOfWinner"];
             /**
+             * @description Contracts of other tokens than the first: what is paid there counts in `analytics.otherTokens` alone
+             * @example []
+             */
+            otherContracts: string[];
+            /**
              * @description A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event
              * @example 0000000003e9-000000000011-0001
              */
@@ -12273,6 +12278,7 @@ export interface operations {
                      *             "pages": 1
                      *           }
                      *         },
+                     *         "otherContracts": [],
                      *         "cursor": "0000000003e9-000000000011-0001"
                      *       }
                      *     }

@@ -13,7 +13,7 @@ describe('the example page, where contracts have two tokens', () => {
   let dapp: Dapp;
 
   beforeAll(async () => {
-    const least = { MIN_DEPOSITS: `${CONTRACTS.lottery}=1` };
+    const least = { MIN_DEPOSITS: `${CONTRACTS.lottery}=1,${CONTRACTS.rotating}=1` };
     await app.start({ NODE_ENV: 'development', RATE_LIMIT_AUTH: '1000', ...least });
     await app.listen();
     dapp = await serveDapp({ api: `http://127.0.0.1:${app.port}` });
@@ -21,8 +21,12 @@ describe('the example page, where contracts have two tokens', () => {
     for (const [type, contract] of Object.entries(CONTRACTS))
       await app.sql(
         'INSERT INTO chain_tokens VALUES ($1, $2, $3, $4)',
-        type === 'lottery' ? [contract, EURO, 'EURC', 6] : [contract, FIRST, 'DAI', 18],
+        ['lottery', 'rotating'].includes(type) ? [contract, EURO, 'EURC', 6] : [contract, FIRST, 'DAI', 18],
       );
+    await app.sql(
+      `INSERT INTO chain_contracts (type, address, position, from_block, circles) VALUES ('rotating', $1, 0, 1, true)`,
+      [CONTRACTS.rotating],
+    );
   }, 120_000);
   afterAll(async () => {
     await dapp?.stop();
@@ -68,5 +72,13 @@ describe('the example page, where contracts have two tokens', () => {
     await dialog.getByText('You pay 25 DAI').waitFor();
     await dialog.getByText('Lottery', { exact: true }).click();
     await dialog.getByText('You pay 25 EURC').waitFor();
+
+    // The pool is not listed yet when its circle is to be opened.
+    await dialog.getByText('Rotating', { exact: true }).click();
+    await dialog.getByRole('textbox', { name: /address a line/ }).fill(newWallet().address);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    const terms = page.getByRole('dialog', { name: 'Open the circle' });
+    await terms.getByText('25 EURC').first().waitFor();
+    expect(await terms.getByRole('textbox').first().inputValue()).toBe('25');
   });
 });

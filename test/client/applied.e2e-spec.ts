@@ -1,6 +1,6 @@
 import { type Follower, SavingsClient, type Start, memoryTokens } from '@pooled-savings/client';
 import { isDeepStrictEqual } from 'node:util';
-import { TEN, type SignedIn, until, useApp } from '../support/app';
+import { CONTRACTS, TEN, type SignedIn, until, useApp } from '../support/app';
 import { addTransaction, newHash } from '../support/ledger';
 import { generator } from '../support/random';
 import { readable } from '../support/events/outbox';
@@ -108,6 +108,26 @@ beforeAll(async () => {
       }),
     ]);
   await readable(app);
+});
+
+it('is read where money is of another token than the sums', async () => {
+  await app.sql(`INSERT INTO chain_facts VALUES (1, 31337, $1, 'DAI', 18)`, [`0x${'a'.repeat(40)}`]);
+  await app.sql(`INSERT INTO chain_tokens VALUES ($1, $2, 'EURC', 6)`, [
+    CONTRACTS.cooperative,
+    `0x${'b'.repeat(40)}`,
+  ]);
+  const watched = await watch(owner);
+  const { analytics, otherContracts } = watched.follower.state.data!;
+  expect([
+    analytics.totalDeposited,
+    analytics.otherTokens.map(({ totalDeposited }) => totalDeposited),
+  ]).toEqual(['0', [TEN]]);
+  expect(otherContracts).toEqual([CONTRACTS.cooperative]);
+  await move('DEPOSIT', owner, '7');
+  await move('YIELD_CLAIM', owner, '5');
+  await compare(watched, owner);
+  watched.follower.stop();
+  await app.sql('DELETE FROM chain_facts; DELETE FROM chain_tokens');
 });
 
 it('is what the service would say, after any movements, without a request', async () => {

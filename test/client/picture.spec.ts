@@ -9,6 +9,7 @@ const POOL = 'p';
 const page = (cursor: string, balance = '100'): Start =>
   ({
     user: { address: ME },
+    otherContracts: [],
     pools: { data: [{ id: POOL, balance, pendingBalance: '0', recentTransactions: [] }] },
     positions: { data: [], pagination: { total: 0, limit: 100 } },
     transactions: { data: [], pagination: { page: 1, limit: 8, total: 0, pages: 0 } },

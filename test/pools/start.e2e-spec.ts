@@ -82,7 +82,8 @@ const CONFIRM = `
 describe('what a start page shows', () => {
   /** To the letter: what each endpoint says of its first page. */
   async function agree(as: SignedIn): Promise<void> {
-    const { cursor, draw, ...rest } = (await app.get('/users/me/start', as)).body.data;
+    const { cursor, draw, otherContracts, ...rest } = (await app.get('/users/me/start', as)).body.data;
+    expect(otherContracts).toEqual([]);
     for (const [name, path] of Object.entries(PARTS)) {
       const { data, pagination } = (await app.get(path, as)).body;
       expect([name, rest[name]]).toEqual([name, pagination ? { data, pagination } : data]);

@@ -184,10 +184,10 @@ function begun(start: Start, event: Movement, amount: bigint): Start | undefined
   return { ...start, positions };
 }
 
-/** The caller's figures, if it is the caller's movement. */
+/** The caller's figures, if it is the caller's movement. Those of other tokens than the first are read. */
 function mine(
   start: Start,
-  { account }: { account: string },
+  { account, poolId }: { account: string; poolId: string },
   {
     deposited = 0n,
     pending = 0n,
@@ -196,6 +196,8 @@ function mine(
   }: { deposited?: bigint; pending?: bigint; claimed?: bigint; day: string },
 ): Start | undefined {
   if (account !== start.user.address) return start;
+  const pool = start.pools.data.find(({ id }) => id === poolId);
+  if (!pool || start.otherContracts.includes(pool.contractAddress)) return undefined;
   const { analytics, user } = start;
   const { deposits, yields } = analytics.chartData;
   return {

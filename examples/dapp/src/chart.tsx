@@ -1,5 +1,6 @@
 import { type Token, amountText, withSymbol } from './format.js';
 import type { Holdings } from './session.js';
+import type { Tokens } from './tokens.js';
 
 interface Point {
   date: string;
@@ -102,8 +103,12 @@ export function BarChart({
  * newest of each pool that the caller owns, since only the owner announces any.
  * @returns what is not paid and could not be told apart, besides
  */
-export function paidOf({ analytics, pools }: Holdings): { points: Point[]; unpaid: bigint } {
+export function paidOf(
+  { analytics, pools }: Holdings,
+  { first, ofContract }: Tokens,
+): { points: Point[]; unpaid: bigint } {
   const announced = pools
+    .filter(({ contractAddress }) => ofContract(contractAddress).address === first.address)
     .flatMap(({ recentTransactions }) => recentTransactions)
     .filter(({ type, status }) => type === 'DEPOSIT' && status === 'PENDING');
   const byDay = new Map<string, bigint>();

@@ -10,6 +10,7 @@ import { type Problem, problemOf } from './errors.js';
 import { AmountField, Field, useSubmit, useWrong } from './fields.js';
 import { type Token, exactText, readAmount, shortAddress, withSymbol } from './format.js';
 import { client } from './session.js';
+import type { Tokens } from './tokens.js';
 
 const [LEAST_MEMBERS, MOST_MEMBERS] = [2, 32];
 const [HOUR, , WEEK] = PERIODS.map(([seconds]) => seconds);
@@ -17,13 +18,13 @@ const [HOUR, , WEEK] = PERIODS.map(([seconds]) => seconds);
 /** Asks for what the members of a circle agree on, for good. */
 export function OpenCircleDialog({
   pool,
-  token,
+  tokens,
   isLocal,
   onClose,
   onOpen,
 }: {
   pool: string;
-  token: Token;
+  tokens: Tokens;
   /** On the local chain nobody waits a week. */
   isLocal: boolean;
   onClose: () => void;
@@ -38,7 +39,15 @@ export function OpenCircleDialog({
   return (
     <Dialog title="Open the circle" onClose={onClose}>
       {problem && <ProblemText problem={problem} />}
-      {detail && <Terms pool={detail} token={token} isLocal={isLocal} onClose={onClose} onOpen={onOpen} />}
+      {detail && (
+        <Terms
+          pool={detail}
+          token={tokens.ofContract(detail.contractAddress)}
+          isLocal={isLocal}
+          onClose={onClose}
+          onOpen={onOpen}
+        />
+      )}
     </Dialog>
   );
 }

@@ -37,7 +37,7 @@ export function Dashboard({
   const followed = useFollowed(session, config);
   const { holdings, state } = followed;
   const { data } = state;
-  const tokens = tokensOf(config, holdings?.pools ?? []);
+  const tokens = tokensOf(config, holdings);
   const token = tokens.first;
   const { rounds, known } = useRounds(address, followed.follower, state);
   const paying = usePaying(session, tokens, data, known);
@@ -96,7 +96,7 @@ export function Dashboard({
   const inOthers = (field: Field) =>
     tokens.others.map((each) => <small key={each.address}>{withSymbol(sum(field, each), each)}</small>);
   const { yields } = holdings.analytics.chartData;
-  const { points: paid, unpaid } = paidOf(holdings);
+  const { points: paid, unpaid } = paidOf(holdings, tokens);
   return (
     <>
       {heading}
@@ -132,7 +132,6 @@ export function Dashboard({
             calls={config.contractCalls}
             rounds={known}
             tokens={tokens}
-            inWallet={holdings.inWallet}
             paying={
               new Map(
                 paying.payments.flatMap(({ payment, arrived }) =>
@@ -192,7 +191,6 @@ export function Dashboard({
             winners={holdings.winners}
             address={address}
             tokens={tokens}
-            inWallet={holdings.inWallet}
             actions={lottery}
           />
         </div>
@@ -202,7 +200,6 @@ export function Dashboard({
         <NewPoolDialog
           tokens={tokens}
           contracts={config.contracts}
-          most={holdings.inWallet}
           onClose={() => setCreating(false)}
           callsOf={(type) => callsOf(config, type)}
           testSavers={circles.local?.savers}

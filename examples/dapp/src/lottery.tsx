@@ -25,7 +25,6 @@ export function Lottery({
   winners,
   address,
   tokens,
-  inWallet,
   actions,
 }: {
   draw: CurrentDraw | null;
@@ -36,7 +35,6 @@ export function Lottery({
   winners: readonly Winner[];
   address: string;
   tokens: Tokens;
-  inWallet: bigint | null;
   actions: LotteryActions;
 }) {
   const [older, showOlder] = useState(false);
@@ -72,7 +70,7 @@ export function Lottery({
           draw={draw}
           mine={entries.find(isOpen)}
           token={tokens.ofContract(draw.contract)}
-          inWallet={tokens.isFirst(tokens.ofContract(draw.contract)) ? inWallet : null}
+          inWallet={tokens.inWallet(tokens.ofContract(draw.contract))}
           actions={actions}
         />
       ) : (

@@ -16,7 +16,6 @@ const SHORT_ENOUGH = 14;
 export function NewPoolDialog({
   tokens,
   contracts,
-  most: inFirst,
   callsOf,
   testSavers,
   onClose,
@@ -24,8 +23,6 @@ export function NewPoolDialog({
 }: {
   tokens: Tokens;
   contracts: ReadyConfig['contracts'];
-  /** Of the first token in the wallet; null if that is not known. */
-  most: bigint | null;
   callsOf: (type: PoolType) => ReadyConfig['contractCalls'][string];
   /** Whom one can share a circle with, on the local chain. */
   testSavers: readonly string[] | undefined;
@@ -39,7 +36,7 @@ export function NewPoolDialog({
   const [autoCompound, setAutoCompound] = useState(false);
   const calls = callsOf(type);
   const token = tokens.ofContract(contracts[type]);
-  const most = tokens.isFirst(token) ? inFirst : null;
+  const most = tokens.inWallet(token);
   const isCircle = calls === 'circle';
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
   const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);

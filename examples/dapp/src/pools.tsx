@@ -41,7 +41,6 @@ export function Pools({
   calls,
   rounds,
   tokens,
-  inWallet,
   paying,
   address,
   actions,
@@ -56,7 +55,6 @@ export function Pools({
   calls: ReadyConfig['contractCalls'];
   rounds: KnownRounds;
   tokens: Tokens;
-  inWallet: bigint | null;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
   paying: ReadonlyMap<string, () => void>;
   address: string;
@@ -69,7 +67,7 @@ export function Pools({
 }) {
   const [asking, ask] = useState<Asking>();
   const balance = BigInt((asking && positions.get(asking.pool.id)?.balance) ?? 0);
-  const tokenOf = (pool: string) => tokens.ofPool(pool) ?? tokens.first;
+  const tokenOf = ({ contractAddress }: PoolItem) => tokens.ofContract(contractAddress);
   const close = (): void => ask(undefined);
   return (
     <section aria-labelledby="pools">
@@ -87,7 +85,7 @@ export function Pools({
       <ul class="pools">
         {pools.map((pool) => {
           const { id, contractAddress } = pool;
-          const common = { key: id, pool, token: tokenOf(id), address, position: positions.get(id) };
+          const common = { key: id, pool, token: tokenOf(pool), address, position: positions.get(id) };
           const shared = { ...common, showPayment: paying.get(id) };
           return calls[contractAddress] === 'circle' ? (
             <CircleCard
@@ -110,7 +108,7 @@ export function Pools({
       {opening !== undefined && (
         <OpenCircleDialog
           pool={opening}
-          token={tokenOf(opening)}
+          tokens={tokens}
           isLocal={circles.local !== undefined}
           onClose={() => open(undefined)}
           onOpen={(terms) => circles.open(opening, terms)}
@@ -120,8 +118,8 @@ export function Pools({
         <AmountDialog
           title="Deposit"
           says="You pay"
-          token={tokenOf(asking.pool.id)}
-          most={tokens.isFirst(tokenOf(asking.pool.id)) ? inWallet : null}
+          token={tokenOf(asking.pool)}
+          most={tokens.inWallet(tokenOf(asking.pool))}
           onClose={close}
           onAmount={(amount) => actions.deposit(asking.pool, amount)}
         />
@@ -130,7 +128,7 @@ export function Pools({
         <AmountDialog
           title="Withdraw"
           says="You take out"
-          token={tokenOf(asking.pool.id)}
+          token={tokenOf(asking.pool)}
           most={balance}
           onClose={close}
           onAmount={(amount) => {

@@ -8,7 +8,8 @@ export interface Tokens {
   first: Token;
   /** The first, if there is no other. */
   only: Token | undefined;
-  isFirst: (token: Token | undefined) => boolean;
+  /** What the wallet has of it; null if that is not known. */
+  inWallet: (token: Token) => bigint | null;
   ofContract: (contract: string) => Token;
   /** Undefined for a pool that is not listed here, if there are several tokens. */
   ofPool: (pool: string) => Token | undefined;
@@ -19,10 +20,10 @@ export interface Tokens {
 
 export function tokensOf(
   { token: first, contractTokens, contracts }: ReadyConfig,
-  pools: Holdings['pools'],
+  { pools, inWallet }: Pick<Holdings, 'pools' | 'inWallet'> = { pools: [], inWallet: null },
 ): Tokens {
   const ofContract: Tokens['ofContract'] = (contract) => contractTokens[contract] ?? first;
-  const isFirst = (token: Token | undefined): boolean => token?.address === first.address;
+  const isFirst = ({ address }: { address: string }): boolean => address === first.address;
   const only = Object.values(contractTokens).every(isFirst) ? first : undefined;
   const places = new Map(pools.map(({ id, contractAddress }) => [id, contractAddress]));
   const ofPool = (pool: string): Token | undefined => {
@@ -35,7 +36,7 @@ export function tokensOf(
   return {
     first,
     only,
-    isFirst,
+    inWallet: (token) => (isFirst(token) ? inWallet : null),
     ofContract,
     ofPool,
     ofPayment: (payment) =>

@@ -46,6 +46,13 @@ export class StartPage {
   @ApiProperty(list('entries', '/lottery/me', DrawEntry)) entries: FirstPage<DrawEntry>;
   @ApiProperty(list('winners', '/lottery/winners', Winner)) winners: FirstPage<Winner>;
   @ApiProperty({
+    type: [String],
+    example: [],
+    description:
+      'Contracts of other tokens than the first: what is paid there counts in `analytics.otherTokens` alone',
+  })
+  otherContracts: string[];
+  @ApiProperty({
     description:
       'A `Last-Event-ID`: `GET /events` with it goes on with exactly what this answer does not contain. It may be longer than the id of an event',
     example: '0000000003e9-000000000011-0001',

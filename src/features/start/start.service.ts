@@ -18,11 +18,12 @@ export class StartService {
     const token = { expiresAt: expiryOf(exp), chainId: chainId ?? null };
     const row = await this.database.read(START, { user, caller, ...token });
     if (!row) throw invalidToken('token_revoked');
-    const { xid, position, item, seen } = row;
+    const { xid, position, item, seen, otherContracts } = row;
     const { text: cursor } = new ResumePlace({ xid, position: Number(position), item }, seen);
     const parts = {
       ...{ user: row.user, analytics: row.analytics, draw: row.draw ?? 'null' },
       ...Object.fromEntries(LIST_NAMES.map((name) => [name, firstPage(row, name)])),
+      otherContracts: JSON.stringify(otherContracts),
       cursor: JSON.stringify(cursor),
     };
     return new JsonText(

@@ -1,4 +1,5 @@
 import { partOf, statement } from '#platform/postgres/statement';
+import { OTHER_CONTRACTS } from '#ledger/chain/chain.sql';
 import { USER_ANALYTICS } from '#features/analytics/analytics.sql';
 import { HERE } from '#features/events/events.sql';
 import { CURRENT_DRAW, LIST_TICKETS, LIST_WINNERS } from '#features/lottery/lottery.sql';
@@ -29,6 +30,7 @@ export interface StartRow extends Lists {
   user: string;
   analytics: string;
   draw: string | null;
+  otherContracts: string[];
   xid: string;
   position: string;
   item: number;
@@ -46,7 +48,8 @@ export const START = statement<
   'start',
   { user: 'uuid', caller: 'text', expiresAt: 'text', chainId: 'bigint' },
   `
-    SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw, here.*,
+    SELECT profile.data AS "user", analytics.data AS analytics, draw.data AS draw,
+      ${OTHER_CONTRACTS} AS "otherContracts", here.*,
       ${LIST_NAMES.map((name) => `${name}.data AS "${name}", ${name}.total AS "${name}Total"`).join(`,
       `)}
     FROM (${partOf(PROFILE, {})}) profile

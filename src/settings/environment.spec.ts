@@ -183,6 +183,15 @@ describe('where the events of contracts begin', () => {
   });
 });
 
+it.each(['MIN_DEPOSITS', 'KEEPER_LEAST_YIELDS'])('%s: no contract that is not followed', (name) => {
+  const of = (value: string): string[] =>
+    problemsOf({ ...REQUIRED, POOL_CONTRACTS: CONTRACTS, [name]: value });
+  expect(of(`${address('1')}=5`)).toEqual([]);
+  expect(of(`${address('1')}=5,${address('9')}=5`)).toEqual([
+    `${name} names a contract that POOL_CONTRACTS does not name`,
+  ]);
+});
+
 it('a budget of calls is one for all endpoints, or one for each', () => {
   const of = (RPC_URL: string, RPC_REQUESTS_PER_SECOND: string): string[] =>
     problemsOf({ ...REQUIRED, RPC_URL, RPC_REQUESTS_PER_SECOND }, 'indexer');
@@ -413,7 +422,8 @@ describe('parsing', () => {
 
   it('gives MIN_DEPOSITS by contract, lower-cased, with spaces', () => {
     const [own, other] = [`0x${'aB'.repeat(20)}`, address('2')];
-    expect([...load({ MIN_DEPOSITS: `${own}=010, ${other}=7` }).MIN_DEPOSITS]).toEqual([
+    const POOL_CONTRACTS = CONTRACTS.replace(address('1'), own);
+    expect([...load({ POOL_CONTRACTS, MIN_DEPOSITS: `${own}=010, ${other}=7` }).MIN_DEPOSITS]).toEqual([
       [own.toLowerCase(), '10'],
       [other, '7'],
     ]);

@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { ArrayNotEmpty, IsInstance, IsInt, IsOptional, Max, Min, ValidateBy } from 'class-validator';
 import { Integer, IntegerList } from '#platform/config/settings';
-import { ChainSettings } from '#ledger/chain/chain.settings';
+import { ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import { StartBlocks, parseStartBlocks } from './start-blocks';
 import { Setting } from '#platform/config/setting';
@@ -147,19 +147,13 @@ export class IndexerSettings extends ChainSettings {
       !wrong('RPC_REQUESTS_PER_SECOND') &&
       budgets !== undefined &&
       ![1, endpoints].includes(budgets.length);
-    const areKnown = wrong('START_BLOCK') || wrong('POOL_CONTRACTS') || namesKnown(settings);
     return [
       ...super.problems(settings, wrong),
-      ...(areKnown ? [] : ['START_BLOCK names a contract that POOL_CONTRACTS does not name']),
+      ...strangersIn('START_BLOCK', () => settings.START_BLOCK.named, settings, wrong),
       ...(areTooFew ? ['RPC_AGREE is more than the endpoints of RPC_URL'] : []),
       ...(isUneven
         ? ['RPC_REQUESTS_PER_SECOND must be one number, or one for each endpoint of RPC_URL']
         : []),
     ];
   }
-}
-
-function namesKnown({ START_BLOCK, POOL_CONTRACTS }: IndexerSettings): boolean {
-  const contracts = new Set([...POOL_CONTRACTS.values()].flat());
-  return [...START_BLOCK.named.keys()].every((address) => contracts.has(address));
 }

@@ -2,7 +2,7 @@ import { IsInt, IsOptional, Matches, Max, Min } from 'class-validator';
 import { privateKeyToAccount } from 'viem/accounts';
 import { isStrongSecret } from '#platform/config/secret';
 import { Integer } from '#platform/config/settings';
-import { ChainSettings } from '#ledger/chain/chain.settings';
+import { ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
 import { Setting } from '#platform/config/setting';
 
@@ -50,7 +50,10 @@ export class KeeperSettings extends ChainSettings {
 
   static override problems(settings: KeeperSettings, wrong: (name: string) => boolean): string[] {
     const { KEEPER_KEY, NODE_ENV } = settings;
-    const problems = super.problems(settings, wrong);
+    const problems = [
+      ...super.problems(settings, wrong),
+      ...strangersIn('KEEPER_LEAST_YIELDS', () => settings.KEEPER_LEAST_YIELDS, settings, wrong),
+    ];
     if (!KEEPER_KEY || wrong('KEEPER_KEY')) return problems;
     if (!isKey(KEEPER_KEY)) return [...problems, 'KEEPER_KEY is no private key'];
     const isWeak = NODE_ENV === 'production' && !isStrongSecret(KEEPER_KEY);

@@ -1,5 +1,6 @@
 import { Matches } from 'class-validator';
 import { Setting } from '#platform/config/setting';
+import { type ChainSettings, strangersIn } from '#ledger/chain/chain.settings';
 import { AmountsByContract, ContractAmounts } from '#ledger/chain/contract-amounts';
 
 export class PoolsSettings {
@@ -17,4 +18,8 @@ export class PoolsSettings {
   })
   @AmountsByContract()
   MIN_DEPOSITS = new ContractAmounts();
+
+  static problems(settings: PoolsSettings & ChainSettings, wrong: (name: string) => boolean): string[] {
+    return strangersIn('MIN_DEPOSITS', () => settings.MIN_DEPOSITS, settings, wrong);
+  }
 }

@@ -69,6 +69,19 @@ export class ChainSettings extends ProcessSettings {
   }
 }
 
+/** @returns a problem if a setting names a contract that is not followed @param named what it names, once it is read */
+export function strangersIn(
+  name: string,
+  named: () => ReadonlyMap<string, unknown>,
+  { POOL_CONTRACTS }: Pick<ChainSettings, 'POOL_CONTRACTS'>,
+  wrong: (name: string) => boolean,
+): string[] {
+  if (wrong(name) || wrong('POOL_CONTRACTS')) return [];
+  const followed = new Set([...POOL_CONTRACTS.values()].flat());
+  const areFollowed = [...named().keys()].every((address) => followed.has(address));
+  return areFollowed ? [] : [`${name} names a contract that POOL_CONTRACTS does not name`];
+}
+
 /**
  * A contract may serve several types: its events name the pool, and pools know their type.
  * @returns null if the text is not a list of types and addresses, lacks a type, repeats an address for a type, or names

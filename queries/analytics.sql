@@ -11,14 +11,12 @@ PREPARE pool_analytics AS
 (SELECT k.token, min(k.symbol) AS symbol, min(k.decimals) AS decimals, array_agg(k.contract) AS contracts
  FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address GROUP BY k.token) o CROSS JOIN LATERAL
 (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
-  coalesce(sum(yield), 0)::text AS yield,
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE true) / nullif(sum(pools) FILTER (WHERE true), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
+  coalesce(sum(yield), 0)::text AS yield, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
  FROM pool_totals WHERE contract = ANY(o.contracts)) s))::text AS data
   FROM (SELECT
 ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
 (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
-  coalesce(sum(yield), 0)::text AS yield,
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE true) / nullif(sum(pools) FILTER (WHERE true), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
+  coalesce(sum(yield), 0)::text AS yield, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr, coalesce(sum(pools), 0)::bigint AS pools
  FROM pool_totals WHERE contract <> ALL(others.contracts)) s CROSS JOIN (
     SELECT coalesce(sum(pools), 0)::bigint AS pools, json_build_object(
       'individual', coalesce(sum(pools) FILTER (WHERE type = 'individual'), 0)::bigint,
@@ -31,7 +29,7 @@ coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE true) / nullif(sum(pools) F
 -- $1 user uuid
 PREPARE user_analytics AS
   SELECT json_build_object(
-    'activePoolsCount', p.all_active,
+    'activePoolsCount', (SELECT coalesce(sum(active), 0) FROM owner_totals WHERE owner_id = u.id),
     'joinedAt', iso(u.created_at),
 
 'totalDeposited', d.deposited, 'pendingDeposits', d.pending, 'totalYield', p.yield, 'yieldEarned', d.claimed,
@@ -52,12 +50,9 @@ PREPARE user_analytics AS
   SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
   FROM account_days WHERE address = u.address AND contract = ANY(o.contracts) GROUP BY day ORDER BY day
  ) days) d CROSS JOIN LATERAL
-(SELECT coalesce(sum(yield) FILTER (WHERE contract = ANY(o.contracts)), 0)::text AS yield,
-  coalesce(sum(active) FILTER (WHERE contract = ANY(o.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
-
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract = ANY(o.contracts)) / nullif(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) / 100, 2)), 0) AS apr,
-  coalesce(sum(pools) FILTER (WHERE contract = ANY(o.contracts)), 0) AS pools
- FROM owner_totals WHERE owner_id = u.id) p
+(SELECT coalesce(sum(yield), 0)::text AS yield, coalesce(sum(active), 0) AS active, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id AND contract = ANY(o.contracts)) p
       WHERE d.days > 0 OR p.pools > 0) END)::text AS data
   FROM users u CROSS JOIN (SELECT
 ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.token_address) AS contracts OFFSET 0) others CROSS JOIN LATERAL
@@ -70,10 +65,7 @@ ARRAY(SELECT k.contract FROM chain_tokens k JOIN chain_facts f ON k.token <> f.t
   SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
   FROM account_days WHERE address = u.address AND contract <> ALL(others.contracts) GROUP BY day ORDER BY day
  ) days) d CROSS JOIN LATERAL
-(SELECT coalesce(sum(yield) FILTER (WHERE contract <> ALL(others.contracts)), 0)::text AS yield,
-  coalesce(sum(active) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS active, coalesce(sum(active), 0) AS all_active,
-
-coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE contract <> ALL(others.contracts)) / nullif(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) / 100, 2)), 0) AS apr,
-  coalesce(sum(pools) FILTER (WHERE contract <> ALL(others.contracts)), 0) AS pools
- FROM owner_totals WHERE owner_id = u.id) p
+(SELECT coalesce(sum(yield), 0)::text AS yield, coalesce(sum(active), 0) AS active, coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0) AS apr,
+  coalesce(sum(pools), 0) AS pools
+ FROM owner_totals WHERE owner_id = u.id AND contract <> ALL(others.contracts)) p
   WHERE u.id = ($1::uuid);

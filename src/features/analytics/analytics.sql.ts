@@ -11,14 +11,13 @@ export const depositedBy = (address: string): string =>
   `(SELECT coalesce(sum(deposited), 0) FROM account_days WHERE address = ${address} AND contract <> ALL(${OTHER_CONTRACTS}))`;
 
 const TOKEN = `'token', o.token, 'symbol', o.symbol, 'decimals', o.decimals`;
-/** SQL: the mean rate in percent of the pools of some contracts, by the sums over them. */
-const mean = (where: string): string => `
-  coalesce(trim_scale(round(sum(apr_bps) FILTER (WHERE ${where}) / nullif(sum(pools) FILTER (WHERE ${where}), 0) / 100, 2)), 0)`;
+/** SQL: the mean rate in percent, by the sums over pools. */
+const MEAN = `coalesce(trim_scale(round(sum(apr_bps) / nullif(sum(pools), 0) / 100, 2)), 0)`;
 
 /** SQL: one row, the sums over the pools of some contracts. */
 const pools = (where: string): string => `
   (SELECT coalesce(sum(deposited), 0)::text AS deposited, coalesce(sum(pending), 0)::text AS pending,
-    coalesce(sum(yield), 0)::text AS yield, ${mean('true')} AS apr, coalesce(sum(pools), 0)::bigint AS pools
+    coalesce(sum(yield), 0)::text AS yield, ${MEAN} AS apr, coalesce(sum(pools), 0)::bigint AS pools
    FROM pool_totals WHERE ${where})`;
 const POOL_SUMS = `'totalDeposits', s.deposited, 'pendingDeposits', s.pending, 'totalYield', s.yield, 'averageAPR', s.apr`;
 
@@ -53,13 +52,11 @@ const days = (where: string): string => `
     SELECT day, sum(deposited) AS deposited, sum(pending) AS pending, sum(claimed) AS claimed
     FROM account_days WHERE address = u.address AND ${where} GROUP BY day ORDER BY day
    ) days)`;
-/** SQL: one row, the pools of user `u` at some contracts, and how many are active at all. */
+/** SQL: one row, the pools of user `u` at some contracts. */
 const owned = (where: string): string => `
-  (SELECT coalesce(sum(yield) FILTER (WHERE ${where}), 0)::text AS yield,
-    coalesce(sum(active) FILTER (WHERE ${where}), 0) AS active, coalesce(sum(active), 0) AS all_active,
-    ${mean(where)} AS apr,
-    coalesce(sum(pools) FILTER (WHERE ${where}), 0) AS pools
-   FROM owner_totals WHERE owner_id = u.id)`;
+  (SELECT coalesce(sum(yield), 0)::text AS yield, coalesce(sum(active), 0) AS active, ${MEAN} AS apr,
+    coalesce(sum(pools), 0) AS pools
+   FROM owner_totals WHERE owner_id = u.id AND ${where})`;
 const USER_SUMS = `
   'totalDeposited', d.deposited, 'pendingDeposits', d.pending, 'totalYield', p.yield, 'yieldEarned', d.claimed,
   'averageAPR', p.apr, 'chartData', json_build_object('deposits', d.deposits, 'yields', d.yields)`;
@@ -69,7 +66,7 @@ export const USER_ANALYTICS = statement<{ user: string }, { data: string }>(
   { user: 'uuid' },
   `
     SELECT json_build_object(
-      'activePoolsCount', p.all_active,
+      'activePoolsCount', (SELECT coalesce(sum(active), 0) FROM owner_totals WHERE owner_id = u.id),
       'joinedAt', iso(u.created_at),
       ${USER_SUMS},
       'otherTokens', CASE others.contracts WHEN '{}' THEN '[]' ELSE (

@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { Transform } from 'class-transformer';
 import { IsInstance } from 'class-validator';
 
@@ -5,18 +6,13 @@ import { IsInstance } from 'class-validator';
 export class ContractAmounts extends Map<string, string> {}
 
 /** A setting of the form `0x…=units`, separated by commas, with each contract once. */
-export function AmountsByContract(): PropertyDecorator {
-  const parse = Transform(({ value }: { value: unknown }) =>
-    typeof value === 'string' ? parseAmounts(value) : value,
+export const AmountsByContract = (): PropertyDecorator =>
+  applyDecorators(
+    Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? parseAmounts(value) : value)),
+    IsInstance(ContractAmounts, {
+      message: 'must name contracts, each once, with whole numbers of smallest token units: 0x…=10000000',
+    }),
   );
-  const check = IsInstance(ContractAmounts, {
-    message: 'must name contracts, each once, with whole numbers of smallest token units: 0x…=10000000',
-  });
-  return (target, name) => {
-    parse(target, name);
-    check(target, name);
-  };
-}
 
 function parseAmounts(text: string): ContractAmounts | null {
   const amounts = new ContractAmounts();

@@ -1,10 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { v7 as newId } from 'uuid';
-import { type Abi, type Address, maxUint256 } from 'viem';
-import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
+import { type Address, maxUint256 } from 'viem';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
@@ -17,6 +15,7 @@ import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
+import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { urlAs } from '../../support/database';
 import { ForeignModule } from '../../support/chain/foreign-adapters';
 
@@ -31,45 +30,13 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
   let [coin, savings, clubs]: Address[] = [];
   let app: NestFastifyApplication | undefined;
 
-  async function call(
-    client: DevClient,
-    [name, address]: [keyof typeof compiled, Address],
-    functionName: string,
-    ...args: unknown[]
-  ): Promise<void> {
-    const abi: Abi = compiled[name].abi;
-    const hash = await client.writeContract({ abi, address, functionName, args, gas: 1_000_000n });
-    expect((await receiptOf(client, hash)).status).toBe('success');
-  }
   const toSavings = (client: DevClient, name: string, ...args: unknown[]) =>
-    call(client, ['AccountSavings', savings], name, ...args);
+    call(client, { ...compiled.AccountSavings, address: savings }, name, ...args);
   const toClubs = (client: DevClient, name: string, ...args: unknown[]) =>
-    call(client, ['Clubs', clubs], name, ...args);
-  const addressOf = (client: DevClient): string => client.account.address.toLowerCase();
+    call(client, { ...compiled.Clubs, address: clubs }, name, ...args);
 
-  /** A pool of the service, as POST /pools makes it; with a deposit that is announced. */
-  async function addPool(owner: DevClient, contract: Address, deposit?: bigint): Promise<string> {
-    const id = newId();
-    const type = contract === savings ? 'individual' : 'cooperative';
-    await bench.sql(
-      `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-       SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
-      [id, type, contract, addressOf(owner)],
-    );
-    await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [
-      id,
-      addressOf(owner),
-      'OWNER',
-      type,
-    ]);
-    if (deposit !== undefined)
-      await bench.sql(
-        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-         VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now())`,
-        [randomUUID(), id, addressOf(owner), deposit],
-      );
-    return id;
-  }
+  const poolAt = (owner: DevClient, contract: Address, deposit?: bigint): Promise<string> =>
+    addPool(bench, owner, { type: contract === savings ? 'individual' : 'cooperative', contract, deposit });
 
   const start = async (): Promise<void> => {
     app = await createIndexer(
@@ -152,8 +119,8 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     bench.further.push(['individual:accounts', savings], ['cooperative:clubs', clubs]);
     for (const client of [bench.owner, bench.saver, bench.other])
       for (const spender of [savings, clubs]) {
-        await call(client, ['Coin', coin], 'mint', client.account.address, 1000n * unit);
-        await call(client, ['Coin', coin], 'approve', spender, maxUint256);
+        await call(client, { ...compiled.Coin, address: coin }, 'mint', client.account.address, 1000n * unit);
+        await call(client, { ...compiled.Coin, address: coin }, 'approve', spender, maxUint256);
       }
     await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
   });
@@ -161,8 +128,8 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
 
   it('are followed to the unit: deposits, withdrawals, members, claims with a fee', async () => {
     const { saver, other, owner } = bench;
-    const own = await addPool(saver, savings, 5n * unit);
-    const club = await addPool(saver, clubs, 7n * unit);
+    const own = await poolAt(saver, savings, 5n * unit);
+    const club = await poolAt(saver, clubs, 7n * unit);
     await start();
     await toSavings(saver, 'save', 5n * unit);
     await toSavings(saver, 'unsave', 2n * unit + 1n);
@@ -204,15 +171,15 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
     await bench.atHead();
     const unknown = `SELECT count(*)::int FROM chain_events WHERE outcome = 'UNKNOWN_POOL'`;
     expect(await bench.sql(unknown)).toEqual([{ count: 5 }]);
-    const second = await addPool(other, clubs);
+    const second = await poolAt(other, clubs);
     const held = async (id: string): Promise<string[] | undefined> => (await positions())[id];
     await eventually(
       'its money',
       () => held(second),
       (found) => found !== undefined,
     );
-    const third = await addPool(other, clubs);
-    const own = await addPool(other, savings);
+    const third = await poolAt(other, clubs);
+    const own = await poolAt(other, savings);
     await bench.mine(1);
     await eventually(
       'no event without a pool',
@@ -227,7 +194,7 @@ describe.each([6, 18])('contracts of others, with a token of %i decimals', (deci
 
   it('go back and forth with the chain, and are made anew from their events', async () => {
     const { saver, other } = bench;
-    const club = await addPool(saver, clubs);
+    const club = await poolAt(saver, clubs);
     await start();
     await bench.atHead();
     const before = await state();

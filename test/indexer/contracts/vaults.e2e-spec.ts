@@ -1,9 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import pino from 'pino';
-import { v7 as newId } from 'uuid';
-import { type Abi, type Address, maxUint256 } from 'viem';
-import { type DevClient, artifacts, deploy, receiptOf } from '#dev/deploy';
+import { type Address, maxUint256 } from 'viem';
+import { type DevClient, artifacts, deploy } from '#dev/deploy';
 import { PoolContracts } from '#ledger/chain/chain.settings';
 import { RewindModule } from '#indexer/indexer.module';
 import { createIndexer } from '#indexer/indexer.setup';
@@ -17,6 +16,7 @@ import { Verification } from '#verify/verify';
 import { compile } from '../../../scripts/compile-contracts';
 import { indexerSettings } from '../../support/app';
 import { eventually, useChain } from '../../support/chain/chain-bench';
+import { addPool, addressOf, call } from '../../support/chain/foreign-pools';
 import { urlAs } from '../../support/database';
 
 jest.setTimeout(120_000);
@@ -32,19 +32,8 @@ describe.each([
   let [coin, vault, passage]: Address[] = [];
   let app: NestFastifyApplication | undefined;
 
-  const addressOf = (client: DevClient): Address => client.account.address.toLowerCase() as Address;
-  async function call(
-    client: DevClient,
-    [name, address]: [keyof typeof compiled, Address],
-    functionName: string,
-    ...args: unknown[]
-  ): Promise<void> {
-    const abi: Abi = compiled[name].abi;
-    const hash = await client.writeContract({ abi, address, functionName, args, gas: 1_000_000n });
-    expect((await receiptOf(client, hash)).status).toBe('success');
-  }
   const toVault = (client: DevClient, name: string, ...args: unknown[]) =>
-    call(client, ['PlainVault', vault], name, ...args);
+    call(client, { ...compiled.PlainVault, address: vault }, name, ...args);
   const view = (functionName: string, ...args: unknown[]): Promise<bigint> =>
     bench.owner.readContract({
       abi: compiled.PlainVault.abi,
@@ -53,26 +42,11 @@ describe.each([
       args,
     }) as Promise<bigint>;
   /** What the vault earns. */
-  const earn = (amount: bigint) => call(bench.owner, ['Coin', coin], 'mint', vault, amount);
+  const earn = (amount: bigint) =>
+    call(bench.owner, { ...compiled.Coin, address: coin }, 'mint', vault, amount);
 
-  async function addPool(owner: DevClient, deposit?: bigint): Promise<string> {
-    const id = newId();
-    await bench.sql(
-      `WITH made AS (
-         INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
-         SELECT $1, 'individual', id, $2, now(), now() FROM users WHERE address = $3 RETURNING id
-       )
-       INSERT INTO pool_members SELECT id, $3, 'OWNER', 'individual' FROM made`,
-      [id, vault, addressOf(owner)],
-    );
-    if (deposit !== undefined)
-      await bench.sql(
-        `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
-         VALUES (gen_random_uuid(), $1, 'DEPOSIT', 'PENDING', $2, $3, $3, now())`,
-        [id, addressOf(owner), deposit],
-      );
-    return id;
-  }
+  const poolOf = (owner: DevClient, deposit?: bigint): Promise<string> =>
+    addPool(bench, owner, { type: 'individual', contract: vault, deposit });
 
   const start = async (): Promise<void> => {
     app = await createIndexer(
@@ -167,8 +141,8 @@ describe.each([
     bench.deployment.contracts = byPoolType((type) => (type === TYPE_WITH_DRAWS ? lottery : pool));
     bench.further.push(['individual:erc4626', vault]);
     for (const client of [owner, bench.saver, bench.other]) {
-      await call(client, ['Coin', coin], 'mint', client.account.address, 1000n * unit);
-      await call(client, ['Coin', coin], 'approve', vault, maxUint256);
+      await call(client, { ...compiled.Coin, address: coin }, 'mint', client.account.address, 1000n * unit);
+      await call(client, { ...compiled.Coin, address: coin }, 'approve', vault, maxUint256);
       await toVault(client, 'approve', passage, maxUint256);
     }
     await bench.sql('INSERT INTO users VALUES (gen_random_uuid(), $1, now())', [addressOf(bench.other)]);
@@ -178,7 +152,7 @@ describe.each([
   let own: string;
   it('are followed to the unit: what was paid in and what it has earned', async () => {
     const { saver, other } = bench;
-    own = await addPool(saver, 50n * unit);
+    own = await poolOf(saver, 50n * unit);
     await start();
     await toVault(saver, 'deposit', 50n * unit, addressOf(saver));
     await earn(7n * unit + 3n);
@@ -218,7 +192,7 @@ describe.each([
     await bench.atHead();
     const moved = (before * (held / 4n)) / held;
     expect((await position(own))[0]).toBe(before - moved);
-    const theirs = await addPool(other);
+    const theirs = await poolOf(other);
     await eventually(
       'their money',
       () => position(theirs),
@@ -227,7 +201,7 @@ describe.each([
     // Within one block: from the saver to a contract, which sells a half and gives the other.
     await toVault(other, 'deposit', 11n * unit, addressOf(other));
     await earn(unit);
-    await call(saver, ['Passage', passage], 'pass', vault, held / 2n, addressOf(other));
+    await call(saver, { ...compiled.Passage, address: passage }, 'pass', vault, held / 2n, addressOf(other));
     await bench.atHead();
     await holdingsAreTrue();
     expect(

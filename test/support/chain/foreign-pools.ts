@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { v7 as newId } from 'uuid';
+import type { Abi, Address } from 'viem';
+import { type DevClient, receiptOf } from '#dev/deploy';
+import type { PoolType } from '#values/types';
+import type { ChainBench } from './chain-bench';
+
+export const addressOf = (client: DevClient): Address => client.account.address.toLowerCase() as Address;
+
+/** Calls a contract of the tests as a wallet does, and expects that it takes the call. */
+export async function call(
+  client: DevClient,
+  contract: { abi: Abi; address: Address },
+  functionName: string,
+  ...args: unknown[]
+): Promise<void> {
+  const hash = await client.writeContract({ ...contract, functionName, args, gas: 1_000_000n });
+  expect((await receiptOf(client, hash)).status).toBe('success');
+}
+
+/** A pool of the service, as POST /pools makes it; with a deposit that is announced. */
+export async function addPool(
+  bench: ChainBench,
+  owner: DevClient,
+  { type, contract, deposit }: { type: PoolType; contract: Address; deposit?: bigint },
+): Promise<string> {
+  const id = newId();
+  await bench.sql(
+    `INSERT INTO pools (id, type, owner_id, contract_address, created_at, last_update)
+     SELECT $1, $2, id, $3, now(), now() FROM users WHERE address = $4`,
+    [id, type, contract, addressOf(owner)],
+  );
+  await bench.sql('INSERT INTO pool_members VALUES ($1, $2, $3, $4)', [id, addressOf(owner), 'OWNER', type]);
+  if (deposit !== undefined)
+    await bench.sql(
+      `INSERT INTO transactions (id, pool_id, type, status, account, amount, requested_amount, created_at)
+       VALUES ($1, $2, 'DEPOSIT', 'PENDING', $3, $4, $4, now())`,
+      [randomUUID(), id, addressOf(owner), deposit],
+    );
+  return id;
+}

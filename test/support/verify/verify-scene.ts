@@ -1,12 +1,12 @@
-import { v7 as newId } from 'uuid';
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { v7 as newId } from 'uuid';
 import type { EndpointRotation } from '#verify/checks/endpoint-rotation';
 import type { VerifyReport } from '#verify/checks/findings';
 import { YieldModel } from '#verify/checks/yield-model';
 import { Progress } from '#verify/progress';
 import { Verification } from '#verify/verify';
 import { CircleSketch } from '../circles/circle-sketch';
-import { query } from '../database';
 import { GENESIS, LOTTERY, OTHER, POOLS_CONTRACT, PaperChain, SAVER, Written } from '../chain/paper-chain';
 import { paperNode } from '../chain/chain-node';
 
@@ -22,11 +22,15 @@ export class VerifyScene {
   written: Written;
   node: EndpointRotation;
   private tables: string[];
+  /** One for all: a new connection reads the catalog anew, which takes longer than what is asked here. */
+  private client: Client;
 
   async start(): Promise<this> {
     const { chain, pool, other } = this;
     const [paid, open] = [0, 1].map(() => newId({ msecs: GENESIS * 1000 }));
     this.written = await new Written().start(chain);
+    this.client = new Client({ connectionString: this.written.databaseUrl });
+    await this.client.connect();
     await this.sql(
       `CREATE OR REPLACE FUNCTION few_memberships() RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1'`,
     );
@@ -83,8 +87,9 @@ export class VerifyScene {
     return this;
   }
 
-  stop(): Promise<void> {
-    return this.written?.stop();
+  async stop(): Promise<void> {
+    await this.client?.end();
+    await this.written?.stop();
   }
 
   /** Two draws: one is won and paid, the other cancelled and paid back. */
@@ -122,13 +127,13 @@ export class VerifyScene {
     return new Verification(options, silent, new AbortController().signal).run();
   }
 
-  sql<Row extends object>(text: string): Promise<Row[]> {
-    return query<Row>(this.written.databaseUrl, text);
+  async sql<Row extends object>(text: string): Promise<Row[]> {
+    return (await this.client.query<Row>(text)).rows;
   }
 
   /** As an account that can switch triggers off, against which the database has no rule. */
   corrupt(text: string): Promise<unknown> {
-    return this.sql(`SET session_replication_role = replica; ${text}`);
+    return this.sql(`SET LOCAL session_replication_role = replica; ${text}`);
   }
 
   /** Every column of every table, and the name of its table. */
@@ -147,17 +152,22 @@ export class VerifyScene {
 
   /** The tables whose rows are not those of the beginning. The writer's share of a sum, and the time of a change, may differ. */
   async changed(): Promise<string[]> {
-    const [row] = await this.sql<Record<string, boolean>>(
-      `SELECT ${this.tables
-        .map((table) => {
-          const rows = (schema: string): string =>
-            `SELECT array_agg((to_jsonb(t) - 'last_update' - 'beat_at')::text ORDER BY (to_jsonb(t) - 'last_update')::text)
-             FROM ${schema}.${table} t`;
-          return `(${rows('public')}) IS DISTINCT FROM (${rows('copies')}) AS "${table}"`;
-        })
-        .join(', ')}`,
-    );
+    const { rows } = await this.client.query<Record<string, boolean>>({
+      name: 'changed',
+      text: this.compare(),
+    });
+    const [row] = rows;
     return Object.keys(row).filter((table) => row[table]);
+  }
+
+  private compare(): string {
+    const rows = (schema: string, table: string): string =>
+      `SELECT array_agg((to_jsonb(t) - 'last_update' - 'beat_at')::text ORDER BY (to_jsonb(t) - 'last_update')::text)
+       FROM ${schema}.${table} t`;
+    const columns = this.tables.map(
+      (table) => `(${rows('public', table)}) IS DISTINCT FROM (${rows('copies', table)}) AS "${table}"`,
+    );
+    return `SELECT ${columns.join(', ')}`;
   }
 
   async putBack(): Promise<void> {

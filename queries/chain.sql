@@ -5,7 +5,10 @@ PREPARE chain_facts AS
 SELECT chain_id AS "chainId", token_address AS address, token_symbol AS symbol, token_decimals AS decimals,
      (SELECT json_object_agg(type, minimum::text) FROM (
        SELECT DISTINCT ON (type) type, minimum FROM chain_contracts ORDER BY type, position DESC) c) AS minimums,
-     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address, CASE WHEN circles THEN 'circle' WHEN pools_by <> 'reference' THEN 'unknown' ELSE 'deposits' END AS calls FROM chain_contracts) c) AS calls,
+     (SELECT json_object_agg(address, calls) FROM (SELECT DISTINCT address,
+  CASE WHEN circles THEN '["open","join","contribute","payout","refund","endRound","cancel"]'::jsonb
+    WHEN calls IS NOT NULL THEN (SELECT jsonb_agg(c.name ORDER BY c.name) FROM jsonb_object_keys(calls) AS c(name))
+    WHEN pools_by <> 'reference' THEN '[]' ELSE '["deposit","withdraw","claim","compounding"]'::jsonb END AS calls FROM chain_contracts) c) AS calls,
      (SELECT json_object_agg(contract, json_build_object('address', token, 'symbol', symbol, 'decimals', decimals))
        FROM chain_tokens) AS tokens
    FROM chain_facts;

@@ -18,8 +18,11 @@ PREPARE pool_to_pay AS
 (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
-EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
-  AS "hasOwnCalls", chain.*,
+(SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
+    'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
+    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+  FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
+    AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     t.account, t.status, t.amount, coalesce(
 CASE WHEN t.status = 'PENDING' THEN (SELECT json_build_object('hash', s.hash, 'at', iso(s.at))
@@ -35,8 +38,11 @@ PREPARE pool_to_pay_out AS
 (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
 
 coalesce((SELECT c.circles FROM chain_contracts c WHERE c.type = p.type::text AND c.address = p.contract_address), false) AS "holdsCircles",
-EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
-  AS "hasOwnCalls", chain.*,
+(SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
+    'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
+    'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+  FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
+    AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own, chain.*,
     (SELECT k.token FROM chain_tokens k WHERE k.contract = p.contract_address) AS token,
     o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
     coalesce(y.claimable, 0)::text AS claimable,

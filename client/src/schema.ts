@@ -2400,13 +2400,16 @@ export interface components {
             /** @description Smallest deposit that the contracts take, and smallest withdrawal that leaves something */
             contractMinimums: components["schemas"]["ContractMinimums"];
             /**
-             * @description By address, what the service builds calls for, once the indexer has read it: `deposits` (deposit, withdraw, claim), `circle` (open, join and what follows), or `unknown`: the contract has calls of its own, so a wallet has to be told elsewhere
+             * @description By the address of each contract, the calls that the service builds for its pools (`/pools/{id}/calls/…`), once the indexer has read it. What is not among them a wallet has to be told elsewhere
              * @example {
-             *       "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "circle"
+             *       "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": [
+             *         "deposit",
+             *         "withdraw"
+             *       ]
              *     }
              */
             contractCalls: {
-                [key: string]: "deposits" | "circle" | "unknown";
+                [key: string]: ("deposit" | "withdraw" | "claim" | "compounding" | "open" | "join" | "contribute" | "payout" | "refund" | "endRound" | "cancel")[];
             };
             signIn: components["schemas"]["SignInRules"];
             /** @description Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token */
@@ -9705,7 +9708,10 @@ export interface operations {
                      *           "rotating": "25000000000000000000"
                      *         },
                      *         "contractCalls": {
-                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": "circle"
+                     *           "0xdc64a140aa3e981100a9beca4e685f962f0cf6c9": [
+                     *             "deposit",
+                     *             "withdraw"
+                     *           ]
                      *         },
                      *         "signIn": {
                      *           "domains": [],

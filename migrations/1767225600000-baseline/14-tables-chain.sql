@@ -35,12 +35,14 @@ CREATE TABLE chain_contracts (
   -- Whether it holds savings circles. Null until it was read.
   circles boolean,
   -- How its events name pools, and whether they are numbered: what its adapter, a class, says;
-  -- with the functions that give an account's balance and the pool's.
+  -- with the functions that give an account's balance and the pool's, and those that a wallet calls, by
+  -- what they do. No calls: those of the reference contracts, if it knows pools by the service's ids.
   pools_by text COLLATE "C" NOT NULL DEFAULT 'reference',
   numbered boolean NOT NULL DEFAULT true,
   adapter text NOT NULL DEFAULT 'ReferencePool',
   balance_view text,
   total_view text,
+  calls jsonb,
   CONSTRAINT chain_contracts_pkey PRIMARY KEY (type, address),
   CONSTRAINT chain_contracts_address_check CHECK (is_address(address))
 );

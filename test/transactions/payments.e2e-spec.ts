@@ -391,7 +391,12 @@ describe('calls', () => {
       contracts: Object.fromEntries(lower),
       contractMinimums: byPoolType(() => '1'),
       contractCalls: Object.fromEntries(
-        lower.map(([type, at]) => [at, type === TYPE_WITH_CIRCLES ? 'circle' : 'deposits']),
+        lower.map(([type, at]) => [
+          at,
+          type === TYPE_WITH_CIRCLES
+            ? ['open', 'join', 'contribute', 'payout', 'refund', 'endRound', 'cancel']
+            : ['deposit', 'withdraw', 'claim', 'compounding'],
+        ]),
       ),
     });
     expect(headers['cache-control']).toBe('public, max-age=60');

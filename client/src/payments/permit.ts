@@ -111,6 +111,9 @@ type Signed = readonly [deadline: bigint, v: number, r: Hex, s: Hex];
 function permitted(call: ContractCall): { selector: Hex; with: (signed: Signed) => Hex } | undefined {
   const abi = PERMITTED;
   if (call.name !== 'deposit' && call.name !== 'buyTickets') return undefined;
+  const selector = call.data.slice(0, 10);
+  // Contracts of others have functions of their own.
+  if (!PAYING.some((item) => toFunctionSelector(item) === selector)) return undefined;
   const { functionName, args } = decodeFunctionData({ abi: PAYING, data: call.data as Hex });
   if (functionName === 'deposit')
     return {

@@ -11,7 +11,7 @@ import type { Paying } from './paying.js';
 import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
-import { type ReadyConfig, type Session, callsOf, client } from './session.js';
+import { type ReadyConfig, type Session, callsAt, client } from './session.js';
 import type { Tokens } from './tokens.js';
 
 export interface Acting {
@@ -68,10 +68,11 @@ export function useActing(
   const attempt = useRef({ body: '', idempotencyKey: '' });
   const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
-    const calls = callsOf(config, pool.type);
     const contract = config.contracts[pool.type];
-    const problem =
-      calls === 'deposits' ? await problemWith({ amount, contract, type: pool.type }) : undefined;
+    const calls = callsAt(config, contract);
+    const problem = calls.includes('deposit')
+      ? await problemWith({ amount, contract, type: pool.type })
+      : undefined;
     if (problem) return problem;
     const body = JSON.stringify(pool);
     if (attempt.current.body !== body) attempt.current = { body, idempotencyKey: crypto.randomUUID() };
@@ -79,9 +80,9 @@ export function useActing(
     try {
       const { id, depositId } = await client.pools.create(pool, { idempotencyKey });
       attempt.current.body = '';
-      if (calls === 'circle') return void open(id);
+      if (calls.includes('open')) return void open(id);
       // It is paid where this page cannot; its card says so.
-      if (calls === 'unknown') return undefined;
+      if (!calls.includes('deposit')) return undefined;
       void pay(TITLES.deposit, (options) => client.pay(id, { transaction: depositId, amount, ...options }));
       return undefined;
     } catch (error) {

@@ -13,7 +13,7 @@ import { usePaying } from './paying.js';
 import { PaymentDialog, UnderWay } from './payments.js';
 import { Pools } from './pools.js';
 import { useChase, useRounds } from './rounds.js';
-import { type ReadyConfig, type Session, callsOf } from './session.js';
+import { type ReadyConfig, type Session, callsAt } from './session.js';
 import { tokensOf } from './tokens.js';
 import { WalletNotice } from './wallet-notice.js';
 
@@ -129,7 +129,7 @@ export function Dashboard({
           <Pools
             pools={holdings.pools}
             positions={holdings.positions}
-            calls={config.contractCalls}
+            callsOf={({ contractAddress }) => callsAt(config, contractAddress)}
             rounds={known}
             tokens={tokens}
             paying={
@@ -201,7 +201,7 @@ export function Dashboard({
           tokens={tokens}
           contracts={config.contracts}
           onClose={() => setCreating(false)}
-          callsOf={(type) => callsOf(config, type)}
+          callsOf={(type) => callsAt(config, config.contracts[type])}
           testSavers={circles.local?.savers}
           onCreate={(pool) => create(pool, open)}
         />

@@ -7,7 +7,7 @@ import type { Problem } from './errors.js';
 import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
 import { readAmount, shortAddress } from './format.js';
 import { TYPES } from './pools.js';
-import type { ReadyConfig } from './session.js';
+import type { Calls, ReadyConfig } from './session.js';
 import type { Tokens } from './tokens.js';
 
 const SHORT_ENOUGH = 14;
@@ -23,7 +23,7 @@ export function NewPoolDialog({
 }: {
   tokens: Tokens;
   contracts: ReadyConfig['contracts'];
-  callsOf: (type: PoolType) => ReadyConfig['contractCalls'][string];
+  callsOf: (type: PoolType) => Calls;
   /** Whom one can share a circle with, on the local chain. */
   testSavers: readonly string[] | undefined;
   onClose: () => void;
@@ -37,7 +37,7 @@ export function NewPoolDialog({
   const calls = callsOf(type);
   const token = tokens.ofContract(contracts[type]);
   const most = tokens.inWallet(token);
-  const isCircle = calls === 'circle';
+  const isCircle = calls.includes('open');
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
   const { form, wrong, check } = useWrong<'amount' | 'members'>(amountWrong);
   const send = (event: JSX.TargetedSubmitEvent<HTMLFormElement>): void => {
@@ -47,14 +47,23 @@ export function NewPoolDialog({
     const strange = named.find((each) => !isAddress(each, { strict: false }));
     const fine = check({
       amount:
-        'wrong' in read ? read.wrong : calls === 'deposits' ? tooMuch(read.units, most, token) : undefined,
+        'wrong' in read
+          ? read.wrong
+          : calls.includes('deposit')
+            ? tooMuch(read.units, most, token)
+            : undefined,
       members:
         strange && `${strange.length > SHORT_ENOUGH ? shortAddress(strange) : strange} is not an address`,
     });
     if (!fine || 'wrong' in read) return;
     const initialDeposit = read.units.toString();
     submit(() =>
-      onCreate({ type, initialDeposit, autoCompound: autoCompound && calls === 'deposits', members: named }),
+      onCreate({
+        type,
+        initialDeposit,
+        autoCompound: autoCompound && calls.includes('compounding'),
+        members: named,
+      }),
     );
   };
   return (
@@ -113,7 +122,7 @@ export function NewPoolDialog({
             )}
           </Field>
         )}
-        {calls === 'deposits' && (
+        {calls.includes('compounding') && (
           <label class="check">
             <input
               type="checkbox"
@@ -129,7 +138,11 @@ export function NewPoolDialog({
         {problem && <ProblemText problem={problem} />}
         <div class="actions">
           <button type="submit" class="main" disabled={busy}>
-            {busy ? 'Looking at your wallet…' : calls === 'deposits' ? 'Create and pay' : 'Create the pool'}
+            {busy
+              ? 'Looking at your wallet…'
+              : calls.includes('deposit')
+                ? 'Create and pay'
+                : 'Create the pool'}
           </button>
         </div>
       </form>

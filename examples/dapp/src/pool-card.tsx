@@ -2,6 +2,7 @@ import type { PoolItem, Position } from '@pooled-savings/client';
 import { type Token, amountText, dateText, numberText, shortAddress, withSymbol } from './format.js';
 import { PoolState } from './pool-state.js';
 import { type PoolActions, TYPES } from './pools.js';
+import type { Calls } from './session.js';
 
 /** Only its owner owes a deposit to a pool that was never paid. */
 export const isCancellable = ({ recentTransactions }: PoolItem, address: string): boolean =>
@@ -17,11 +18,11 @@ export function PoolCard({
   address,
   actions,
   ask,
-  hasOwnCalls,
+  calls,
 }: {
   pool: PoolItem;
-  /** The service knows no calls of its contract. */
-  hasOwnCalls: boolean;
+  /** Those that the service builds for its contract. */
+  calls: Calls;
   position: Position | undefined;
   token: Token;
   showPayment: (() => void) | undefined;
@@ -39,6 +40,9 @@ export function PoolCard({
   const isMine = ({ from }: { from: string }): boolean => from === address.toLowerCase();
   const others = pending !== undefined && !isMine(pending);
   const mayCancel = isCancellable(pool, address);
+  const can = (call: Calls[number]): boolean => calls.includes(call);
+  // At others' contracts nobody knows what can be claimed before it is.
+  const isOurs = can('compounding');
   return (
     <li class="card pool" data-pool={pool.id}>
       <div class="pool-head">
@@ -78,7 +82,7 @@ export function PoolCard({
           <dd data-field="claimable">{amountText(claimable, token)}</dd>
         </div>
       </dl>
-      {hasOwnCalls && (
+      {!can('deposit') && (
         <p class="hint own-calls">
           Its contract <code title={pool.contractAddress}>{shortAddress(pool.contractAddress)}</code> has
           calls of its own, which this page does not know. Pay in and take out there; here you see what comes
@@ -94,7 +98,7 @@ export function PoolCard({
           pending &&
           !pending.submitted &&
           !others &&
-          !hasOwnCalls && (
+          can('deposit') && (
             <button
               type="button"
               class="main"
@@ -104,22 +108,22 @@ export function PoolCard({
             </button>
           )
         )}
-        {!hasOwnCalls && !pending && !showPayment && (
+        {can('deposit') && !pending && !showPayment && (
           <button type="button" onClick={() => ask('deposit')}>
             Deposit
           </button>
         )}
-        {!hasOwnCalls && held > 0n && (
+        {can('withdraw') && held > 0n && (
           <button type="button" onClick={() => ask('withdraw')}>
             Withdraw
           </button>
         )}
-        {!hasOwnCalls && claimable > 0n && (
+        {can('claim') && (claimable > 0n || (!isOurs && held > 0n)) && (
           <button type="button" class="main" onClick={() => actions.claim(pool)}>
             Claim
           </button>
         )}
-        {!hasOwnCalls && position && (
+        {isOurs && position && (
           <button type="button" onClick={() => actions.compound(pool, !position.compounding)}>
             {position.compounding ? 'Stop compounding' : 'Compound yield'}
           </button>
@@ -129,7 +133,7 @@ export function PoolCard({
             Cancel the pool
           </button>
         )}
-        {actions.accrue && !hasOwnCalls && paid > 0n && (
+        {actions.accrue && isOurs && paid > 0n && (
           <button type="button" class="local" onClick={() => actions.accrue?.(pool)}>
             Add 5 % yield
           </button>

@@ -8,7 +8,7 @@ import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
 import { PoolCard, isCancellable } from './pool-card.js';
 import type { KnownRounds } from './rounds.js';
-import type { ReadyConfig } from './session.js';
+import type { Calls } from './session.js';
 import type { Tokens } from './tokens.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
@@ -38,7 +38,7 @@ type Asking = { pool: PoolItem; what: 'deposit' | 'withdraw' | 'cancel' } | unde
 export function Pools({
   pools,
   positions,
-  calls,
+  callsOf,
   rounds,
   tokens,
   paying,
@@ -51,8 +51,8 @@ export function Pools({
 }: {
   pools: readonly PoolItem[];
   positions: ReadonlyMap<string, Position>;
-  /** Which calls a contract takes, by its address. */
-  calls: ReadyConfig['contractCalls'];
+  /** The calls that the service builds for a pool. */
+  callsOf: (pool: PoolItem) => Calls;
   rounds: KnownRounds;
   tokens: Tokens;
   /** Pools into which a payment of this browser is under way, with a function that shows it. */
@@ -66,7 +66,11 @@ export function Pools({
   onNew: () => void;
 }) {
   const [asking, ask] = useState<Asking>();
-  const balance = BigInt((asking && positions.get(asking.pool.id)?.balance) ?? 0);
+  const most = (pool: PoolItem): bigint => {
+    const { balance = '0', claimable = '0' } = positions.get(pool.id) ?? {};
+    // Where yield cannot be claimed alone, it is taken out with what earned it.
+    return BigInt(balance) + (callsOf(pool).includes('claim') ? 0n : BigInt(claimable));
+  };
   const tokenOf = ({ contractAddress }: PoolItem) => tokens.ofContract(contractAddress);
   const close = (): void => ask(undefined);
   return (
@@ -84,10 +88,11 @@ export function Pools({
       )}
       <ul class="pools">
         {pools.map((pool) => {
-          const { id, contractAddress } = pool;
+          const { id } = pool;
           const common = { key: id, pool, token: tokenOf(pool), address, position: positions.get(id) };
           const shared = { ...common, showPayment: paying.get(id) };
-          return calls[contractAddress] === 'circle' ? (
+          const calls = callsOf(pool);
+          return calls.includes('open') ? (
             <CircleCard
               {...shared}
               rounds={rounds.get(id)}
@@ -96,12 +101,7 @@ export function Pools({
               onCancelPool={isCancellable(pool, address) ? () => ask({ pool, what: 'cancel' }) : undefined}
             />
           ) : (
-            <PoolCard
-              {...shared}
-              hasOwnCalls={calls[contractAddress] === 'unknown'}
-              actions={actions}
-              ask={(what) => ask({ pool, what })}
-            />
+            <PoolCard {...shared} calls={calls} actions={actions} ask={(what) => ask({ pool, what })} />
           );
         })}
       </ul>
@@ -129,7 +129,7 @@ export function Pools({
           title="Withdraw"
           says="You take out"
           token={tokenOf(asking.pool)}
-          most={balance}
+          most={most(asking.pool)}
           onClose={close}
           onAmount={(amount) => {
             actions.withdraw(asking.pool, amount);

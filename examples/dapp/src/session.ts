@@ -5,7 +5,6 @@ import {
   type Payer,
   type PoolAnalytics,
   type PoolItem,
-  type PoolType,
   type Position,
   type Start,
   type Transaction,
@@ -37,11 +36,11 @@ export const client = new SavingsClient({
 /** A config that contains everything that the indexer must first read from the chain. */
 export type ReadyConfig = ClientConfig & { token: Token; chainId: number };
 
-/** What the service builds calls for, in new pools of the type. */
-export const callsOf = (
-  { contracts, contractCalls }: ClientConfig,
-  type: PoolType,
-): ClientConfig['contractCalls'][string] => contractCalls[contracts[type]] ?? 'deposits';
+export type Calls = ClientConfig['contractCalls'][string];
+
+/** The calls that the service builds for pools of a contract. One that is not read yet is taken for one of ours. */
+export const callsAt = ({ contractCalls }: Pick<ClientConfig, 'contractCalls'>, contract: string): Calls =>
+  contractCalls[contract] ?? ['deposit', 'withdraw', 'claim', 'compounding'];
 
 export interface Session {
   address: string;

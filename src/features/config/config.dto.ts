@@ -1,6 +1,6 @@
 import { ApiExtraModels, ApiProperty, getSchemaPath } from '@nestjs/swagger';
 import { AMOUNT } from '#ledger/chain/amount';
-import { CONTRACT_CALLS, type ContractCallKind } from '#ledger/chain/chain.sql';
+import { POOL_CALLS, type PoolCall } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
@@ -116,12 +116,12 @@ export class ClientConfig {
   contractMinimums: ContractMinimums;
   @ApiProperty({
     type: 'object',
-    additionalProperties: { type: 'string', enum: [...CONTRACT_CALLS] },
-    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': 'circle' },
+    additionalProperties: { type: 'array', items: { type: 'string', enum: [...POOL_CALLS] } },
+    example: { '0xdc64a140aa3e981100a9beca4e685f962f0cf6c9': ['deposit', 'withdraw'] },
     description:
-      'By address, what the service builds calls for, once the indexer has read it: `deposits` (deposit, withdraw, claim), `circle` (open, join and what follows), or `unknown`: the contract has calls of its own, so a wallet has to be told elsewhere',
+      'By the address of each contract, the calls that the service builds for its pools (`/pools/{id}/calls/…`), once the indexer has read it. What is not among them a wallet has to be told elsewhere',
   })
-  contractCalls: Record<string, ContractCallKind>;
+  contractCalls: Record<string, PoolCall[]>;
   @ApiProperty({ type: SignInRules }) signIn: SignInRules;
   @ApiProperty({
     description: 'Whether `/analytics/pools`, `/lottery/current` and `/lottery/winners` need no token',

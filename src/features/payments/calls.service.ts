@@ -5,6 +5,7 @@ import { Database } from '#platform/database/database';
 import { ApiError, forbidden, namedError, notFound, validationFailed } from '#platform/errors/errors';
 import { knownForm } from '#platform/errors/readable';
 import { pause } from '#platform/timing/waits';
+import type { OwnCall } from '#ledger/adapters/pool-contract';
 import type { AuthenticatedUser } from '#features/access/current-user';
 import type { ContractCalls, DepositCallsQuery } from './calls.dto';
 import {
@@ -17,6 +18,7 @@ import {
 } from './calls.sql';
 import { approve, buyTickets, claimYield, deposit, setCompounding, withdraw } from './contract-calls';
 import { calls, chainIdOf } from './on-chain';
+import { ownCall } from './own-calls';
 
 /** How long a refusal waits for the indexer, which looks at the head twice a second, and how often it asks. */
 const LOOK_MS = 2500;
@@ -49,7 +51,7 @@ export class CallsService {
     if (!pool) throw notFound();
     if (!pool.readable) throw forbidden();
     if (pool.holdsCircles) throw namedError('uses_circle');
-    if (pool.hasOwnCalls) throw namedError('calls_unknown');
+    const own = ownCall('deposit', pool, poolId, caller.address);
     const due = transaction === undefined ? BigInt(amount!) : amountDue(pool, caller);
     if (amount !== undefined && BigInt(amount) !== due)
       throw validationFailed({ field: 'amount', message: `must be that of the transaction, ${due}` });
@@ -58,7 +60,7 @@ export class CallsService {
     return calls(
       chainIdOf(pool),
       approve(tokenOf(pool), contract, due),
-      deposit(contract, poolId, due, transaction),
+      own ? own(due) : deposit(contract, poolId, due, transaction),
     );
   }
 
@@ -68,19 +70,23 @@ export class CallsService {
    */
   async withdraw(caller: AuthenticatedUser, poolId: string, amount: string): Promise<ContractCalls> {
     const wanted = BigInt(amount);
-    const pool = await this.poolToPayOut(caller, poolId, (found) => refuseWithdrawal(found, wanted));
-    return calls(chainIdOf(pool), withdraw(pool.contract as Address, poolId, wanted));
+    const { pool, own } = await this.poolToPayOut(caller, poolId, 'withdraw', (found) =>
+      refuseWithdrawal(found, wanted),
+    );
+    const contract = pool.contract as Address;
+    return calls(chainIdOf(pool), own ? own(wanted) : withdraw(contract, poolId, wanted));
   }
 
   /** @throws ApiError 409 when there is nothing to claim; 403, 404 and 503 as for withdrawals */
   async claim(caller: AuthenticatedUser, poolId: string): Promise<ContractCalls> {
-    const pool = await this.poolToPayOut(caller, poolId, refuseClaim);
-    return calls(chainIdOf(pool), claimYield(pool.contract as Address, poolId));
+    const { pool, own } = await this.poolToPayOut(caller, poolId, 'claim', refuseClaim);
+    const contract = pool.contract as Address;
+    return calls(chainIdOf(pool), own ? own(BigInt(pool.claimable)) : claimYield(contract, poolId));
   }
 
   /** @throws ApiError 409 when it is so already; 403, 404 and 503 as for withdrawals */
   async compounding(caller: AuthenticatedUser, poolId: string, enabled: boolean): Promise<ContractCalls> {
-    const pool = await this.poolToPayOut(caller, poolId, ({ compounding }) =>
+    const { pool } = await this.poolToPayOut(caller, poolId, 'compounding', ({ compounding }) =>
       compounding === enabled ? namedError('compounding_unchanged') : undefined,
     );
     return calls(chainIdOf(pool), setCompounding(pool.contract as Address, poolId, enabled));
@@ -109,7 +115,12 @@ export class CallsService {
    * looked at the chain's head since: the second time that it does so, it began after the request. If it does not look
    * in time, or the ledger is behind, the chain decides.
    */
-  private async poolToPayOut(caller: AuthenticatedUser, id: string, refuse: Refusal): Promise<PoolToPayOut> {
+  private async poolToPayOut(
+    caller: AuthenticatedUser,
+    id: string,
+    call: OwnCall | 'compounding',
+    refuse: Refusal,
+  ): Promise<{ pool: PoolToPayOut; own: ReturnType<typeof ownCall> }> {
     const values = { pool: knownForm(id), caller: caller.address };
     const end = performance.now() + LOOK_MS;
     for (let looks = 0, since: number | undefined; ; await pause(BETWEEN_MS)) {
@@ -117,9 +128,10 @@ export class CallsService {
       if (!pool) throw notFound();
       if (!pool.readable && !pool.hasPosition) throw forbidden();
       if (pool.holdsCircles) throw namedError('uses_circle');
-      if (pool.hasOwnCalls) throw namedError('calls_unknown');
+      if (pool.own && call === 'compounding') throw namedError('calls_unknown');
+      const own = call === 'compounding' ? undefined : ownCall(call, pool, id, caller.address);
       const refusal = pool.isCurrent ? refuse(pool) : undefined;
-      if (!refusal || performance.now() > end) return pool;
+      if (!refusal || performance.now() > end) return { pool, own };
       since ??= pool.now;
       if (pool.foundAt <= since) continue;
       since = pool.foundAt;
@@ -132,7 +144,10 @@ export class CallsService {
 type Refusal = (pool: PoolToPayOut) => ApiError | undefined;
 
 function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefined {
-  const [balance, minimum] = [BigInt(pool.balance), BigInt(pool.minimum ?? 0)];
+  const minimum = BigInt(pool.minimum ?? 0);
+  // A contract with no call for the yield alone pays it out with what earned it.
+  const withYield = pool.own !== null && pool.own.calls.claim === undefined;
+  const balance = BigInt(pool.balance) + (withYield ? BigInt(pool.claimable) : 0n);
   if (wanted > balance)
     return namedError('insufficient_balance', {
       details: [{ field: 'amount', message: `must be at most ${balance}` }],
@@ -142,8 +157,9 @@ function refuseWithdrawal(pool: PoolToPayOut, wanted: bigint): ApiError | undefi
     : undefined;
 }
 
-const refuseClaim: Refusal = ({ claimable }) =>
-  claimable === '0' ? namedError('nothing_to_claim') : undefined;
+/** What is earned at a contract of others is not known before it is claimed. */
+const refuseClaim: Refusal = ({ claimable, own }) =>
+  claimable === '0' && own === null ? namedError('nothing_to_claim') : undefined;
 
 /** What the caller owes for the announced deposit. A payment from another wallet would not confirm it. */
 function amountDue({ account, status, amount, isSubmitted }: PoolToPay, caller: AuthenticatedUser): bigint {

@@ -13,6 +13,7 @@ import { OPEN_DRAW } from '#features/lottery/lottery.sql';
 import { isReader } from '#features/pools/pools.sql';
 import { SUBMITTED, isPaying } from '#features/pools/unpaid.sql';
 import { ACCRUED } from '#features/positions/positions.sql';
+import type { OwnContract } from './own-calls';
 
 /** Both are null until an indexer has read them from the chain. The token is the contract's. */
 export interface ChainRow {
@@ -27,8 +28,8 @@ interface PoolRow extends ChainRow {
   minimum: string | null;
   /** Whether the contract holds circles, so that money moves by their calls alone. */
   holdsCircles: boolean;
-  /** Whether the contract names pools itself, so that its calls are not the ones known here. */
-  hasOwnCalls: boolean;
+  /** Of a contract with calls of its own; null: its calls are those of the reference contracts. */
+  own: OwnContract | null;
 }
 
 export interface PoolToPay extends PoolRow {
@@ -57,16 +58,19 @@ const MINIMUM = `
   (SELECT c.minimum::text FROM chain_contracts c WHERE c.type = p.type AND c.address = p.contract_address) AS minimum,
   ${HOLDS_CIRCLES} AS "holdsCircles"`;
 
-const HAS_OWN_CALLS = `
-  EXISTS (SELECT FROM chain_contracts k WHERE k.address = p.contract_address AND k.pools_by <> 'reference')
-    AS "hasOwnCalls"`;
+const OWN = `
+  (SELECT json_build_object('calls', coalesce(k.calls, '{}'), 'poolsBy', k.pools_by,
+      'owner', (SELECT u.address FROM users u WHERE u.id = p.owner_id),
+      'number', (SELECT n.name FROM pool_names n WHERE n.pool_id = p.id))
+    FROM chain_contracts k WHERE k.type = p.type::text AND k.address = p.contract_address
+      AND (k.calls IS NOT NULL OR k.pools_by <> 'reference')) AS own`;
 
 /** No row: the pool does not exist. */
 export const POOL_TO_PAY = statement<{ pool: string; caller: string; transaction: string | null }, PoolToPay>(
   'pool_to_pay',
   { pool: 'uuid', caller: 'text', transaction: 'uuid' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
       ${tokenOf('p.contract_address')} AS token,
       t.account, t.status, t.amount, coalesce(${SUBMITTED} IS NOT NULL, false) AS "isSubmitted"
     FROM pools p LEFT JOIN ${KNOWN_CHAIN} chain ON true
@@ -80,7 +84,7 @@ export const POOL_TO_PAY_OUT = statement<{ pool: string; caller: string }, PoolT
   'pool_to_pay_out',
   { pool: 'uuid', caller: 'text' },
   `
-    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${HAS_OWN_CALLS}, chain.*,
+    SELECT ${isReader('p.id', ':caller')} AS readable, p.contract_address AS contract, ${MINIMUM}, ${OWN}, chain.*,
       ${tokenOf('p.contract_address')} AS token,
       o.pool_id IS NOT NULL AS "hasPosition", coalesce(o.balance, 0)::text AS balance,
       coalesce(y.claimable, 0)::text AS claimable, ${isCompounding('p.id', ':caller')} AS compounding,

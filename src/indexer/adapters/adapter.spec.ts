@@ -141,6 +141,10 @@ describe('an adapter', () => {
     expect(() => adapterOf(made(twice, 'Paid'))).toThrow('Made.paid: the ABI has 2 events Paid');
     const unnamed = { abi: [{ ...PAID, inputs: [{ type: 'bool' }] }] };
     expect(() => adapterOf(made(unnamed, 'Paid'))).toThrow('parameters without a name');
+    const calls = { withdraw: 'takeOut(uint256 all)' };
+    expect(() => adapterOf(made({ calls }, 'Paid', 'Renamed'))).toThrow(
+      'Made: withdraw: takeOut(uint256 all) has the parameter all',
+    );
     const again = made({}, 'Paid', 'Renamed');
     Object.defineProperty(Object.getPrototypeOf(again), 'more', {
       value: (again as Record<string, unknown>).paid,

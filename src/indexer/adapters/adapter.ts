@@ -1,6 +1,7 @@
 import { MetadataScanner } from '@nestjs/core';
 import { type Hex, type AbiEvent, toEventSelector } from 'viem';
 import type { Happening } from '#ledger/adapters/happening';
+import { readCall } from '#ledger/adapters/own-call';
 import {
   CONTRACT_EVENT,
   POOL_CONTRACT,
@@ -22,7 +23,7 @@ export interface AdaptedEvent {
 }
 
 /** What the indexer knows of the contracts of one kind. */
-export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views'> {
+export interface Adapter extends Pick<PoolContractOptions, 'name' | 'types' | 'views' | 'calls'> {
   className: string;
   poolsBy: PoolsBy;
   isNumbered: boolean;
@@ -37,7 +38,7 @@ export function adapterOf(instance: object): Adapter | undefined {
   const { constructor } = instance;
   const options = Reflect.getMetadata(POOL_CONTRACT, constructor) as PoolContractOptions | undefined;
   if (!options) return undefined;
-  const { name, types, abi, numberedBy, poolsBy = 'reference', views } = options;
+  const { name, types, abi, numberedBy, poolsBy = 'reference', views, calls } = options;
   const className = constructor.name;
   const events = new Map<Hex, AdaptedEvent>();
   const methods = instance as Record<string, AdaptedEvent['translate']>;
@@ -58,7 +59,8 @@ export function adapterOf(instance: object): Adapter | undefined {
   for (const item of numberedBy === undefined ? [] : abi)
     if (item.type === 'event' && hasParameter(item, numberedBy!) && !events.has(toEventSelector(item)))
       throw new Error(`${className}: no method reads ${item.name}, so its number would be missing`);
-  return { className, name, types, views, poolsBy, isNumbered: numberedBy !== undefined, events };
+  for (const [call, signature] of Object.entries(calls ?? {})) readCall(signature, `${className}: ${call}`);
+  return { className, name, types, views, calls, poolsBy, isNumbered: numberedBy !== undefined, events };
 }
 
 const hasParameter = ({ inputs }: AbiEvent, name: string): boolean =>

@@ -26,7 +26,17 @@ export interface PoolContractOptions {
    * only the events tell.
    */
   views?: { balance?: string; total?: string };
+  /**
+   * The contract's functions that a wallet calls, such as `save(uint256 amount)`, for GET /pools/:id/calls/… Their parameters
+   * are called as the fields of `CallValues`. Calls that are not there, the service does not build: 409 `calls_unknown`.
+   */
+  calls?: OwnCalls;
 }
+
+/** The calls of a pool that an adapter may describe, by the last part of their path. */
+export const OWN_CALLS = ['deposit', 'withdraw', 'claim'] as const;
+export type OwnCall = (typeof OWN_CALLS)[number];
+export type OwnCalls = Partial<Record<OwnCall, string>>;
 
 /**
  * How events name a pool, and how that is tied to a pool of the service.

@@ -66,10 +66,17 @@ export const LAST_BLOCK_TIME = '(SELECT block_time FROM chain_cursor)';
 /** SQL: number and time of the last block that was read: one row, or none yet. */
 export const LAST_BLOCK = '(SELECT block_number AS number, block_time AS time FROM chain_cursor)';
 
-/** The calls of a contract that the service knows: those of pools, those of circles, or none as it has others. */
-export const CONTRACT_CALLS = ['deposits', 'circle', 'unknown'] as const;
-export type ContractCallKind = (typeof CONTRACT_CALLS)[number];
-const CALLS = `CASE WHEN circles THEN 'circle' WHEN pools_by <> 'reference' THEN 'unknown' ELSE 'deposits' END`;
+const REFERENCE_CALLS = ['deposit', 'withdraw', 'claim', 'compounding'] as const;
+const CIRCLE_CALLS = ['open', 'join', 'contribute', 'payout', 'refund', 'endRound', 'cancel'] as const;
+/** The calls that the service may build for a pool: the last parts of /pools/:id/calls/… */
+export const POOL_CALLS = [...REFERENCE_CALLS, ...CIRCLE_CALLS] as const;
+export type PoolCall = (typeof POOL_CALLS)[number];
+const asJson = (calls: readonly PoolCall[]): string => `'${JSON.stringify(calls)}'::jsonb`;
+/** SQL: those for the pools of a contract. */
+const CALLS = `
+  CASE WHEN circles THEN ${asJson(CIRCLE_CALLS)}
+    WHEN calls IS NOT NULL THEN (SELECT jsonb_agg(c.name ORDER BY c.name) FROM jsonb_object_keys(calls) AS c(name))
+    WHEN pools_by <> 'reference' THEN '[]' ELSE ${asJson(REFERENCE_CALLS)} END`;
 
 export const CHAIN_FACTS = statement<
   object,
@@ -79,7 +86,7 @@ export const CHAIN_FACTS = statement<
     symbol: string;
     decimals: number;
     minimums: Partial<Record<PoolType, string | null>> | null;
-    calls: Record<string, ContractCallKind> | null;
+    calls: Record<string, PoolCall[]> | null;
     tokens: Record<string, { address: string; symbol: string; decimals: number }> | null;
   }
 >(

@@ -92,7 +92,7 @@ export const ERRORS = {
   calls_unknown: named(
     409,
     'The calls are not known',
-    'The pool is of a kind that the service cannot prepare calls for',
+    'The contract of the pool has no such call that is known here, or no number for the pool yet',
   ),
   compounding_unchanged: named(
     409,

@@ -9,6 +9,11 @@ const savingsAbi = parseAbi([
   'event RewardPaid(address indexed account, uint256 amount, uint256 fee)',
 ]);
 const SAVINGS = { balance: 'savings(address account)', total: 'savings(address pool)' };
+const SAVINGS_CALLS = {
+  deposit: 'save(uint256 amount)',
+  withdraw: 'unsave(uint256 amount)',
+  claim: 'takeReward()',
+};
 const OnSavings = eventsOf(savingsAbi);
 
 /** AccountSavings of ForeignPools.sol: an account's savings are its pool. */
@@ -18,6 +23,7 @@ const OnSavings = eventsOf(savingsAbi);
   abi: savingsAbi,
   poolsBy: 'account',
   views: SAVINGS,
+  calls: SAVINGS_CALLS,
 })
 export class AccountSavings {
   @OnSavings('Saved')
@@ -43,10 +49,22 @@ const clubsAbi = parseAbi([
   'event YieldPaid(uint256 indexed id, address indexed member, uint256 amount, uint256 fee)',
 ]);
 const CLUBS = { balance: 'shares(uint256 pool, address account)' };
+const CLUBS_CALLS = {
+  deposit: 'pay(uint256 pool, uint256 amount)',
+  withdraw: 'takeOut(uint256 pool, uint256 amount)',
+  claim: 'takeYield(uint256 pool)',
+};
 const OnClubs = eventsOf(clubsAbi);
 
 /** Clubs of ForeignPools.sol, which have numbers. */
-@PoolContract({ name: 'clubs', types: ['cooperative'], abi: clubsAbi, poolsBy: 'number', views: CLUBS })
+@PoolContract({
+  name: 'clubs',
+  types: ['cooperative'],
+  abi: clubsAbi,
+  poolsBy: 'number',
+  views: CLUBS,
+  calls: CLUBS_CALLS,
+})
 export class Clubs {
   @OnClubs('PoolCreated')
   created({ id, creator }: EventOf<typeof clubsAbi, 'PoolCreated'>): Happening {

@@ -11,8 +11,14 @@ const abi = parseAbi([
 type Event<Name extends Parameters<typeof On>[0]> = EventOf<typeof abi, Name>;
 const On = eventsOf(abi);
 
+/** Yield is paid out with what it was earned by, so there is no call for it alone. */
+const calls = {
+  deposit: 'deposit(uint256 amount, address pool)',
+  withdraw: 'withdraw(uint256 amount, address account, address pool)',
+};
+
 /** Vaults of ERC-4626, such as OpenZeppelin's. What an account has of one is its pool. */
-@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account' })
+@PoolContract({ name: 'erc4626', types: ['individual'], abi, poolsBy: 'account', calls })
 export class Vault {
   @On('Deposit')
   deposit({ owner, assets, shares }: Event<'Deposit'>): Happening {

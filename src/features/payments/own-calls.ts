@@ -1,0 +1,57 @@
+import type { Address, Hex } from 'viem';
+import { bytes16 } from '#values/bytes16';
+import { forbidden, namedError } from '#platform/errors/errors';
+import { encodeCall, namesPool, readCall } from '#ledger/adapters/own-call';
+import type { OwnCall, OwnCalls, PoolsBy } from '#ledger/adapters/pool-contract';
+import type { CallName, EncodedCall } from './contract-calls';
+
+/** A contract that is not one of the reference contracts, and a pool there. */
+export interface OwnContract {
+  /** What its adapter says. */
+  calls: OwnCalls;
+  poolsBy: PoolsBy;
+  /** Of the pool. */
+  owner: Address;
+  /** Of the pool, once the contract has told it; for contracts that number their pools. */
+  number: string | null;
+}
+
+const NAMES: Record<OwnCall, CallName> = { deposit: 'deposit', withdraw: 'withdraw', claim: 'claimYield' };
+
+/**
+ * A call as the contract's adapter describes it.
+ * @returns what makes it of an amount in smallest token units; undefined for the reference contracts, which have none
+ * @throws ApiError 409 if the adapter describes none, or the contract has no number for the pool yet; 403 where each
+ * account can only move what is in its own pool, and this is not the caller's
+ */
+export function ownCall(
+  call: OwnCall,
+  { contract, own }: { contract: string; own: OwnContract | null },
+  poolId: string,
+  caller: string,
+): ((amount: bigint) => EncodedCall) | undefined {
+  if (!own) return undefined;
+  const signature = own.calls[call];
+  const pool = poolAt(own, poolId);
+  if (signature === undefined || pool === undefined) throw namedError('calls_unknown');
+  const item = readCall(signature, contract);
+  if (own.poolsBy === 'account' && !namesPool(item) && own.owner !== caller) throw forbidden();
+  const account = caller as Address;
+  return (amount) => ({
+    name: NAMES[call],
+    to: contract as Address,
+    data: encodeCall(item, { pool, account, amount }),
+  });
+}
+
+/** What the contract calls the pool; undefined if it does not know it yet. */
+function poolAt({ poolsBy, owner, number }: OwnContract, poolId: string): Hex | bigint | undefined {
+  switch (poolsBy) {
+    case 'account':
+      return owner;
+    case 'number':
+      return number === null ? undefined : BigInt(number);
+    case 'reference':
+      return bytes16(poolId);
+  }
+}

@@ -1,0 +1,49 @@
+import { type AbiFunction, type Address, type Hex, encodeFunctionData, parseAbiItem } from 'viem';
+
+/** What a call of a contract may say, by the names of its function's parameters. */
+export interface CallValues {
+  /** What the contract calls the pool: see `PoolContractOptions.poolsBy`. */
+  pool: Hex | bigint;
+  /** The caller. */
+  account: Address;
+  /** In the token's smallest unit. */
+  amount: bigint;
+}
+const NAMES: Record<keyof CallValues, true> = { pool: true, account: true, amount: true };
+
+const read = new Map<string, AbiFunction>();
+
+/**
+ * @param signature such as `withdraw(uint256 amount, address account)`
+ * @param place named in the error
+ * @throws Error if it is none, or has a parameter that a call cannot say
+ */
+export function readCall(signature: string, place: string): AbiFunction {
+  const known = read.get(signature);
+  if (known) return known;
+  const item = parsed(signature, place);
+  const stranger = item.inputs.find(({ name }) => name === undefined || !Object.hasOwn(NAMES, name));
+  if (stranger)
+    throw new Error(
+      `${place}: ${signature} has the parameter ${stranger.name ?? 'without a name'}: only ${Object.keys(NAMES).join(', ')}`,
+    );
+  read.set(signature, item);
+  return item;
+}
+
+function parsed(signature: string, place: string): AbiFunction {
+  try {
+    return parseAbiItem(`function ${signature}`) as AbiFunction;
+  } catch (error) {
+    throw new Error(`${place}: ${signature} is no function`, { cause: error });
+  }
+}
+
+/** The data of a transaction that calls it. */
+export function encodeCall(item: AbiFunction, values: CallValues): Hex {
+  const args = item.inputs.map(({ name }) => values[name as keyof CallValues]);
+  return encodeFunctionData({ abi: [item], functionName: item.name, args });
+}
+
+/** Whether it says which pool is meant. If not, it is the caller's own. */
+export const namesPool = ({ inputs }: AbiFunction): boolean => inputs.some(({ name }) => name === 'pool');

@@ -1,0 +1,160 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import pino from 'pino';
+import { type Address, type Hex, maxUint256 } from 'viem';
+import { type DevClient, deploy, devAccount, receiptOf } from '#dev/deploy';
+import { createIndexer } from '#indexer/indexer.setup';
+import { compile } from '../../scripts/compile-contracts';
+import { type SignedIn, TEN, TestApp, indexerSettings } from '../support/app';
+import { ChainBench } from '../support/chain/chain-bench';
+import { ForeignModule } from '../support/chain/foreign-adapters';
+import { addPool, addressOf, call } from '../support/chain/foreign-pools';
+import type { Wallet } from '../support/wallet';
+
+jest.setTimeout(120_000);
+
+const compiled = compile(['test/support/solidity/Vaults.sol', 'test/support/solidity/ForeignPools.sol']);
+
+describe('calls of contracts that are not ours, as their adapters describe them', () => {
+  const bench = new ChainBench();
+  const app = new TestApp();
+  let indexer: NestFastifyApplication;
+  let [vault, savings, clubs]: Address[] = [];
+  let [saver, other]: SignedIn[] = [];
+
+  beforeAll(async () => {
+    await app.start({}, undefined, async (database) => {
+      await bench.start(database);
+      const { token } = bench.deployment;
+      vault = (await deploy(bench.owner, compiled.PlainVault, [token, 0])).address.toLowerCase() as Address;
+      savings = (
+        await deploy(bench.owner, compiled.AccountSavings, [token])
+      ).address.toLowerCase() as Address;
+      clubs = (await deploy(bench.owner, compiled.Clubs, [token])).address.toLowerCase() as Address;
+      bench.further.push(
+        ['individual:accounts', savings],
+        ['individual:erc4626', vault],
+        ['cooperative:clubs', clubs],
+      );
+      return bench.settings();
+    });
+    indexer = await createIndexer(
+      indexerSettings(app.database.url, bench.settings()),
+      pino({ level: 'silent' }),
+      { modules: [ForeignModule] },
+    );
+    await bench.atHead();
+    [saver, other] = [
+      await app.signIn(devAccount(1) as unknown as Wallet),
+      await app.signIn(devAccount(2) as unknown as Wallet),
+    ];
+  }, 120_000);
+  afterAll(async () => {
+    await indexer?.close();
+    await bench.stop();
+    await app.stop();
+  });
+
+  interface Call {
+    name: string;
+    to: Address;
+    data: Hex;
+  }
+
+  async function sent(client: DevClient, path: string, as: SignedIn): Promise<string[]> {
+    const { status, body } = await app.get(`/pools/${path}`, as);
+    expect([status, body.error]).toEqual([200, undefined]);
+    const calls = body.data.calls as Call[];
+    for (const { to, data } of calls) {
+      const hash = await client.sendTransaction({ to, data, gas: 1_000_000n });
+      expect((await receiptOf(client, hash)).status).toBe('success');
+    }
+    await bench.atHead();
+    return calls.map(
+      ({ name, to }) => `${name} ${to === bench.deployment.token.toLowerCase() ? 'token' : to}`,
+    );
+  }
+  async function refused(path: string, as: SignedIn): Promise<[number, string]> {
+    const { status, body } = await app.get(`/pools/${path}`, as);
+    return [status, body.code as string];
+  }
+  async function statement(pool: string): Promise<string[]> {
+    const { data } = (await app.get(`/transactions?poolId=${pool}&limit=100`, saver)).body;
+    return (data as Record<string, string>[])
+      .map(({ type, status, amount }) => `${type} ${status} ${amount}`)
+      .sort();
+  }
+
+  it('are told by GET /config', async () => {
+    const { contractCalls } = (await app.get('/config')).body.data;
+    expect(contractCalls).toMatchObject({
+      [savings]: ['claim', 'deposit', 'withdraw'],
+      [vault]: ['deposit', 'withdraw'],
+      [clubs]: ['claim', 'deposit', 'withdraw'],
+      [bench.deployment.contracts.lottery.toLowerCase()]: ['deposit', 'withdraw', 'claim', 'compounding'],
+    });
+  });
+
+  it('pay into a vault what was announced, and take it out with its yield', async () => {
+    const { id, contractAddress, depositId } = await app.createPool(saver, { type: 'individual' });
+    expect(contractAddress).toBe(vault);
+    expect(await sent(bench.saver, `${id}/calls/deposit?transaction=${depositId}`, saver)).toEqual([
+      'approve token',
+      `deposit ${vault}`,
+    ]);
+    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`]);
+    await sent(bench.saver, `${id}/calls/withdraw?amount=${TEN}`, saver);
+    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`, `WITHDRAWAL CONFIRMED ${TEN}`]);
+    expect(await refused(`${id}/calls/withdraw?amount=1`, saver)).toEqual([409, 'insufficient_balance']);
+    for (const each of ['claim', 'compounding?enabled=true'])
+      expect(await refused(`${id}/calls/${each}`, saver)).toEqual([409, 'calls_unknown']);
+  });
+
+  it('of savings that name no pool are for the owner of the pool alone', async () => {
+    const pool = await addPool(bench, bench.saver, {
+      type: 'individual',
+      contract: savings,
+      deposit: 500n,
+    });
+    // Money of others would go into their own savings.
+    await app.sql(`INSERT INTO pool_members VALUES ($1, $2, 'MEMBER', 'individual')`, [
+      pool,
+      addressOf(bench.other),
+    ]);
+    for (const each of ['deposit?amount=5', 'withdraw?amount=5', 'claim'])
+      expect(await refused(`${pool}/calls/${each}`, other)).toEqual([403, 'forbidden']);
+    await sent(bench.saver, `${pool}/calls/deposit?amount=500`, saver);
+    const token = { ...compiled.Coin, address: bench.deployment.token };
+    await call(bench.owner, token, 'approve', savings, maxUint256);
+    await call(
+      bench.owner,
+      { ...compiled.AccountSavings, address: savings },
+      'reward',
+      bench.saver.account.address,
+      100n,
+    );
+    expect(await sent(bench.saver, `${pool}/calls/claim`, saver)).toEqual([`claimYield ${savings}`]);
+    await sent(bench.saver, `${pool}/calls/withdraw?amount=120`, saver);
+    expect(await statement(pool)).toEqual([
+      'DEPOSIT CONFIRMED 500',
+      'WITHDRAWAL CONFIRMED 120',
+      'YIELD_CLAIM CONFIRMED 90',
+    ]);
+  });
+
+  it('of a pool with a number are known once the contract has told it', async () => {
+    const { id, depositId } = await app.createPool(saver, { type: 'cooperative' });
+    const deposit = `${id}/calls/deposit?transaction=${depositId}`;
+    expect(await refused(deposit, saver)).toEqual([409, 'calls_unknown']);
+    const club = { ...compiled.Clubs, address: clubs };
+    await call(bench.other, club, 'createPool', "somebody else's, which is the first");
+    await call(bench.saver, club, 'createPool', 'the second');
+    await bench.atHead();
+    await sent(bench.saver, deposit, saver);
+    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`]);
+    expect(
+      await bench.owner.readContract({ ...club, functionName: 'shares', args: [2n, saver.address] }),
+    ).toBe(BigInt(TEN));
+    await sent(bench.saver, `${id}/calls/withdraw?amount=3`, saver);
+    expect(await statement(id)).toEqual([`DEPOSIT CONFIRMED ${TEN}`, 'WITHDRAWAL CONFIRMED 3']);
+  });
+});

@@ -17,6 +17,7 @@ const reference = [
   'contracts/LotteryPool.sol',
   'contracts/RotatingPool.sol',
   'contracts/TestToken.sol',
+  'contracts/TestVault.sol',
 ];
 
 const readFromRoot = (file: string): string => readFileSync(join(root, file), 'utf8');

@@ -2050,6 +2050,8 @@ export interface components {
             type: "individual" | "cooperative" | "lottery" | "rotating";
             /** @description Smallest token units, at least the minimum deposit */
             initialDeposit: string;
+            /** @description One of `furtherContracts` of `/config`; that of `contracts`, if left out */
+            contract?: string;
             /** @description Whether yield is to be paid in again; not, if left out */
             autoCompound?: boolean;
             /** @description Wallets that may read the pool: at most 100, in any case; repeated ones and the owner are dropped */
@@ -2335,14 +2337,10 @@ export interface components {
             lottery: string;
             rotating: string;
         };
-        FormerContracts: {
-            /** @description Older ones, whose pools stay */
+        ContractLists: {
             individual: string[];
-            /** @description Older ones, whose pools stay */
             cooperative: string[];
-            /** @description Older ones, whose pools stay */
             lottery: string[];
-            /** @description Older ones, whose pools stay */
             rotating: string[];
         };
         ContractMinimums: {
@@ -2385,7 +2383,10 @@ export interface components {
             };
             /** @description Of new pools */
             contracts: components["schemas"]["PoolContracts"];
-            formerContracts: components["schemas"]["FormerContracts"];
+            /** @description Of new pools that ask for it, by `contract` */
+            furtherContracts: components["schemas"]["ContractLists"];
+            /** @description Older ones, whose pools stay */
+            formerContracts: components["schemas"]["ContractLists"];
             /** @description Smallest first deposit of a pool, in smallest token units */
             minimumDeposit: string;
             /**
@@ -9690,6 +9691,12 @@ export interface operations {
                      *           "cooperative": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *           "lottery": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
                      *           "rotating": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"
+                     *         },
+                     *         "furtherContracts": {
+                     *           "individual": [],
+                     *           "cooperative": [],
+                     *           "lottery": [],
+                     *           "rotating": []
                      *         },
                      *         "formerContracts": {
                      *           "individual": [],

@@ -12,7 +12,9 @@ import {
   type Deployment,
   type DevClient,
   anvilRpc,
+  artifacts,
   connect,
+  deploy,
   deployContracts,
   deployPool,
   devKey,
@@ -55,12 +57,13 @@ export async function startChain(
     const known = readDeployment(file);
     const kept = known && (await isOn(anvil.url, known));
     if (!kept) tell('Deploying the contracts');
-    const deployment = kept ? await withCircles(client, known) : await deployContracts(anvil.url);
+    const deployed = kept ? await withCircles(client, known) : await deployContracts(anvil.url);
     if (!kept) {
-      await execute(client, 'TestToken', deployment.token, 'mint', [devKey().address, parseEther('1025')]);
-      await payExample(anvil.url, deployment);
-      await seedDraws(anvil.url, deployment);
+      await execute(client, 'TestToken', deployed.token, 'mint', [devKey().address, parseEther('1025')]);
+      await payExample(anvil.url, deployed);
+      await seedDraws(anvil.url, deployed);
     }
+    const deployment = await withVault(client, deployed);
     if (deployment !== known) writeFileSync(file, JSON.stringify(deployment, null, 2));
     const { url, chainId } = anvil;
     const replaced = known !== undefined && !kept;
@@ -128,6 +131,17 @@ async function withCircles(client: DevClient, deployment: Deployment): Promise<D
     contracts: { ...contracts, [TYPE_WITH_CIRCLES]: address },
     former: { ...former, [TYPE_WITH_CIRCLES]: others },
   };
+}
+
+/**
+ * Chains of earlier versions have no vault, and one that was killed may have lost it.
+ * @returns the deployment as it was if it has one
+ */
+async function withVault(client: DevClient, deployment: Deployment): Promise<Deployment> {
+  const { vault, token } = deployment;
+  if (vault && (await client.getCode({ address: vault })) !== undefined) return deployment;
+  const { address } = await deploy(client, artifacts.TestVault, [token]);
+  return { ...deployment, vault: address };
 }
 
 /** Contracts of savings refuse the call; where there is none, the answer is empty. */

@@ -21,7 +21,7 @@ import { POOL_TYPES, type PoolType } from '#values/types';
 import { rpcEndpoints } from '#ledger/chain/endpoints';
 import artifactsJson from '../../contracts/artifacts.json';
 
-export type ContractName = 'SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken';
+export type ContractName = 'SavingsPool' | 'LotteryPool' | 'RotatingPool' | 'TestToken' | 'TestVault';
 export const artifacts = artifactsJson as unknown as Record<ContractName, { abi: Abi; bytecode: Hex }>;
 
 export interface Deployment {
@@ -30,6 +30,8 @@ export interface Deployment {
   contracts: Record<PoolType, Address>;
   /** Contracts of a type before the one above, whose pools stay. */
   former?: Partial<Record<PoolType, Address[]>>;
+  /** Of the token. Individual pools are in it if they ask for it. */
+  vault?: Address;
   /** No event of these contracts is in an earlier block. */
   startBlock: number;
   genesisHash: Hash;
@@ -164,11 +166,18 @@ export function deployPool(
   return deploy(client, artifacts[name], [token, ...owner, minimumDeposit]);
 }
 
-/** As POOL_CONTRACTS wants it: new pools get the last of a type. */
-export const poolContracts = ({ contracts, former }: Pick<Deployment, 'contracts' | 'former'>): string =>
-  POOL_TYPES.flatMap((type) =>
-    [...(former?.[type] ?? []), contracts[type]].map((address) => `${type}=${address}`),
-  ).join(',');
+/** As POOL_CONTRACTS wants it: new pools get the last of a type, or the vault. */
+export const poolContracts = ({
+  contracts,
+  former,
+  vault,
+}: Pick<Deployment, 'contracts' | 'former' | 'vault'>): string =>
+  [
+    ...POOL_TYPES.flatMap((type) =>
+      [...(former?.[type] ?? []), contracts[type]].map((address) => `${type}=${address}`),
+    ),
+    ...(vault ? [`individual:erc4626+=${vault}`] : []),
+  ].join(',');
 
 /**
  * Creates a finished draw with its prize paid out, and an open one, both with tickets of three accounts. Needs anvil,

@@ -65,17 +65,18 @@ ${local ? facts(local) : ''}
 export interface LocalFacts {
   chainId: number;
   contracts: Record<string, string>;
+  vault?: string;
   token: string;
   /** Holds ether and tokens of the local chain. Every anvil has it, so it is no secret. */
   key: { address: string; privateKey: string };
 }
 
-const facts = ({ chainId, contracts, token, key }: LocalFacts): string =>
+const facts = ({ chainId, contracts, vault, token, key }: LocalFacts): string =>
   `
   Chain id  ${chainId}
   Token     ${token}
   Contracts
-${Object.entries(contracts)
+${Object.entries({ ...contracts, ...(vault && { vault }) })
   .map(([type, address]) => `    ${type.padEnd(12)} ${address}`)
   .join('\n')}
   An account with ether and tokens, for trying out; its key is public:

@@ -349,6 +349,8 @@ const WRONG: Record<string, string[]> = {
     CONTRACTS.replace('lottery=', 'lottery:='),
     CONTRACTS.replace('lottery=', 'lottery:Two words='),
     `${CONTRACTS},lottery:vault=${address('1')}`,
+    CONTRACTS.replace('lottery=', 'lottery+='),
+    CONTRACTS.replace('lottery=', 'lottery++='),
   ],
   SIWE_DOMAINS: [
     'https://app.example.org',
@@ -436,6 +438,18 @@ describe('parsing', () => {
     });
     expect(POOL_CONTRACTS.get('lottery')).toEqual(['3', '9'].map(address));
     expect([...POOL_CONTRACTS.adapters]).toEqual([[address('3'), 'vault-2']]);
+  });
+
+  it('tells the contract of new pools from those that they get only if they ask, and from older ones', () => {
+    const { POOL_CONTRACTS } = load({
+      POOL_CONTRACTS: `lottery=${address('8')},${CONTRACTS},lottery:vault+=${address('9')},lottery += ${address('1')}`,
+    });
+    expect(POOL_CONTRACTS.get('lottery')).toEqual(['8', '3', '9', '1'].map(address));
+    expect(POOL_CONTRACTS.newest('lottery')).toBe(address('3'));
+    expect(POOL_CONTRACTS.furtherOf('lottery')).toEqual(['9', '1'].map(address));
+    expect(POOL_CONTRACTS.formerOf('lottery')).toEqual([address('8')]);
+    expect([...POOL_CONTRACTS.adapters]).toEqual([[address('9'), 'vault']]);
+    expect([POOL_CONTRACTS.furtherOf('individual'), POOL_CONTRACTS.formerOf('individual')]).toEqual([[], []]);
   });
 
   it('gives WEBHOOK_RETRY_SECONDS as a list of numbers', () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { type Address, parseEther } from 'viem';
-import { connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
+import { artifacts, connect, deploy, execute, fund, read, receiptOf } from '#dev/deploy';
 import { compile } from '../../scripts/compile-contracts';
 import { DESKTOP, PHONE, type PageOptions, type WatchedPage, useBrowser } from '../support/browser/browser';
 import { NO_REF } from '../support/chain/contracts';
@@ -15,13 +15,18 @@ const THOUSAND = parseEther('1000');
 jest.setTimeout(360_000);
 const browser = useBrowser();
 const bench = new PageBench();
-/** Personal pools are in a contract that is not ours. */
+/** Personal pools are in contracts that are not ours. */
 const foreign = compile(['test/support/solidity/ForeignPools.sol']).AccountSavings;
-let savings: Address;
+let [untold, savings, vault]: Address[] = [];
 beforeAll(() =>
   bench.start({}, async () => {
-    ({ address: savings } = await deploy(bench.keeper, foreign, [bench.deployment.token]));
-    return { named: `individual:accounts=${savings}`, modules: [ForeignModule] };
+    const made: Address[] = [];
+    const args = [bench.deployment.token];
+    for (const contract of [foreign, foreign, artifacts.TestVault])
+      made.push((await deploy(bench.keeper, contract, args)).address.toLowerCase() as Address);
+    [untold, savings, vault] = made;
+    const named = `individual:untold=${untold},individual:accounts+=${savings},individual:erc4626+=${vault}`;
+    return { named, modules: [ForeignModule] };
   }),
 );
 afterAll(() => bench.stop());
@@ -172,7 +177,7 @@ it('a circle is lived through on the page: opened, joined, paid, missed, ended, 
   expect(await bench.differences()).toEqual([]);
 });
 
-it('a pool in a contract with calls of its own shows what happens there, and has no button that cannot work', async () => {
+it('a pool in a contract whose calls nobody has told shows what happens there, and has no button that cannot work', async () => {
   const wallet = await bench.richWallet(THOUSAND);
   const page = await signedIn(wallet, PHONE);
   await press(page, 'New pool');
@@ -185,13 +190,13 @@ it('a pool in a contract with calls of its own shows what happens there, and has
   const call = async (functionName: string, amount: bigint): Promise<void> => {
     const hash = await saver.writeContract({
       abi: foreign.abi,
-      address: savings,
+      address: untold,
       functionName,
       args: [amount],
     });
     expect((await receiptOf(saver, hash)).status).toBe('success');
   };
-  await fund(saver, bench.deployment.token, savings, 0n);
+  await fund(saver, bench.deployment.token, untold, 0n);
   await call('save', parseEther('25'));
   await shows(page, 'Confirmed');
   await call('unsave', parseEther('10'));
@@ -199,5 +204,56 @@ it('a pool in a contract with calls of its own shows what happens there, and has
   await page.getByText('Withdrawal').waitFor();
   expect(await offers(page)).toEqual([]);
   expect(await gained(wallet)).toBe('-15');
+  expect(await bench.differences()).toEqual([]);
+});
+
+async function payInto(page: Page, contract: Address): Promise<void> {
+  await press(page, 'New pool');
+  await page.getByLabel('Where').selectOption(contract);
+  await page.getByLabel('First deposit').fill('40');
+  await press(page, 'Create and pay');
+  await done(page, '40 TEST have arrived.');
+  await page.locator('[data-field="held"]', { hasText: /^40$/ }).waitFor();
+}
+async function takeOut(page: Page, amount: string): Promise<void> {
+  await press(page, 'Withdraw');
+  await page.getByLabel('Amount').fill(amount);
+  await page.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
+  await done(page, 'back in your wallet');
+}
+
+it('a pool in a vault is paid and taken out of with what it has earned, by the calls that the service builds', async () => {
+  const wallet = await bench.richWallet(THOUSAND);
+  const page = await signedIn(wallet, PHONE);
+  await payInto(page, vault);
+  expect(await offers(page)).toEqual(['Deposit', 'Withdraw']);
+  await press(page, 'Add 5 % yield');
+  await done(page, 'earned 5 %');
+  await takeOut(page, '21');
+  // Shares for it are rounded up, so half of them have cost a little more than half.
+  await page.locator('[data-field="held"]', { hasText: /^19\.9+$/ }).waitFor();
+  await page.getByText('Yield claimed').first().waitFor();
+  expect(await gained(wallet)).toBe('-19');
+  await look(page);
+  expect(await bench.differences()).toEqual([]);
+});
+
+it('a pool in savings of others is paid, rewarded and taken out of, by the calls that the service builds', async () => {
+  const wallet = await bench.richWallet(THOUSAND);
+  const page = await signedIn(wallet, DESKTOP);
+  await payInto(page, savings);
+  // What can be claimed there nobody knows before.
+  expect(await offers(page)).toEqual(['Deposit', 'Withdraw', 'Claim']);
+  await fund(bench.keeper, bench.deployment.token, savings, parseEther('10'));
+  const args = [wallet.account.address, parseEther('10')];
+  const reward = { abi: foreign.abi, address: savings, functionName: 'reward', args };
+  expect((await receiptOf(bench.keeper, await bench.keeper.writeContract(reward))).status).toBe('success');
+  await press(page, 'Claim');
+  await done(page, 'The yield is in your wallet.');
+  await page.getByText('Yield claimed').first().waitFor();
+  await takeOut(page, '15');
+  await page.locator('[data-field="held"]', { hasText: /^25$/ }).waitFor();
+  expect(await gained(wallet)).toBe('-16');
+  await look(page);
   expect(await bench.differences()).toEqual([]);
 });

@@ -146,12 +146,16 @@ it('gives rotating pools of a chain of an earlier version circles, once, and kee
   writeFileSync(file, JSON.stringify({ ...deployment, contracts: before }));
   for (let start = 0; start < 2; start++) {
     const { deployment: now, replaced } = (await startChain(dir))!;
-    expect([replaced, now.former]).toEqual([false, { rotating: [before.rotating] }]);
+    expect([replaced, now.former, now.vault]).toEqual([
+      false,
+      { rotating: [before.rotating] },
+      deployment.vault,
+    ]);
     expect(await hasCircles(now.contracts.rotating)).toBe(true);
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(now);
     expect(poolContracts(now)).toBe(
       `individual=${before.individual},cooperative=${before.cooperative},lottery=${before.lottery},` +
-        `rotating=${before.rotating},rotating=${now.contracts.rotating}`,
+        `rotating=${before.rotating},rotating=${now.contracts.rotating},individual:erc4626+=${now.vault}`,
     );
   }
   // A killed chain may lose the new one, but not what it had before.

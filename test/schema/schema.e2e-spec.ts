@@ -330,6 +330,8 @@ const FILL = `
   INSERT INTO lottery_tickets SELECT ${hex('0', 40)}, n, ${hex(`${OWNER}`, 40)}, 1 FROM generate_series(1, 10000) n;
   INSERT INTO circles SELECT ${hex('0', 40)}, n, ${id('pool', 'n')}, ${hex('n', 40)}, 1, 1, 3600, 32, now(), 'RUNNING', 1, now(), now()
     FROM generate_series(1, ${ROWS}) n;
+  INSERT INTO pool_names SELECT ${id('name', 'n')}, ${hex('0', 40)}, n, ${id('pool', 'n')}, n, 0
+    FROM generate_series(1, ${ROWS}) n;
   INSERT INTO circle_members SELECT ${hex('0', 40)}, n / 32, ${hex('n', 40)}, n % 32, now(), 1, 1, 0, 0, 0, 0
     FROM generate_series(1, ${ROWS}) n;
   INSERT INTO circle_rounds SELECT ${hex('0', 40)}, n / 32, n % 32, ${hex('n', 40)}, 1, now(), NULL, NULL

@@ -441,10 +441,10 @@ describe('before the chain is known', () => {
 });
 
 describe('the configuration', () => {
-  const [OLD, NEW, OTHER] = ['aa', 'bb', 'cc'].map((byte) => `0x${byte.repeat(20)}`);
+  const [OLD, NEW, OTHER, FURTHER] = ['aa', 'bb', 'cc', 'dd'].map((byte) => `0x${byte.repeat(20)}`);
   const newest = { ...byPoolType(() => OTHER), individual: NEW };
   const named = Object.entries(newest).map(([type, address]) => `${type}=${address}`);
-  const contracts = [`individual=${OLD}`, ...named].join();
+  const contracts = [`individual=${OLD}`, ...named, `lottery+=${FURTHER}`].join();
   const local = { NODE_ENV: 'development', RPC_URL: 'http://127.0.0.1:8545' };
   const app = useApp({
     ...local,
@@ -466,6 +466,7 @@ describe('the configuration', () => {
       contractMinimums: byPoolType(() => null),
       contractCalls: {},
       contracts: newest,
+      furtherContracts: { ...byPoolType(() => []), lottery: [FURTHER] },
       formerContracts: { ...byPoolType(() => []), individual: [OLD] },
       contractTokens: {},
       minimumDeposits: {},

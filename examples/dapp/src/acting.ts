@@ -11,7 +11,7 @@ import type { Paying } from './paying.js';
 import { TITLES } from './payment-texts.js';
 import type { PoolActions } from './pools.js';
 import type { Rounds } from './rounds.js';
-import { type ReadyConfig, type Session, callsAt, client } from './session.js';
+import { type ReadyConfig, type Session, callsAt, client, isVault } from './session.js';
 import type { Tokens } from './tokens.js';
 
 export interface Acting {
@@ -68,7 +68,7 @@ export function useActing(
   const attempt = useRef({ body: '', idempotencyKey: '' });
   const create: Acting['create'] = async (pool, open) => {
     const amount = BigInt(pool.initialDeposit);
-    const contract = config.contracts[pool.type];
+    const contract = pool.contract ?? config.contracts[pool.type];
     const calls = callsAt(config, contract);
     const problem = calls.includes('deposit')
       ? await problemWith({ amount, contract, type: pool.type })
@@ -123,9 +123,12 @@ export function useActing(
         void run('Add yield', ['Pay yield into the pool', 'Seen by the service'], async ({ next }) => {
           await local.accrue(pool);
           next();
-          await isSeen(({ pools: { data } }) =>
-            data.some(({ id, totalYield }) => id === pool.id && totalYield !== pool.totalYield),
-          );
+          const { id, contractAddress, totalYield } = pool;
+          // What a vault has earned counts when it is taken out.
+          if (!isVault(callsAt(config, contractAddress)))
+            await isSeen(({ pools: { data } }) =>
+              data.some((now) => now.id === id && now.totalYield !== totalYield),
+            );
           return 'The pool has earned 5 %.';
         })),
   };

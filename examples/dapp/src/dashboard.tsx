@@ -199,9 +199,8 @@ export function Dashboard({
       {creating && (
         <NewPoolDialog
           tokens={tokens}
-          contracts={config.contracts}
+          config={config}
           onClose={() => setCreating(false)}
-          callsOf={(type) => callsAt(config, config.contracts[type])}
           testSavers={circles.local?.savers}
           onCreate={(pool) => create(pool, open)}
         />

@@ -2,6 +2,7 @@ import type { ClientConfig, CurrentDraw, PoolItem } from '@pooled-savings/client
 import { type Abi, type Address, encodeFunctionData, parseAbi, parseEther, publicActions, toHex } from 'viem';
 import type { Circle } from './circle-texts.js';
 import { secondsTo, setChainTime } from './clock.js';
+import { callsAt, isVault } from './session.js';
 import { localWallet } from './wallets.js';
 
 /**
@@ -103,6 +104,9 @@ export class LocalChain {
   async accrue({ id, contractAddress, balance, pendingBalance }: PoolItem): Promise<void> {
     const contract = contractAddress as Address;
     const amount = ((BigInt(balance) - BigInt(pendingBalance)) * YIELD_PERCENT) / 100n;
+    // All that a vault is sent it has earned.
+    if (isVault(callsAt(this.config, contractAddress)))
+      return this.call(this.token, 'mint', [contract, amount]);
     await this.pay(contract, amount);
     const pool: `0x${string}` = `0x${id.replaceAll('-', '')}`;
     await this.call(contract, 'accrueYield', [pool, amount, YIELD_BASIS_POINTS]);

@@ -7,7 +7,7 @@ import type { Problem } from './errors.js';
 import { AmountField, Field, tooMuch, useSubmit, useWrong } from './fields.js';
 import { readAmount, shortAddress } from './format.js';
 import { TYPES } from './pools.js';
-import type { Calls, ReadyConfig } from './session.js';
+import { type ReadyConfig, callsAt, isVault } from './session.js';
 import type { Tokens } from './tokens.js';
 
 const SHORT_ENOUGH = 14;
@@ -15,15 +15,13 @@ const SHORT_ENOUGH = 14;
 /** Asks for everything about a new pool. */
 export function NewPoolDialog({
   tokens,
-  contracts,
-  callsOf,
+  config,
   testSavers,
   onClose,
   onCreate,
 }: {
   tokens: Tokens;
-  contracts: ReadyConfig['contracts'];
-  callsOf: (type: PoolType) => Calls;
+  config: ReadyConfig;
   /** Whom one can share a circle with, on the local chain. */
   testSavers: readonly string[] | undefined;
   onClose: () => void;
@@ -34,8 +32,12 @@ export function NewPoolDialog({
   const [text, setText] = useState('25');
   const [members, setMembers] = useState('');
   const [autoCompound, setAutoCompound] = useState(false);
-  const calls = callsOf(type);
-  const token = tokens.ofContract(contracts[type]);
+  const [asked, ask] = useState<string>();
+  const further = config.furtherContracts[type];
+  const contract = further.find((each) => each === asked);
+  const place = contract ?? config.contracts[type];
+  const calls = callsAt(config, place);
+  const token = tokens.ofContract(place);
   const most = tokens.inWallet(token);
   const isCircle = calls.includes('open');
   const { busy, problem, amountWrong, submit } = useSubmit(onClose);
@@ -63,6 +65,7 @@ export function NewPoolDialog({
         initialDeposit,
         autoCompound: autoCompound && calls.includes('compounding'),
         members: named,
+        ...(contract !== undefined && { contract }),
       }),
     );
   };
@@ -97,6 +100,25 @@ export function NewPoolDialog({
           setText={setText}
           wrong={wrong.amount ?? amountWrong}
         />
+        {further.length > 0 && (
+          <Field label="Where" wrong={undefined}>
+            {(description) => (
+              <select
+                {...description}
+                value={contract ?? ''}
+                onChange={(event) => ask(event.currentTarget.value)}
+              >
+                <option value="">In the contract of the service</option>
+                {further.map((address) => (
+                  <option key={address} value={address}>
+                    {isVault(callsAt(config, address)) ? 'In the vault' : 'At'} {shortAddress(address)},{' '}
+                    {tokens.ofContract(address).symbol}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
+        )}
         {type !== 'individual' && (
           <Field
             label="Members, one address a line"

@@ -2,7 +2,7 @@ import type { PoolItem, Position } from '@pooled-savings/client';
 import { type Token, amountText, dateText, numberText, shortAddress, withSymbol } from './format.js';
 import { PoolState } from './pool-state.js';
 import { type PoolActions, TYPES } from './pools.js';
-import type { Calls } from './session.js';
+import { type Calls, isVault } from './session.js';
 
 /** Only its owner owes a deposit to a pool that was never paid. */
 export const isCancellable = ({ recentTransactions }: PoolItem, address: string): boolean =>
@@ -133,7 +133,7 @@ export function PoolCard({
             Cancel the pool
           </button>
         )}
-        {actions.accrue && isOurs && paid > 0n && (
+        {actions.accrue && (isOurs || isVault(calls)) && paid > 0n && (
           <button type="button" class="local" onClick={() => actions.accrue?.(pool)}>
             Add 5 % yield
           </button>

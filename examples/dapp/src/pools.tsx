@@ -8,7 +8,7 @@ import type { Problem } from './errors.js';
 import { AmountDialog } from './fields.js';
 import { PoolCard, isCancellable } from './pool-card.js';
 import type { KnownRounds } from './rounds.js';
-import type { Calls } from './session.js';
+import { type Calls, isVault } from './session.js';
 import type { Tokens } from './tokens.js';
 
 export const TYPES: Record<PoolType, { name: string; text: string; sign: string }> = {
@@ -68,8 +68,7 @@ export function Pools({
   const [asking, ask] = useState<Asking>();
   const most = (pool: PoolItem): bigint => {
     const { balance = '0', claimable = '0' } = positions.get(pool.id) ?? {};
-    // Where yield cannot be claimed alone, it is taken out with what earned it.
-    return BigInt(balance) + (callsOf(pool).includes('claim') ? 0n : BigInt(claimable));
+    return BigInt(balance) + (isVault(callsOf(pool)) ? BigInt(claimable) : 0n);
   };
   const tokenOf = ({ contractAddress }: PoolItem) => tokens.ofContract(contractAddress);
   const close = (): void => ask(undefined);

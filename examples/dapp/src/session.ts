@@ -42,6 +42,9 @@ export type Calls = ClientConfig['contractCalls'][string];
 export const callsAt = ({ contractCalls }: Pick<ClientConfig, 'contractCalls'>, contract: string): Calls =>
   contractCalls[contract] ?? ['deposit', 'withdraw', 'claim', 'compounding'];
 
+/** Whether what was earned there is taken out with what earned it. */
+export const isVault = (calls: Calls): boolean => calls.includes('withdraw') && !calls.includes('claim');
+
 export interface Session {
   address: string;
   wallet: WalletChoice;

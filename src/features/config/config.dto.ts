@@ -4,7 +4,7 @@ import { POOL_CALLS, type PoolCall } from '#ledger/chain/chain.sql';
 import { FieldsByType } from '#ledger/chain/fields-by-type';
 
 const ADDRESS = { type: String, pattern: '^0x[0-9a-f]{40}$' } as const;
-const ADDRESSES = { type: String, isArray: true, description: 'Older ones, whose pools stay' } as const;
+const ADDRESSES = { type: String, isArray: true } as const;
 const MINIMUM = {
   type: String,
   pattern: AMOUNT,
@@ -46,7 +46,7 @@ export class ChainInfo {
 
 export class PoolContracts extends FieldsByType<string>(ADDRESS) {}
 
-export class FormerContracts extends FieldsByType<string[]>(ADDRESSES) {}
+export class ContractLists extends FieldsByType<string[]>(ADDRESSES) {}
 
 export class ContractMinimums extends FieldsByType<string | null>(MINIMUM) {}
 
@@ -99,7 +99,10 @@ export class ClientConfig {
   })
   contractTokens: Record<string, TokenInfo>;
   @ApiProperty({ type: PoolContracts, description: 'Of new pools' }) contracts: PoolContracts;
-  @ApiProperty({ type: FormerContracts }) formerContracts: FormerContracts;
+  @ApiProperty({ type: ContractLists, description: 'Of new pools that ask for it, by `contract`' })
+  furtherContracts: ContractLists;
+  @ApiProperty({ type: ContractLists, description: 'Older ones, whose pools stay' })
+  formerContracts: ContractLists;
   @ApiProperty({ pattern: AMOUNT, description: 'Smallest first deposit of a pool, in smallest token units' })
   minimumDeposit: string;
   @ApiProperty({

@@ -25,8 +25,9 @@ export class ClientConfigService implements OnApplicationBootstrap {
   ) {
     const { localUrl } = chain;
     this.settings = {
-      contracts: byPoolType((type) => contracts.get(type)!.at(-1)!),
-      formerContracts: byPoolType((type) => contracts.get(type)!.slice(0, -1)),
+      contracts: byPoolType((type) => contracts.newest(type)),
+      furtherContracts: byPoolType((type) => [...contracts.furtherOf(type)]),
+      formerContracts: byPoolType((type) => contracts.formerOf(type)),
       minimumDeposit: BigInt(MIN_DEPOSIT).toString(),
       minimumDeposits: Object.fromEntries(MIN_DEPOSITS),
       signIn: {

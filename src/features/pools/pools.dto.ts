@@ -49,6 +49,14 @@ export class CreatePoolRequest {
   @IsAmount()
   initialDeposit: string;
 
+  @ApiPropertyOptional({
+    pattern: ADDRESS.source,
+    description: 'One of `furtherContracts` of `/config`; that of `contracts`, if left out',
+  })
+  @IsOptional()
+  @Matches(ADDRESS, { message: 'must be an address' })
+  contract?: string;
+
   @ApiPropertyOptional({ description: 'Whether yield is to be paid in again; not, if left out' })
   @IsOptional()
   @IsBoolean()

@@ -87,6 +87,16 @@ export class PoolsService {
     return new JsonText(readable(row).data);
   }
 
+  /** @throws ApiError 400 for a contract that takes no new pools of this type */
+  private contractFor({ type, contract }: CreatePoolRequest): string {
+    const { POOL_CONTRACTS } = this.chain;
+    const newest = POOL_CONTRACTS.newest(type);
+    const address = contract?.toLowerCase() ?? newest;
+    if (address !== newest && !POOL_CONTRACTS.furtherOf(type).includes(address))
+      throw validationFailed({ field: 'contract', message: `must be one of new ${type} pools` });
+    return address;
+  }
+
   /** Ids of the same millisecond sort in the order in which this process made them. */
   private newId(msecs: number): string {
     this.made = (this.made + 1) & 0x7fffffff;
@@ -96,7 +106,7 @@ export class PoolsService {
   /**
    * Creates the pool, its members and its pending DEPOSIT in one statement, perhaps together with those of others.
    * @param key makes a repeated request return the first answer for 24 hours
-   * @throws ApiError 400 below the minimum deposit; 409 while the first request with the key is running, and for a
+   * @throws ApiError 400 below the minimum deposit, and for a contract of no new pools; 409 while the first request with the key is running, and for a
    * second pool at a contract that has one for each account; 422 when the key was used for another request, or its pool
    * was cancelled
    */
@@ -110,7 +120,7 @@ export class PoolsService {
     members.delete(caller.address);
     if (members.size > MAX_MEMBERS) throw validationFailed({ field: 'members', message: MEMBER_LIMIT });
 
-    const contractAddress = this.chain.POOL_CONTRACTS.get(request.type)!.at(-1)!;
+    const contractAddress = this.contractFor(request);
     const { MIN_DEPOSIT, MIN_DEPOSITS } = this.settings;
     if (BigInt(amount) < BigInt(MIN_DEPOSITS.get(contractAddress) ?? MIN_DEPOSIT))
       throw namedError('deposit_below_minimum');
@@ -139,9 +149,10 @@ export class PoolsService {
     if (key === undefined) {
       await this.written(this.database.writeJoined(CREATE_POOLS, values));
     } else {
-      const { type, autoCompound } = request;
+      const { type, autoCompound, contract } = request;
+      const asked = contract === undefined ? [] : [contractAddress];
       const requestHash = createHash('sha256')
-        .update(JSON.stringify([type, amount, autoCompound, [...members].sort()]))
+        .update(JSON.stringify([type, amount, autoCompound, [...members].sort(), ...asked]))
         .digest('hex');
       const once = { ...values, keys: [key], requestHashes: [requestHash], answers: [answer] };
       const rows = await this.written(this.database.writeJoined(CREATE_POOLS_ONCE, once));

@@ -33,7 +33,12 @@ export async function followContracts(
   adapterOf: (address: string) => Adapter | undefined = () => undefined,
 ): Promise<void> {
   const wanted = [...POOL_CONTRACTS].flatMap(([type, addresses]) =>
-    addresses.map((address, position) => ({ type, address, position })),
+    // The newest has the highest; those that new pools get only if they ask for it come before all others.
+    addresses.map((address, at) => ({
+      type,
+      address,
+      position: POOL_CONTRACTS.furtherOf(type).includes(address) ? -1 - at : at,
+    })),
   );
   const { rows: known } = await client.query<Followed>('SELECT type, address FROM chain_contracts');
   for (const gone of known.filter((each) => !wanted.some(same(each)))) await mayGo(client, gone);

@@ -10,11 +10,33 @@ const ZERO_ADDRESS = `0x${'0'.repeat(40)}`;
 
 /**
  * The addresses of the contracts of each pool type. One of another adapter than the type's own has its name before the
- * address: `cooperative:vault=0x…`.
+ * address: `cooperative:vault=0x…`. One that new pools may ask for has a plus: `cooperative:vault+=0x…`.
  */
 export class PoolContracts extends Map<PoolType, string[]> {
   /** The names of the adapters, by address. An address without one has the adapter of its types. */
   readonly adapters = new Map<string, string>();
+  private readonly further = new Map<PoolType, string[]>();
+
+  /** The one of new pools that ask for none. */
+  newest(type: PoolType): string {
+    return this.get(type)!.findLast((address) => !this.furtherOf(type).includes(address))!;
+  }
+
+  /** Those that new pools may ask for beside the newest. */
+  furtherOf(type: PoolType): readonly string[] {
+    return this.further.get(type) ?? [];
+  }
+
+  /** Those of which the pools stay, and which get no new ones. */
+  formerOf(type: PoolType): string[] {
+    const open = [this.newest(type), ...this.furtherOf(type)];
+    return this.get(type)!.filter((address) => !open.includes(address));
+  }
+
+  add(type: PoolType, address: string, isFurther: boolean): void {
+    this.get(type)!.push(address);
+    if (isFurther) this.further.set(type, [...this.furtherOf(type), address]);
+  }
 }
 
 export class ChainSettings extends ProcessSettings {
@@ -47,7 +69,7 @@ export class ChainSettings extends ProcessSettings {
   CHAIN_ID?: number;
 
   @Setting(
-    'Contracts of each pool type. A type may be named several times: all are followed, and new pools get the last. Production needs it.',
+    'Contracts of each pool type. A type may be named several times: all are followed, and new pools get the last. One with a plus (`type+=0x…`) they get only if they ask for it (`contract` of POST /pools). Production needs it.',
     {
       readBy: ['API', 'indexer', 'verify', 'keeper'],
       form: `\`${POOL_TYPES.map((type) => `${type}=0x…`).join()}\``,
@@ -84,24 +106,24 @@ export function strangersIn(
 
 /**
  * A contract may serve several types: its events name the pool, and pools know their type.
- * @returns null if the text is not a list of types and addresses, lacks a type, repeats an address for a type, or names
- * two adapters for one address
+ * @returns null if the text is not a list of types and addresses, lacks a type or one without a plus, repeats an address
+ * for a type, or names two adapters for one address
  */
 function parseContracts(text: string): PoolContracts | null {
   const contracts = new PoolContracts(POOL_TYPES.map((type) => [type, []]));
   const adapters = new Map<string, string | undefined>();
   for (const pair of text.split(',')) {
     const [named, address = '', ...rest] = pair.split('=').map((part) => part.trim().toLowerCase());
-    const [, type, adapter] = /^([a-z]+)(?::([a-z][a-z0-9-]*))?$/.exec(named) ?? [];
+    const [, type, adapter, plus] = /^([a-z]+)(?::([a-z][a-z0-9-]*))?\s*(\+?)$/.exec(named) ?? [];
     const addresses = contracts.get(type as PoolType);
     const fits = /^0x[0-9a-f]{40}$/.test(address) && rest.length === 0;
     if (!addresses || !fits || addresses.includes(address)) return null;
     if (adapters.has(address) && adapters.get(address) !== adapter) return null;
-    addresses.push(address);
+    contracts.add(type as PoolType, address, plus === '+');
     adapters.set(address, adapter);
     if (adapter !== undefined) contracts.adapters.set(address, adapter);
   }
-  return [...contracts.values()].every(({ length }) => length > 0) ? contracts : null;
+  return POOL_TYPES.every((type) => contracts.get(type)!.length > contracts.furtherOf(type).length) ? contracts : null;
 }
 
 function areEndpoints(value: unknown): boolean {

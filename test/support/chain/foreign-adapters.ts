@@ -42,6 +42,10 @@ export class AccountSavings {
   }
 }
 
+/** The same, of which nobody has told the calls. */
+@PoolContract({ name: 'untold', types: ['individual'], abi: savingsAbi, poolsBy: 'account', views: SAVINGS })
+export class UntoldSavings extends AccountSavings {}
+
 const clubsAbi = parseAbi([
   'event PoolCreated(uint256 indexed id, address indexed creator, string name)',
   'event Paid(uint256 indexed id, address indexed member, uint256 amount)',
@@ -87,5 +91,5 @@ export class Clubs {
   }
 }
 
-@Module({ providers: [AccountSavings, Clubs] })
+@Module({ providers: [AccountSavings, Clubs, UntoldSavings] })
 export class ForeignModule {}

@@ -123,7 +123,9 @@ function parseContracts(text: string): PoolContracts | null {
     adapters.set(address, adapter);
     if (adapter !== undefined) contracts.adapters.set(address, adapter);
   }
-  return POOL_TYPES.every((type) => contracts.get(type)!.length > contracts.furtherOf(type).length) ? contracts : null;
+  return POOL_TYPES.every((type) => contracts.get(type)!.length > contracts.furtherOf(type).length)
+    ? contracts
+    : null;
 }
 
 function areEndpoints(value: unknown): boolean {

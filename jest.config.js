@@ -1,6 +1,7 @@
 const { existsSync } = require('node:fs');
 const { availableParallelism } = require('node:os');
 const { findChromium } = require('./test/support/browser/chromium.js');
+const swc = require('./test/support/run/swc.js');
 
 /** Tests in a browser run where there is one; `postgres.global.ts` says so where there is none. */
 const BROWSER_TESTS = '\\.browser-spec\\.ts$';
@@ -9,18 +10,7 @@ const BROWSER_TESTS = '\\.browser-spec\\.ts$';
 const RENDERED = 'deploy-rendered\\.spec\\.ts$';
 const hasKubectl = (process.env.PATH ?? '').split(':').some((folder) => existsSync(`${folder}/kubectl`));
 
-const SWC = [
-  '@swc/jest',
-  {
-    sourceMaps: 'inline',
-    module: { type: 'commonjs' },
-    jsc: {
-      target: 'es2022',
-      parser: { syntax: 'typescript', decorators: true },
-      transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
-    },
-  },
-];
+const SWC = ['@swc/jest', swc];
 
 /** @type {import('jest').Config} */
 module.exports = {

@@ -22,7 +22,7 @@ function another(code: string): string {
   const script = `const { beAlone, takePorts } = require('./src/dev/ports');
     (async () => ${code})().catch(({ message }) => console.log(message))
       .finally(() => process.kill(process.pid, 'SIGKILL'));`;
-  const loader = ['-C', 'source', '-r', 'ts-node/register/transpile-only', '-e', script];
+  const loader = ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), '-e', script];
   const { stdout, stderr } = spawnSync(process.execPath, loader, {
     cwd: join(__dirname, '../..'),
     encoding: 'utf8',

@@ -177,7 +177,7 @@ describe('commands', () => {
   const migrate = (url: string, command: string) =>
     run(
       process.execPath,
-      ['-C', 'source', '-r', 'ts-node/register/transpile-only', 'src/migrate.ts', command],
+      ['-C', 'source', '-r', require.resolve('../support/processes/typescript'), 'src/migrate.ts', command],
       {
         env: { ...process.env, DATABASE_URL: url },
       },

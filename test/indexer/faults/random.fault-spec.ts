@@ -1,84 +1,14 @@
 import type { Address } from 'viem';
 import { freshDatabase } from '../../support/database';
-import { ChainBench, type IndexerProcess } from '../../support/chain/chain-bench';
-import type { Faults } from '../../support/chain/chain-proxy';
+import { ChainBench } from '../../support/chain/chain-bench';
+import { Indexers, type Random, contractsOf, lie, one, trouble } from '../../support/chain/random-faults';
 import { generator } from '../../support/generator';
-import { liars } from '../../support/chain/liars';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const ROUNDS = Number(process.env.ROUNDS ?? 7);
 const ACTIONS = 12;
 /** A round is long enough for contracts to be quarantined. */
 const SOON = { QUARANTINE_AFTER: '1' };
-
-type Random = ReturnType<typeof generator>;
-const one = <T>(random: Random, of: T[]): T => of[random(of.length)];
-
-/** An endpoint that fails or lags, but tells nothing false. */
-function trouble(random: Random, contracts: string[]): Faults {
-  let n = 0;
-  const silent = one(random, contracts).toLowerCase();
-  return one<Faults>(random, [
-    // All that one contract says.
-    { logs: (logs) => logs.filter(({ address }) => address.toLowerCase() !== silent) },
-    { logs: (logs) => logs.filter(({ address }) => address.toLowerCase() !== silent) },
-    {},
-    { http: () => (n++ % 4 === 1 ? 502 : 'ok') },
-    { http: () => 'drop' },
-    { behind: () => n++ % 3 },
-    { behind: () => 20 },
-    { maxRange: 1 + random(5) },
-    { maxBatch: 1 + random(10) },
-    { batch: (answers) => [...answers].reverse() },
-    { refuse: (method) => method === 'eth_getLogs' },
-    // Its counts show it.
-    { logs: (logs) => logs.filter((_, i) => i !== 1) },
-  ]);
-}
-
-/** One that lies so that its own answers fit one another. */
-const lie = (random: Random, head: number): Faults =>
-  one<() => Faults>(random, [
-    liars.amounts,
-    liars.omission,
-    () => liars.branch(Math.max(1, head - random(4))),
-    () => liars.head(1 + random(1000)),
-  ])();
-
-/** The indexers of a chain: one that leads, and sometimes a second that stands by. */
-class Indexers {
-  private running: IndexerProcess[] = [];
-
-  constructor(
-    private readonly bench: ChainBench,
-    private readonly random: Random,
-  ) {}
-
-  /** All anew, so that none remembers which endpoints failed or which contracts there were. */
-  async restart(): Promise<void> {
-    await this.end();
-    for (let count = 1 + this.random(2); count > 0; count -= 1) this.running.push(this.bench.indexer(SOON));
-  }
-
-  /** The oldest is killed. The next one takes over: one that stood by, or one that starts now. */
-  async takeover(): Promise<void> {
-    await this.running.shift()?.end('SIGKILL');
-    if (this.running.length === 0 || this.random(2) === 0) this.running.push(this.bench.indexer(SOON));
-  }
-
-  async end(): Promise<void> {
-    for (const each of this.running.splice(0)) await each.end('SIGKILL');
-  }
-
-  get output(): string {
-    return this.running.map(({ output }) => output).join('\n');
-  }
-}
-
-const contractsOf = ({ deployment, further }: ChainBench): string[] => [
-  ...Object.values(deployment.contracts),
-  ...further.map(([, address]) => address),
-];
 
 /** What people and nodes do to the chain; what the contracts refuse is as good as nothing done. */
 function actionsOn(bench: ChainBench, random: Random, indexers: Indexers): (() => Promise<unknown>)[] {
@@ -149,7 +79,7 @@ describe.each([1, 2, 3])('20: random rounds with %d endpoints', (endpoints) => {
 
   it(`converge, and a replay from nothing gives the same state (SEED=${SEED})`, async () => {
     const random = generator(SEED + endpoints);
-    const indexers = new Indexers(bench, random);
+    const indexers = new Indexers(random, () => bench.indexer(SOON));
     const actions = actionsOn(bench, random, indexers);
     const told: string[] = [];
     const converged = (): Promise<void> =>

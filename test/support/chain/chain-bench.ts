@@ -232,8 +232,9 @@ export class ChainBench {
     });
   }
 
-  indexer(settings: NodeJS.ProcessEnv = {}, args: string[] = [], entry = ENTRY): IndexerProcess {
-    const child = spawn(process.execPath, [entry, ...args], {
+  /** @param entry the program if it is another, with what Node needs before its name */
+  indexer(settings: NodeJS.ProcessEnv = {}, args: string[] = [], ...entry: string[]): IndexerProcess {
+    const child = spawn(process.execPath, [...(entry.length > 0 ? entry : [ENTRY]), ...args], {
       env: {
         PATH: process.env.PATH,
         NODE_ENV: 'test',
